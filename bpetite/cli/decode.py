@@ -10,7 +10,7 @@ import click
 from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.outputs import find_manifest, token_files
-from ..corpus.remote.paths import path_of
+from ..corpus.sources.paths import path_of
 from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError

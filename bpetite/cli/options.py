@@ -13,7 +13,7 @@ from ..corpus.limits import LONG_DOCUMENTS
 from ..corpus.options import ErrorPolicy
 from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
-from ..corpus.reading.sources import TASK_BYTES
+from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, report_left_out, say
 

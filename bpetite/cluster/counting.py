@@ -17,8 +17,9 @@ from .. import patterns
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
 from ..corpus.options import Options, ReadingOptions, refuse_unknown
+from ..corpus.reading.cutting import overlaps_itself
 from ..corpus.reading.readers import Reading
-from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
+from ..corpus.sources.share import TASK_BYTES
 from ..corpus.writing.manifest import digest
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer

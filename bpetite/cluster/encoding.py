@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..corpus import Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
 from ..corpus.options import EncodeOptions, split_options
-from ..corpus.reading.sources import TASK_BYTES
+from ..corpus.sources.share import TASK_BYTES
+from ..corpus.sources.urls import refuse_url
 from ..corpus.task import Progress
-from ..corpus.urls import refuse_url
 from ..corpus.writing.checksums import check_file
 from ..corpus.writing.durable import Journal
 from ..corpus.writing.manifest import list_inputs, listed_files, read_manifest, write_manifest

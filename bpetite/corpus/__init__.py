@@ -4,7 +4,8 @@ from .codec import Codec, codec_of
 from .mixture import Mixture, MixtureSource
 from .options import Options
 from .reading.documents import read_documents
-from .reading.sources import Piece, Sources, find_sources, share, shares
+from .sources.find import Piece, Sources, find_sources
+from .sources.share import share, shares
 from .tally import RecordError
 from .task import ShardTask
 from .tokenfiles import TokenFile, open_token_file

@@ -13,7 +13,8 @@ from .mixture import Mixture
 from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .reading.given import given_documents
 from .reading.readers import Position, require
-from .reading.sources import Sources, find_sources, refuse_unread, share
+from .sources.find import Sources, find_sources, refuse_unread
+from .sources.share import share
 from .tally import Tally
 from .task import Progress, ShardTask
 from .writing.layouts import layout_of

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import FormatError
-from .reading.sources import STDIN, Piece, Sources, find_sources
-from .urls import is_url
+from .sources.find import STDIN, Piece, Sources, find_sources
+from .sources.urls import is_url
 
 __all__ = ["UNIT", "Mixture", "MixtureSource"]
 

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .remote.paths import AnyPath, path_of
+from .sources.paths import AnyPath, path_of
 from .writing.layouts import layout_in
 from .writing.manifest import read_manifest
 

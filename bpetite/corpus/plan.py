@@ -10,8 +10,9 @@ from .encoding import EncodingRules
 from .limits import Limits
 from .mixture import Mixture
 from .options import Options
+from .reading.cutting import overlaps_itself
 from .reading.readers import BLOCK, Reading
-from .reading.sources import Piece, overlaps_itself
+from .sources.find import Piece
 from .tally import Tally
 from .writing.layouts import Layout, layout_of
 from .writing.manifest import VERSION, digest, libraries, list_files, list_inputs

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
-from .remote.paths import AnyPath, read_numbers
+from .sources.paths import AnyPath, read_numbers
 from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .writing.layouts import LENGTHS
 from .writing.samples import Litdata, mds_config, mds_heads, mds_sizes

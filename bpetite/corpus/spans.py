@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
-from .remote.paths import AnyPath, read_numbers
+from .sources.paths import AnyPath, read_numbers
 from .writing.checksums import FileCheck
 from .writing.layouts import LENGTHS
 

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .encoding import Encoded
-from .locating import Locator
 from .reading.given import UNNAMED
+from .reading.locating import Locator
 from .reading.records import Problem
-from .reading.sources import Piece
+from .sources.find import Piece
 
 __all__ = ["RecordError", "Tally", "error_limit"]
 

@@ -18,18 +18,18 @@ from typing import Any
 from ..core._threads import in_order
 from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
-from .handoff import read_ahead
 from .options import Options
 from .plan import Plan
 from .reading.given import checksum_of
+from .reading.handoff import read_ahead
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from .reading.sources import GIVEN, STDIN, Piece
-from .reading.streams import try_piece
-from .remote.paths import exists, sizes_in
 from .sink import Sink
+from .sources.find import GIVEN, STDIN, Piece
+from .sources.paths import exists, sizes_in
+from .sources.streams import try_piece
+from .sources.urls import is_url
 from .tally import Tally, error_limit
 from .unfinished import raw_before
-from .urls import is_url
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
 from .writing.naming import REJECTED, names_of, ranks_folder

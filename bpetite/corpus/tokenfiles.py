@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError, MissingExtraError
-from .remote.paths import AnyPath, path_of, read_numbers, readable
 from .samples import LitdataFile, MdsFile, litdata_dtype
+from .sources.paths import AnyPath, path_of, read_numbers, readable
 from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from .outputs import stems_of
 from .reading.readers import Position
-from .reading.sources import STDIN, Piece
-from .remote.paths import RemotePath
+from .sources.find import STDIN, Piece
+from .sources.paths import RemotePath
 from .writing.durable import PARTIAL, read_records
 from .writing.shapes import CLUSTER_HEADER, TASK_HEADER, TASK_RECORD, check_shape
 from .writing.staging import claimed

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
-from .remote.paths import AnyPath, read_numbers
+from .sources.paths import AnyPath, read_numbers
 from .spans import CHUNK, Span, TokenFile
 
 __all__ = ["window_spans"]

@@ -9,7 +9,7 @@ import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
 
-from bpetite.corpus.remote import stores
+from bpetite.corpus.sources import stores
 
 #: Called before each call of a store with (its name, path); raises what is to go wrong.
 Fault = Callable[[str, str], None]

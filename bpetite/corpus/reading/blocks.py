@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..sources.find import Piece
+from ..sources.streams import Stream, open_stream
 from .cutting import Damage
-from .sources import Piece
-from .streams import Stream, open_stream
 
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading"]
 

@@ -8,11 +8,10 @@ import io
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from .expanding import DamagedError
-from .sources import overlaps_itself
-from .streams import Stream
+from ..sources.expanding import DamagedError
+from ..sources.streams import Stream
 
-__all__ = ["LONG", "TRIES", "VIEWED", "Damage", "Segment", "segments"]
+__all__ = ["LONG", "TRIES", "VIEWED", "Damage", "Segment", "overlaps_itself", "segments"]
 
 #: Bytes from which on a record is long: it is not copied, and has a segment of its own.
 LONG = 16 << 20
@@ -26,6 +25,16 @@ VIEWED = 1 << 10
 
 #: Bytes in which that average is taken.
 COUNTED = 1 << 18
+
+
+def overlaps_itself(separator: bytes) -> bool:
+    r"""Whether a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before,
+    so a file cannot be cut at every occurrence of its bytes.
+
+    >>> overlaps_itself(b"\n\n"), overlaps_itself(b"<|endoftext|>")
+    (True, False)
+    """
+    return any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
 
 
 @dataclass(frozen=True)

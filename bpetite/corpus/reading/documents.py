@@ -10,9 +10,9 @@ import numpy as np
 
 from ..codec import Codec, Ids, Offsets
 from ..encoding import EncodingRules, encode_blocks
+from ..sources.find import Piece
 from ..tally import Tally
 from .readers import Reading, read_blocks
-from .sources import Piece
 
 __all__ = ["read_documents", "read_labelled"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..segments import Segmented
+from ..sources.find import GIVEN, Piece
 from .blocks import Block, Position, Reading
 from .parquet import binary_column, dig, find_column
 from .records import Flaw, text_of_item
-from .sources import GIVEN, Piece
 
 __all__ = ["UNNAMED", "Given", "checksum_of", "given_blocks", "given_documents"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..remote.files import RemoteFile
+from ..sources.files import RemoteFile
+from ..sources.find import STDIN, Piece
+from ..sources.streams import open_stream
 from .blocks import Block, Position, Reading
 from .cutting import LONG, Damage
-from .sources import STDIN, Piece
-from .streams import open_stream
 
 __all__ = ["binary_column", "dig", "find_column", "parquet_blocks"]
 

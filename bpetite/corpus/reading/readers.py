@@ -17,13 +17,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from ...errors import MissingExtraError
+from ..sources.expanding import DamagedError
+from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.streams import BOM, Stream, open_stream
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
-from .cutting import Damage, segments
-from .expanding import DamagedError
+from .cutting import Damage, overlaps_itself, segments
 from .given import given_blocks
 from .parquet import parquet_blocks
-from .sources import GIVEN, STDIN, Piece, overlaps_itself
-from .streams import BOM, Stream, open_stream
 
 __all__ = [
     "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, Protocol
 
 from ...core._threads import in_order
 from ...errors import FormatError
-from ..remote.paths import AnyPath, open_part
+from ..sources.paths import AnyPath, open_part
 
 __all__ = ["RANGE", "Checksum", "FileCheck", "Sums", "check_file", "new_checksum", "root_of", "sums_of", "take_in"]
 

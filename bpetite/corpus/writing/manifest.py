@@ -19,8 +19,8 @@ from ... import __version__
 from ...errors import FormatError
 from ...formats.atomic import write_file
 from ...splitting.pattern.unicode_version import unicode_version
-from ..reading.sources import Piece
-from ..remote.paths import AnyPath, RemotePath
+from ..sources.find import Piece
+from ..sources.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
 from .durable import PARTIAL, open_own
 from .layouts import layout_in

@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import FormatError, file_exists
 from ..outputs import files_of_shard, token_files_of_split
-from ..remote.paths import AnyPath, sizes_in
+from ..sources.paths import AnyPath, sizes_in
 from ..tokenfiles import Span, open_token_file
 from ..windows import window_spans
 from .checksums import FileCheck, check_file

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
-from ..remote.paths import AnyPath, RemotePath, path_of
-from ..urls import local_name
+from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.urls import local_name
 from .durable import PARTIAL
 from .layouts import LAYOUTS, Layout, MaskedWindows
 

@@ -8,9 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...errors import FormatError, file_exists
-from ..reading.sources import STDIN, Piece, Sources
-from ..remote.paths import AnyPath, RemotePath, path_of
-from ..urls import is_url
+from ..sources.find import STDIN, Piece, Sources
+from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.urls import is_url
 from .durable import read_records
 from .manifest import listed_files, read_manifest
 from .naming import Names, ranks_folder

@@ -13,7 +13,7 @@ from typing import Any
 
 from ...errors import FormatError, file_exists
 from ..outputs import find_manifest
-from ..remote.paths import AnyPath, RemotePath, exists, path_of, same_place
+from ..sources.paths import AnyPath, RemotePath, exists, path_of, same_place
 from .manifest import listed_files
 from .naming import ranks_folder
 

@@ -14,7 +14,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from ..remote.paths import AnyPath, readable
+from ..sources.paths import AnyPath, readable
 from .checksums import check_file
 from .layouts import Layout, OpenShard
 from .naming import REJECTED, REJECTED_SUFFIX, Names

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...errors import FormatError
 from ..encoding import EOT
-from ..remote.paths import AnyPath
+from ..sources.paths import AnyPath
 from .durable import PARTIAL
 from .layouts import LAYOUTS
 

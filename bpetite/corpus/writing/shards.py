@@ -21,7 +21,7 @@ import numpy.typing as npt
 from ...core._threads import Future
 from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
-from ..remote.paths import RemotePath
+from ..sources.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of
 from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at

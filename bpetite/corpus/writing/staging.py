@@ -20,7 +20,7 @@ from typing import Any
 from ...core._threads import Future
 from ...errors import file_exists
 from ...formats.atomic import write_file
-from ..remote.paths import AnyPath
+from ..sources.paths import AnyPath
 from .durable import PARTIAL
 from .naming import Names, default_staging
 from .shards import settle

@@ -13,12 +13,12 @@ import zlib
 from collections import deque
 from typing import BinaryIO
 
-from ..remote.files import RemoteFile, open_bytes
-from ..remote.stores import look_up
-from ..urls import is_url
 from .expanding import DamagedError, Expander
+from .files import RemoteFile, open_bytes
+from .find import STDIN, Piece
 from .gaps import Gap, find_gaps
-from .sources import STDIN, Piece
+from .stores import look_up
+from .urls import is_url
 
 __all__ = ["BOM", "Stream", "open_stream", "try_piece"]
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import BinaryIO
 
-from ..remote.files import open_bytes
-from ..urls import is_url
 from .expanding import MAGIC, DamagedError, Expander
-from .sources import Piece
+from .files import open_bytes
+from .find import Piece
+from .urls import is_url
 
 __all__ = ["Gap", "find_gaps"]
 

@@ -14,7 +14,7 @@ import pytest
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
 from bpetite.corpus import Options, count_corpus, find_sources, make_task, merge_outputs
-from bpetite.corpus.remote.paths import RemotePath
+from bpetite.corpus.sources.paths import RemotePath
 
 pytest.importorskip("s3fs")
 moto_server = pytest.importorskip("moto.server")

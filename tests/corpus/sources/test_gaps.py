@@ -13,11 +13,11 @@ import pytest
 from corpus_tools import byte_codec, run, texts_in
 
 from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_task
-from bpetite.corpus.reading import streams
-from bpetite.corpus.reading.expanding import Expander
-from bpetite.corpus.reading.gaps import Gap, find_gaps
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
+from bpetite.corpus.sources import streams
+from bpetite.corpus.sources.expanding import Expander
+from bpetite.corpus.sources.gaps import Gap, find_gaps
 
 COMPRESSIONS = ["gz", "zst", "bz2", "xz"]
 

@@ -12,8 +12,8 @@ from corpus_tools import byte_codec, outputs, run, some_documents, texts_in
 from faulty_store import every, faulty, fresh
 
 from bpetite.corpus import Options, encode_corpus, find_sources, make_task
-from bpetite.corpus.reading.streams import open_stream
-from bpetite.corpus.remote.files import AHEAD, RemoteFile
+from bpetite.corpus.sources.files import AHEAD, RemoteFile
+from bpetite.corpus.sources.streams import open_stream
 
 
 def transferred(calls: list[tuple[Any, ...]]) -> int:
@@ -36,7 +36,7 @@ def fill(store: Any) -> list[str]:
 
 
 def test_reads_as_a_file_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpetite.corpus.remote.files.AHEAD", 64)
+    monkeypatch.setattr("bpetite.corpus.sources.files.AHEAD", 64)
     chosen = random.Random(5)
     data = chosen.randbytes(5000)
     fresh("faulty").pipe("/x", data)

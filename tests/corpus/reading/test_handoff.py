@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.core._threads import in_order
-from bpetite.corpus.handoff import BoundedQueue, read_ahead
+from bpetite.corpus.reading.handoff import BoundedQueue, read_ahead
 from tests.support.running import running_threads
 
 

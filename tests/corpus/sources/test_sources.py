@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus import Options, Piece, count_corpus, find_sources, make_task, merge_outputs, share
-from bpetite.corpus.reading.sources import overlaps_itself
+from bpetite.corpus.reading.cutting import overlaps_itself
 
 
 def make(folder: Path, *names: str) -> None:

@@ -16,9 +16,9 @@ from typing import Any, BinaryIO, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from ..urls import is_url, local_name
 from .files import RemoteFile
 from .stores import Found, found_in, look_up, patiently, store_of
+from .urls import is_url, local_name
 
 __all__ = [
     "AnyPath", "RemotePath", "exists", "open_part", "path_of", "read_numbers", "readable", "same_place", "sizes_in",

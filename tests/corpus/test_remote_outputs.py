@@ -176,7 +176,7 @@ def test_other_bytes_than_were_written(work: Path) -> None:
 
 
 def test_checksums_of_the_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bpetite.corpus.remote import paths
+    from bpetite.corpus.sources import paths
 
     asked = []
     monkeypatch.setattr(paths, "_md5_in", lambda info: asked.append(info) or "0" * 32)  # of something else
@@ -201,7 +201,7 @@ def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: P
 
 def test_checksums_of_parts(tmp_path: Path) -> None:
     """As S3 has it: the MD5 of the MD5s of all parts, and their number."""
-    from bpetite.corpus.remote.paths import _md5_in, _md5_of
+    from bpetite.corpus.sources.paths import _md5_in, _md5_of
 
     def md5(data: bytes) -> bytes:
         return hashlib.md5(data, usedforsecurity=False).digest()

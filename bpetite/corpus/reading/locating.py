@@ -6,9 +6,9 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from .reading.records import Problem
-from .reading.sources import GIVEN, STDIN, Piece
-from .reading.streams import Stream, open_stream
+from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.streams import Stream, open_stream
+from .records import Problem
 
 __all__ = ["Locator"]
 

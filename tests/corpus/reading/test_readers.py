@@ -22,9 +22,9 @@ from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_task
 from bpetite.corpus.reading.cutting import TRIES
-from bpetite.corpus.reading.expanding import Expander, _Zstandard
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
+from bpetite.corpus.sources.expanding import Expander, _Zstandard
 from bpetite.errors import MissingExtraError
 
 DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
@@ -312,7 +312,7 @@ sys.path[:0] = {path!r}
 from corpus_tools import byte_codec
 from bpetite.corpus.reading import readers
 from bpetite.corpus.reading.readers import Reading, read_blocks
-from bpetite.corpus.reading.sources import find_sources
+from bpetite.corpus.sources.find import find_sources
 reading = Reading(block=1 << 16)
 pieces = find_sources([{file!r}]).pieces
 import numpy

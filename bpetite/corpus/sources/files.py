@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any, BinaryIO, cast
 
 from ...core._threads import Future
-from ..urls import is_url
 from .stores import Found, found_in, look_up, patiently, store_of
+from .urls import is_url
 
 __all__ = ["AHEAD", "RemoteFile", "open_bytes"]
 
