@@ -10,7 +10,7 @@ import click
 
 from ..corpus import Mixture, Sources, find_sources, read_documents
 from ..corpus.limits import LONG_DOCUMENTS
-from ..corpus.options import ErrorPolicy
+from ..corpus.run.options import ErrorPolicy
 from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
 from ..corpus.sources.share import TASK_BYTES

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ..errors import FormatError
 from .sources.paths import AnyPath, read_numbers
-from .spans import CHUNK, Span, TokenFile
+from .layouts.token_file import CHUNK, Span, TokenFile
 
 __all__ = ["window_spans"]
 

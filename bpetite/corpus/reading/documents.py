@@ -8,10 +8,10 @@ from pathlib import PurePath
 
 import numpy as np
 
-from ..codec import Codec, Ids, Offsets
-from ..encoding import EncodingRules, encode_blocks
+from ..encoding.codec import Codec, Ids, Offsets
+from ..encoding.rows import EncodingRules, encode_blocks
 from ..sources.find import Piece
-from ..tally import Tally
+from ..run.tally import Tally
 from .readers import Reading, read_blocks
 
 __all__ = ["read_documents", "read_labelled"]

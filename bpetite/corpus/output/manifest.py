@@ -23,7 +23,7 @@ from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
 from .durable import PARTIAL, open_own
-from .layouts import layout_in
+from ..layouts.layouts import layout_in
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
 from .shapes import MANIFEST, check_shape
 

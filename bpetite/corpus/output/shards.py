@@ -25,7 +25,7 @@ from ..sources.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of
 from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
-from .layouts import Layout, OpenShard, Windows
+from ..layouts.layouts import Layout, OpenShard, Windows
 from .shapes import TASK_RECORD, check_shape
 
 __all__ = ["ShardWriter", "outputs_in", "settle", "task_records"]

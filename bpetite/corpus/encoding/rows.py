@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from .codec import Codec, EncodeBatch, Ids, Offsets, join_rows
-from .duplicates import Digests, digests_of
-from .limits import Limits
-from .reading.cutting import LONG
-from .reading.readers import Block, Position, Reading
-from .reading.records import Documents, Problem, documents_of
-from .segments import TRAINED, encode_segments
+from ..duplicates import Digests, digests_of
+from ..limits import Limits
+from ..reading.cutting import LONG
+from ..reading.readers import Block, Position, Reading
+from ..reading.records import Documents, Problem, documents_of
+from ..segments import TRAINED, encode_segments
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "drop_duplicates", "encode_blocks", "place_eot"]
 

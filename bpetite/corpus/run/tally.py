@@ -5,11 +5,11 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .encoding import Encoded
-from .reading.given import UNNAMED
-from .reading.locating import Locator
-from .reading.records import Problem
-from .sources.find import Piece
+from ..encoding.rows import Encoded
+from ..reading.given import UNNAMED
+from ..reading.locating import Locator
+from ..reading.records import Problem
+from ..sources.find import Piece
 
 __all__ = ["RecordError", "Tally", "error_limit"]
 

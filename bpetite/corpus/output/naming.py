@@ -14,7 +14,7 @@ from ...errors import file_exists
 from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
-from .layouts import LAYOUTS, Layout, MaskedWindows
+from ..layouts.layouts import LAYOUTS, Layout, MaskedWindows
 
 __all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "ranks_folder", "splits_of"]
 

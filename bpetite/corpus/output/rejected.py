@@ -16,7 +16,7 @@ import numpy as np
 
 from ..sources.paths import AnyPath, readable
 from .checksums import check_file
-from .layouts import Layout, OpenShard
+from ..layouts.layouts import Layout, OpenShard
 from .naming import REJECTED, REJECTED_SUFFIX, Names
 from .shards import ShardWriter
 
