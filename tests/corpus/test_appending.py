@@ -98,13 +98,14 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Slow]:
     def make(error: BaseException | None = None) -> Slow:
         writes = Slow(error)
         monkeypatch.setattr(appending, "write_at", writes.write)
+        monkeypatch.setattr(appending, "begin_writeback", lambda *range: None)
         return writes
 
     return make
 
 
 def appender_of(path: Path = Path("f"), **options: Any) -> Appender:
-    return Appender(None, path, durable=False, **options)  # type: ignore[arg-type]
+    return Appender(None, path, **options)  # type: ignore[arg-type]
 
 
 def test_so_much_waits_and_no_more(monkeypatch: pytest.MonkeyPatch, slow: Callable[..., Slow]) -> None:

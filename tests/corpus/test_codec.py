@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.corpus import Options, codec_of, make_task
+from bpetite.corpus import Options, codec_of, make_part
 from bpetite.corpus.encoding.codec import _agree
 
 TOK = Tokenizer.train("the cat sat on the mat's  edge\n\n1234 " * 5, 300)
@@ -49,7 +49,7 @@ def test_documents_together_are_documents_one_by_one(
     made = []
     for name, one in (("together", codec), ("alone", replace(codec, encode_separated=None))):
         (folder / name).mkdir()
-        task = make_task([source], folder / name / "o", one, options=Options(format=format, shard_tokens=40))
+        task = make_part([source], folder / name / "o", one, options=Options(format=format, shard_tokens=40))
         task = replace(task, block=block)
         assert task.rules.together == (name == "together")
         made.append((task.run()["documents"], outputs(folder / name)))
@@ -61,7 +61,7 @@ def test_documents_together_are_documents_one_by_one(
 )
 def test_documents_are_cut_apart_where_they_have_to_be(ram_path: Path, options: dict[str, object]) -> None:
     (ram_path / "in.txt").write_text("a")
-    task = make_task([ram_path / "in.txt"], ram_path / "o", TOK, options=Options(**options))  # type: ignore[arg-type]
+    task = make_part([ram_path / "in.txt"], ram_path / "o", TOK, options=Options(**options))  # type: ignore[arg-type]
     assert not task.rules.together
 
 

@@ -19,7 +19,7 @@ import pytest
 from corpus_tools import byte_codec, outputs, run, some_documents
 from tiers import slow_but
 
-from bpetite.corpus import Options, make_task
+from bpetite.corpus import Options, make_part
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -92,7 +92,7 @@ def test_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Path, format: str)
         (disk.path / "ballast").write_bytes(bytes(ballast))
         jobs = 1 + len(errors) % 2
         options = Options(format=format, shard_tokens=60_000)
-        task = make_task([source], disk.path / "o", byte_codec(), options=options, checkpoint_seconds=0.0)
+        task = make_part([source], disk.path / "o", byte_codec(), options=options, checkpoint_seconds=0.0)
         task = replace(task, block=50_000)
         try:
             task.run(jobs=jobs)

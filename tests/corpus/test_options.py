@@ -8,8 +8,8 @@ from typing import Any, get_type_hints
 import pytest
 from corpus_tools import byte_codec, run
 
-from bpetite.corpus import Mixture, MixtureSource, Options, count_corpus, encode_corpus, make_task
-from bpetite.corpus.run.options import CorpusOptions, ReadingOptions, TaskOptions
+from bpetite.corpus import Options, count_corpus, encode_corpus, make_part
+from bpetite.corpus.run.options import CorpusOptions, ReadingOptions, TaskOptions, choices_of
 from bpetite.corpus.run.plan import Plan
 
 
@@ -23,8 +23,8 @@ def test_unknown_options(ram_path: Path) -> None:
     missing: list[Any] = [ram_path / "missing", ram_path / "out", byte_codec()]
     with pytest.raises(TypeError, match=r"^encode_corpus\(\) got an unexpected keyword argument 'formt'$"):
         encode_corpus(*missing, formt="npy", overwrite=True)  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^make_task\(\) .* 'eot'$"):
-        make_task(*missing, options=Options(), eot="none")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^make_part\(\) .* 'eot'$"):
+        make_part(*missing, options=Options(), eot="none")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'overwrite'$"):
         count_corpus(missing[0], missing[2], overwrite=True)  # type: ignore[call-arg]
     assert not any(ram_path.iterdir())
@@ -50,10 +50,8 @@ def test_options_that_cannot_be(ram_path: Path, options: dict[str, Any], message
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"pack_last": "pad"}, "pack_last= means nothing without pack="),
-        ({"long_documents": "split"}, "long_documents= means nothing without max_document_tokens="),
-        ({"memory": 1 << 20}, "memory= means nothing without shuffle= or drop_duplicates=True"),
-        ({"seed": 3}, "seed= means nothing without val_fraction= or a mixture"),
+        ({"memory": 1 << 20}, "memory= means nothing without shuffle="),
+        ({"seed": 3}, "seed= means nothing without val_fraction="),
         ({"separator": "|", "whole_files": True}, "separator= means nothing with whole_files=True"),
         ({"input_kind": "jsonl", "whole_files": True}, "whole_files= means nothing with input_kind='jsonl'"),
         ({"max_errors": 3}, "max_errors= goes with on_error='skip' or 'replace'"),
@@ -65,14 +63,22 @@ def test_options_that_mean_nothing_without_others(ram_path: Path, options: dict[
     with pytest.raises(ValueError, match=message):
         run(ram_path / "in.txt", ram_path / "out" / "o", **options)
     assert not (ram_path / "out").exists()
-    if options.keys() & {"input_kind", "max_errors", "long_documents"}:
+    if options.keys() & {"input_kind", "max_errors"}:
         with pytest.raises(ValueError, match=message):
             count_corpus(ram_path / "in.txt", byte_codec(), **options)
 
 
-def test_sources_of_a_mixture_may_have_the_other_option(ram_path: Path) -> None:
-    (ram_path / "in.txt").write_text("abc<|endoftext|>d")
-    own = {"max_document_tokens": 2}
-    mixture = Mixture((MixtureSource("one", (str(ram_path / "in.txt"),), repeats=1.5, options=own),))
-    summary = encode_corpus(mixture, ram_path / "o", byte_codec(), long_documents="split", seed=1)
-    assert summary["filtered"]["split"] >= 1
+def test_the_command_line_has_the_options_as_they_are_declared() -> None:
+    from bpetite.cli.encode import command
+    from bpetite.cli.options import SIZE
+
+    found = {parameter.name: parameter for parameter in command.params}
+    for field in fields(Options):
+        option = found[field.name]
+        declared = (field.default, str(field.default), None if field.default is False else field.default)
+        if field.name in ("memory", "max_document_bytes"):
+            assert SIZE.convert(option.default, None, None) == field.default
+        else:
+            assert option.default in declared
+        assert choices_of(field.name)[-3:] == tuple(getattr(option.type, "choices", ()))[-3:]
+        assert option.help  # type: ignore[attr-defined]

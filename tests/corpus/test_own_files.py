@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from corpus_tools import byte_codec, outputs, run, texts_in
 
-from bpetite.corpus import Options, ShardTask, count_corpus, make_task, merge_outputs
+from bpetite.corpus import Options, Part, count_corpus, make_part, merge_outputs
 from bpetite.corpus.output import manifest as manifest_module
 
 
@@ -36,9 +36,9 @@ def test_a_killed_run_into_the_folder_that_it_reads(ram_path: Path, format: str)
     folder.mkdir()
     (folder / "a.txt").write_text("<|endoftext|>".join(map(str, range(200))))
 
-    def task(sink: Path) -> ShardTask:
+    def task(sink: Path) -> Part:
         options = Options(format=format, shard_tokens=200)  # type: ignore[arg-type]
-        return replace(make_task(folder, sink, byte_codec(), options=options), block=100, checkpoint_seconds=0)
+        return replace(make_part(folder, sink, byte_codec(), options=options), block=100, checkpoint_seconds=0)
 
     def stop(raw: int, tokens: int, documents: int) -> None:
         if documents > 150:
@@ -81,25 +81,24 @@ def test_the_files_of_ranks(ram_path: Path) -> None:
     folder.mkdir()
     (folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
     for rank in range(2):
-        task = make_task(
+        task = make_part(
             folder, folder / "o", byte_codec(), rank=rank, world_size=2, options=Options(format="parquet")
         )
         assert [Path(piece.path).name for piece in task.pieces] in (["a.jsonl"], [])
         task.run()
-    assert len(list(folder.glob("o.rank*.parquet"))) == 2
+    assert len(list(folder.glob("o.rank*.tokens"))) == 2
 
 
 @pytest.mark.parametrize("output", ["in/o", "in"])
 def test_the_files_of_ranks_that_have_been_merged(ram_path: Path, output: str) -> None:
     folder = ram_path / "in"
-    other = folder / "x.ranks"
-    other.mkdir(parents=True)
+    folder.mkdir()
     (folder / "a.jsonl").write_text('{"text": "one"}\n{"text": "two"}\n')
-    (other / "x.rank00000of00002.jsonl").write_text('{"text": "three"}\n')  # of no output that is here
+    (folder / "x.rank00000of00002.jsonl").write_text('{"text": "three"}\n')  # of no output that is here
 
     def encode(rank: int) -> dict[str, object]:
         options = Options(format="parquet")
-        task = make_task(folder, ram_path / output, byte_codec(), rank=rank, world_size=2, options=options)
+        task = make_part(folder, ram_path / output, byte_codec(), rank=rank, world_size=2, options=options)
         return {**task.run(), "seconds": 0}
 
     first = [encode(rank) for rank in range(2)]
@@ -110,7 +109,7 @@ def test_the_files_of_ranks_that_have_been_merged(ram_path: Path, output: str) -
 
 
 @pytest.mark.parametrize("overwrite", [False, True])
-@pytest.mark.parametrize("name", ["train.parquet", "manifest.json"])
+@pytest.mark.parametrize("name", ["train.parquet", "val.parquet"])
 def test_an_input_with_the_name_of_an_output(ram_path: Path, name: str, overwrite: bool) -> None:
     (ram_path / "a.jsonl").write_text('{"text": "one"}\n')
     (ram_path / name).write_text('{"text": "mine"}\n')
@@ -142,7 +141,7 @@ def test_overwriting_deletes_nothing_before_it_can_start(ram_path: Path, content
     run(ram_path / "a.jsonl", ram_path / "o")
     before = outputs(ram_path)
     if content is None:
-        task = make_task(ram_path / "a.jsonl", ram_path / "o", byte_codec(), options=Options(), overwrite=True)
+        task = make_part(ram_path / "a.jsonl", ram_path / "o", byte_codec(), options=Options(), overwrite=True)
         (ram_path / "a.jsonl").unlink()
         del before["a.jsonl"]
         with pytest.raises(FileNotFoundError):

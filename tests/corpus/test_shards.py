@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
-from bpetite.corpus.layouts.layouts import layout_of
-from bpetite.corpus.output.shards import ShardWriter, settle
+from bpetite.corpus.layouts.registry import layout_of
+from bpetite.corpus.output.shards import ShardWriter, publish
 
 
 def lines(path: Path, documents: list[str]) -> Path:
@@ -72,47 +72,9 @@ def test_shards_do_not_depend_on_how_documents_come_in(
             writer.add(tokens[at : at + size], np.array(lengths[start:stop], np.int64), rows)
             at += size
         writer.finish()
-        settle(folder, writer.take_finished())
+        publish(folder, writer.take_finished())
         made.append(outputs(folder))
     assert made[0] == made[1]
-
-
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "parquet"])
-@given(lengths=st.lists(st.integers(0, 9), min_size=1, max_size=20))
-@settings(max_examples=10, deadline=None)
-def test_a_shard_of_known_size_is_the_same(
-    tmp_path_factory: pytest.TempPathFactory, format: str, lengths: list[int]
-) -> None:
-    layout = layout_of(format)
-    tokens = np.arange(sum(lengths), dtype=layout.dtype(300))
-    documents = 0 if layout.exact else len(lengths)
-    made = []
-    for known in (None, (len(tokens), documents)):
-        folder = tmp_path_factory.mktemp("shards")
-        writer = ShardWriter(
-            lambda n, folder=folder: folder / f"o_{n:06d}", layout, tokens.dtype.name, None, known=known
-        )
-        for start in range(0, len(lengths), 3):
-            at, some = sum(lengths[:start]), lengths[start : start + 3]
-            rows = [json.dumps([None, "f", n]).encode() + b"\n" for n in range(start, start + len(some))]
-            writer.add(tokens[at : at + sum(some)], np.array(some, np.int64), rows)
-        writer.finish()
-        finished = writer.take_finished()
-        settle(folder, finished)
-        for output in finished[0]["outputs"]:
-            assert output["checksum"] == plain_sums((folder / output["name"]).read_bytes())
-        made.append((finished, outputs(folder)))
-    assert made[0] == made[1]
-
-
-@pytest.mark.parametrize("format", ["npy", "llmc"])
-def test_a_shard_of_another_size_than_was_said(ram_path: Path, format: str) -> None:
-    layout = layout_of(format)
-    writer = ShardWriter(lambda n: ram_path / f"o_{n}", layout, "uint16", None, known=(4, 0 if layout.exact else 1))
-    writer.add(np.arange(3, dtype=np.uint16), np.array([3], np.int64))
-    writer.finish()
-    with pytest.raises(ValueError, match=r"o_0: 3 tokens of \d documents, not 4 of \d"):
-        writer.take_finished()
 
 
 def test_val_fraction_splits_by_content(ram_path: Path) -> None:
@@ -166,6 +128,6 @@ def test_a_file_that_is_cut_to_its_size_is_open_for_writing_when_it_is_synced(
 
     monkeypatch.setattr(os, "fsync", fsync)
     (ram_path / "o.npy.partial").write_bytes(b"abcd")
-    settle(ram_path, [{"outputs": [{"temporary": "o.npy.partial", "name": "o.npy", "bytes": 3}], "drop": []}])
+    publish(ram_path, [{"outputs": [{"temporary": "o.npy.partial", "name": "o.npy", "bytes": 3}], "drop": []}])
     assert outputs(ram_path) == {"o.npy": b"abc"}
     assert modes == [os.O_RDWR]

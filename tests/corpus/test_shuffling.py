@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
-from bpetite.corpus import Mixture, Options, make_task
+from bpetite.corpus import Options, make_part
 from bpetite.corpus.run.shuffling import OVERHEAD, Rows, Shuffle, permutation
 
 WORD = 2**64
@@ -101,12 +101,11 @@ def test_interruptions_and_jobs_change_no_byte(ram_path: Path, format: Any, memo
     paths = write_inputs(ram_path / "in", [*some_documents(200), "no \x07 token", *some_documents(100)])
     options = Options(
         format=format, shuffle=1, memory=memory, shard_tokens=900, val_fraction=0.2, on_error="skip", rejected=True,
-        drop_duplicates=memory == 20_000, max_document_tokens=40, long_documents="split",
     )  # fmt: skip
     blocks = iter([200, 333])  # however the input is read
 
     def make(folder: Path) -> Any:
-        return replace(make_task(paths, folder / "o", byte_codec(), options=options), block=next(blocks))
+        return replace(make_part(paths, folder / "o", byte_codec(), options=options), block=next(blocks))
 
     outputs_of_both(make, ram_path, memory)
 
@@ -121,20 +120,9 @@ def test_the_sides_of_a_document_are_those_without_shuffling(ram_path: Path) -> 
         assert sorted(a) == sorted(b)
 
 
-def test_sources_of_a_mixture_mix(ram_path: Path) -> None:
-    for name in "ab":
-        (ram_path / f"{name}.txt").write_text("|".join(f"{name} {n}" for n in range(100)))
-    (ram_path / "m.toml").write_text("".join(f"[[source]]\npaths = '{name}.txt'\nseparator = '|'\n" for name in "ab"))
-    run_of = make_task(Mixture.load(ram_path / "m.toml"), ram_path / "o", byte_codec(), options=Options(shuffle=1))
-    run_of.run()
-    texts = texts_in(ram_path / "o.npy")
-    assert 20 < sum(text[0] == "a" for text in texts[:100]) < 80
-
-
 def test_ranks_are_refused(ram_path: Path) -> None:
     paths = write_inputs(ram_path / "in", some_documents(20))
-    for options in ({"shuffle": 1}, {"drop_duplicates": True}):
-        with pytest.raises(ValueError, match="several ranks sees a part: run one process"):
-            run(paths, ram_path / "o", rank=0, world_size=2, **options)
+    with pytest.raises(ValueError, match="each of several parts sees some: run one process"):
+        run(paths, ram_path / "o", rank=0, world_size=2, shuffle=1)
     with pytest.raises(ValueError, match="memory 0 is not at least 1"):
         run(paths, ram_path / "o", shuffle=1, memory=0)

@@ -17,7 +17,7 @@ from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, t
 from paths import PYTHONPATH
 from tiers import slow_but
 
-from bpetite.corpus import Options, make_task
+from bpetite.corpus import Options, make_part
 from tests.support.running import running_threads
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -28,7 +28,7 @@ class Crash(BaseException):
 
 
 def task_of(inputs: list[Path], out: Path, **options: Any) -> Any:
-    task = make_task(inputs, out / "o", byte_codec(), options=Options(**options))
+    task = make_part(inputs, out / "o", byte_codec(), options=Options(**options))
     return replace(task, block=200, checkpoint_seconds=0)
 
 
@@ -97,7 +97,7 @@ def test_a_crash_at_any_durable_operation(
     inputs = write_inputs(ram_path / "in", some_documents(42))
     options = {"format": format, "shard_tokens": 400, "val_fraction": 0.3 if format in ("npy", "llmc") else 0.0}
     if "order" in format:
-        options |= {"format": "npy", "shuffle": 3, "drop_duplicates": True, "memory": 7000}
+        options |= {"format": "npy", "shuffle": 3, "memory": 7000}
     (ram_path / "whole").mkdir()
     expected_summary = task_of(inputs, ram_path / "whole", **options).run()
     expected = outputs(ram_path / "whole")
@@ -151,7 +151,7 @@ def test_jobs_and_blocks_do_not_change_the_output(ram_path: Path, format: str) -
     made = []
     for name, jobs, block in (("a", 1, 100), ("b", 2, 1000), ("c", 5, 1 << 20), ("d", 2, 1)):
         (ram_path / name).mkdir()
-        task = make_task(inputs, ram_path / name / "o", byte_codec(), options=Options(format=format, shard_tokens=999))
+        task = make_part(inputs, ram_path / name / "o", byte_codec(), options=Options(format=format, shard_tokens=999))
         replace(task, block=block).run(jobs=jobs)
         made.append(outputs(ram_path / name))
     assert made[0] == made[1] == made[2] == made[3]
@@ -179,7 +179,7 @@ def test_workers_read_ranges_of_plain_files(
         out.mkdir()
         part = {} if rank is None else {"rank": rank, "world_size": 3}
         options = Options(format=format, separator=separator, on_error="skip")
-        task = make_task(inputs, out / "o", byte_codec(), options=options, **part)
+        task = make_part(inputs, out / "o", byte_codec(), options=options, **part)
         summary = replace(task, block=block).run(jobs=jobs)
         made.append((outputs(out), summary["problems"], summary["documents"]))
     assert made[0] == made[1] == made[2] == made[3]
@@ -355,29 +355,22 @@ def test_overwriting_goes_on_too(ram_path: Path, monkeypatch: pytest.MonkeyPatch
     assert outputs(ram_path / "part") == outputs(ram_path / "whole")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
-def test_standard_input_goes_on_if_it_is_the_same(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = "<|endoftext|>".join(some_documents(80)).encode()
+def test_standard_input_begins_anew(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed, it cannot be read again; finished, nothing says whether it is the same."""
 
-    def give(data: bytes) -> None:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    def give(text: str) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
-    for name in ("whole", "part"):
-        (ram_path / name).mkdir()
-    options = {"input_kind": "text"}
+    data = "<|endoftext|>".join(some_documents(80))
     give(data)
-    task_of([Path("-")], ram_path / "whole", **options).run()
-    give(data)
-    interrupted(ram_path / "part", monkeypatch, [Path("-")], **options)
-    give(b"X" + data[1:])
-    with pytest.raises(ValueError, match="standard input is not what it was"):
-        task_of([Path("-")], ram_path / "part", **options).run()
-    give(b"short")
-    with pytest.raises(ValueError, match="ends before the offset"):
-        task_of([Path("-")], ram_path / "part", **options).run()
-    give(data)
-    task_of([Path("-")], ram_path / "part", **options).run()
-    assert outputs(ram_path / "part") == outputs(ram_path / "whole")
+    (ram_path / "part").mkdir()
+    interrupted(ram_path / "part", monkeypatch, [Path("-")], input_kind="text")
+    give("other")
+    task_of([Path("-")], ram_path / "part", input_kind="text").run()
+    assert texts_in(ram_path / "part" / "o.npy") == ["other"]
+    give("more")
+    with pytest.raises(FileExistsError, match="nothing says whether its input was this one; overwrite=True"):
+        task_of([Path("-")], ram_path / "part", input_kind="text").run()
 
 
 def test_a_task_is_picklable_and_runs_elsewhere(ram_path: Path) -> None:
@@ -402,7 +395,7 @@ def test_manifest(ram_path: Path) -> None:
     assert manifest["tokenizer"] == {
         "name": "bytes", "fingerprint": "bytes-257", "vocab_size": 257, "eot_id": 256, "eot_text": "<|endoftext|>",
     }  # fmt: skip
-    assert set(manifest["libraries"]) == {"bpetite", "regex", "unicode", "numpy"}
+    assert set(manifest["libraries"]) == {"bpetite", "regex", "unicode", "orjson"}
     for file in manifest["files"]:
         data = (ram_path / file["name"]).read_bytes()
         assert (file["bytes"], file["checksum"]) == (len(data), plain_sums(data))
@@ -415,13 +408,13 @@ def test_manifest(ram_path: Path) -> None:
 def test_empty_input(ram_path: Path, format: str) -> None:
     (ram_path / "in.txt").write_bytes(b"")
     assert run(ram_path / "in.txt", ram_path / "o", format=format)["documents"] == 0
+    from bpetite.corpus.layouts.registry import layout_in, open_in
     from bpetite.corpus.run.outputs import find_manifest
-    from bpetite.corpus.layouts.reading import open_token_file
 
     found = find_manifest(ram_path / "o")
     assert found is not None
-    for name in found[2]:
-        file = open_token_file(ram_path / name, format=format, dtype="uint32" if format == "parquet" else "uint16")
+    for name in found[2] if layout_in(found[1]).reader is None else ():
+        file = open_in(ram_path, found[1], name)
         assert file.tokens == 0
         assert list(file.spans()) == [] or all(not len(span.tokens) for span in file.spans())
 

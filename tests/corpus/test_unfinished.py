@@ -14,9 +14,8 @@ from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
 from paths import PYTHONPATH
 
 from bpetite.cli import main
-from bpetite.corpus import Options, make_task
-from bpetite.corpus.unfinished import find_journals, progress_of
-from bpetite.corpus.layouts.layouts import layout_of
+from bpetite.corpus import Options, make_part
+from bpetite.corpus.layouts.registry import layout_of
 from bpetite.errors import FormatError
 
 
@@ -27,7 +26,7 @@ class Stop(Exception):
 def begin(inputs: list[Path], sink: Path, **options: Any) -> None:
     """A run that is killed in the middle."""
     rank, world_size = options.pop("rank", 0), options.pop("world_size", 1)
-    task = make_task(inputs, sink, byte_codec(), rank=rank, world_size=world_size, options=Options(**options))
+    task = make_part(inputs, sink, byte_codec(), rank=rank, world_size=world_size, options=Options(**options))
 
     def killed(raw: int, tokens: int, documents: int) -> None:
         if documents > 9:
@@ -46,49 +45,14 @@ def inspect(*arguments: object) -> tuple[int, str, str]:
     return leave.value.code, out.getvalue(), err.getvalue()
 
 
-def test_inspect_shows_how_far_a_run_is(ram_path: Path) -> None:
+def test_inspect_says_that_an_output_is_not_finished(ram_path: Path) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(60))
-    begin(inputs, ram_path / "o", shard_tokens=200)
-    before = outputs(ram_path)
-    for name in ("o", "o.npy", "o.journal", *(path.name for path in ram_path.glob("o*.partial"))):
-        code, out, err = inspect(ram_path / name, "--json")
-        assert code == 0, err
-        found = json.loads(out)
-        assert found["state"].startswith("unfinished")
-        assert 0 < found["documents"] < 60
-        assert found["tokens"] > 0
-        assert found["inputs"].endswith("of 3 read")
-        assert found["format"] == "npy"
-    assert "state: unfinished: the same command goes on from here\n" in inspect(ram_path / "o")[1]
-    code, _, err = inspect(ram_path / "o", "--verify")
-    assert code == 1
-    assert "not finished" in err
-    assert outputs(ram_path) == before
-
-
-def test_inspect_shows_each_unfinished_rank(ram_path: Path) -> None:
-    path = ram_path / "in.jsonl"
-    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in some_documents(90)))
-    for rank in range(2):
-        begin([path], ram_path / "o", rank=rank, world_size=2, eot="none")
-    assert len(inspect(ram_path / "o", "--json")[1].splitlines()) == 2
-    assert [path.name for path in find_journals(ram_path / "o")] == [
-        "o.rank00000of00002.journal", "o.rank00001of00002.journal",
-    ]  # fmt: skip
-
-
-def test_a_folder_and_a_run_of_which_nothing_is_recorded(ram_path: Path) -> None:
-    inputs = write_inputs(ram_path / "in", some_documents(60))
-    (ram_path / "out").mkdir()
-    begin(inputs, ram_path / "out", format="nanogpt")
-    [journal] = find_journals(ram_path / "out")
-    assert progress_of(journal)["documents"] > 0
-    lines = journal.read_bytes().splitlines(keepends=True)
-    journal.write_bytes(b"".join(lines[:2]))
-    assert progress_of(journal)["documents"] == 0
-    journal.write_bytes(lines[0])
-    assert "has not begun" in progress_of(journal)["state"]
-    assert find_journals(ram_path / "in") == []
+    begin(inputs, ram_path / "o")
+    for name in ("o", "o.npy"):
+        with pytest.raises(SystemExit) as left, redirect_stderr(io.StringIO()) as said:
+            main(["inspect", str(ram_path / name)])
+        assert left.value.code == 1
+        assert "the output is not finished; the same command goes on" in said.getvalue()
 
 
 def test_other_options_are_named(ram_path: Path) -> None:
@@ -156,7 +120,7 @@ def test_a_partial_file_that_was_changed_is_found(ram_path: Path, format: str) -
     state = outputs(ram_path / "out")
     covered = json.loads(state["o.journal"].splitlines()[-1][9:])["writers"]["all"]["files"]
     assert len(covered) == len(state) - 1
-    task = make_task(inputs, ram_path / "out" / "o", byte_codec(), options=Options(format=format))
+    task = make_part(inputs, ram_path / "out" / "o", byte_codec(), options=Options(format=format))
     for name, (size, _) in covered.items():
         header = layout_of(format).header if name == next(iter(covered)) else 0  # is written again at the end
         for at in {header, size // 2, size - 1}:
@@ -177,7 +141,7 @@ def test_a_finished_shard_that_was_changed_before_it_had_its_name(
     inputs = write_inputs(ram_path / "in", some_documents(60))
     (ram_path / "out").mkdir()
     task = replace(
-        make_task(inputs, ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=300)),
+        make_part(inputs, ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=300)),
         block=100, checkpoint_seconds=0,
     )  # fmt: skip
 
@@ -186,7 +150,7 @@ def test_a_finished_shard_that_was_changed_before_it_had_its_name(
             raise Stop
 
     with monkeypatch.context() as patch:
-        patch.setattr(module, "settle", killed)
+        patch.setattr(module, "publish", killed)
         with pytest.raises(Stop):
             task.run()
     path = ram_path / "out" / "o_000000.npy.partial"
@@ -196,32 +160,3 @@ def test_a_finished_shard_that_was_changed_before_it_had_its_name(
         task.run()
     path.write_bytes(data)
     assert task.run()["documents"] == 60
-
-
-def test_unfinished_outputs_at_a_url(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from faulty_store import faulty, fresh
-
-    from bpetite.corpus.unfinished import progress_at
-
-    monkeypatch.setattr("tempfile.tempdir", str(ram_path))
-    fresh("faulty")
-    inputs = write_inputs(ram_path / "in", some_documents(60))
-    task = replace(
-        make_task(inputs, "faulty://out/o", byte_codec(), options=Options(shard_tokens=300)),
-        block=100, checkpoint_seconds=0,
-    )  # fmt: skip
-
-    def fault(name: str, path: str) -> None:
-        if name == "put" and "o_000002" in path:
-            raise PermissionError("no more")
-
-    with faulty(fault), pytest.raises(PermissionError, match="no more"):
-        task.run()
-    for url in ("faulty://out/o", "faulty://out/o_000001.npy", "faulty://out/"):
-        (found,) = progress_at(url)
-        assert found["state"] == "unfinished: the same command goes on from here"
-        assert 0 < found["documents"] < 60
-    monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
-    (found,) = progress_at("faulty://out/o")
-    assert found["state"].startswith("unfinished: a run in ")
-    assert progress_at("faulty://out/p") == []

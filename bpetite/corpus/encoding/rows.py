@@ -1,4 +1,4 @@
-"""Blocks to tokens: the second half of what workers do in parallel, and the only module that calls a tokenizer.
+"""Blocks to tokens: the second half of the work that threads share, and the only module that calls a tokenizer.
 
 The result of a block depends on nothing but the block and the options, so any worker, on any machine, at any time,
 makes the same one.
@@ -6,22 +6,19 @@ makes the same one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .codec import Codec, EncodeBatch, Ids, Offsets, join_rows
-from ..duplicates import Digests, digests_of
-from ..limits import Limits
+from ..reading.blocks import Block, Position, Reading
 from ..reading.cutting import LONG
-from ..reading.readers import Block, Position, Reading
 from ..reading.records import Documents, Problem, documents_of
-from ..segments import TRAINED, encode_segments
+from .codec import Codec, Ids, Offsets, join_rows
 
-__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "drop_duplicates", "encode_blocks", "place_eot"]
+__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
 
 #: Where the end-of-text token goes.
 EOT = ("append", "prepend", "none")
@@ -35,9 +32,7 @@ class EncodingRules:
     """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
-    and the token goes where the literal is. ``part`` is that of the documents that a hash of seed and content takes, in
-    repeat number ``epoch``. ``keep_order`` leaves the documents of all splits together, in order. Documents that are
-    ``labelled`` may be in segments.
+    and the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
     """
 
     reading: Reading
@@ -49,36 +44,18 @@ class EncodingRules:
     with_origins: bool = False
     eot_of_empty: bool = True
     together: bool = False
-    limits: Limits = field(default_factory=Limits)
-    part: float = 1.0
-    epoch: int = 0
     keep_order: bool = False
-    with_digests: bool = False
-    labelled: bool = False
-
-    def encode(self, texts: Sequence[bytes], encode: EncodeBatch) -> tuple[Ids, Offsets]:
-        """Ids and offsets of documents; of segments with labels, those are in the ids."""
-        return encode_segments(texts, encode) if self.labelled else encode(texts)
 
 
 @dataclass
 class SplitTokens:
     """Tokens of consecutive documents, end-of-text tokens included, the length of each document, and its `Meta` if
-    that was asked for. ``held_out`` says of documents of both splits, kept together, which are of the second."""
+    that was asked for. ``held_out`` marks the documents of the second split where both are kept together."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
     meta: Meta | None = None
     held_out: npt.NDArray[np.bool_] | None = None
-
-
-@dataclass
-class Originals:
-    """Of the documents before any was split: hash, bytes, and the number of documents made of each (None for one)."""
-
-    digests: Digests
-    sizes: npt.NDArray[np.int64]
-    parts: npt.NDArray[np.int64] | None
 
 
 @dataclass
@@ -93,8 +70,6 @@ class Encoded:
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
-    originals: Originals | None = None
-    filtered: dict[str, int] = field(default_factory=dict)  # what limits did -> to how many documents
 
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
@@ -105,7 +80,6 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             return encoded
     parsed = [_parsed(block, rules) for block in blocks]
     problems = [problem for documents in parsed for problem in documents.problems]
-    short = sum(rules.limits.leave_out_short(documents) for documents in parsed) if rules.limits.min_bytes else 0
     texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
     meta = None
     if rules.with_origins:
@@ -115,7 +89,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             for found, record in documents.origins or ()
         ]
     try:
-        ids, offsets = rules.encode(texts, codec.encode)
+        ids, offsets = codec.encode(texts)
     except ValueError:
         found = _encode_one_by_one(blocks, parsed, codec, rules)
         ids, offsets = join_rows(found.rows)
@@ -123,80 +97,28 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         problems = sorted(problems + found.problems, key=_place)
         if meta is not None:
             meta = [meta[index] for index in found.kept]
-    text_bytes = sum(map(len, texts))
-    filtered = {"short": short} if short else {}
-    shortened = rules.limits.shorten(ids, offsets)
-    whole, parts = texts, None
-    if shortened is not None:
-        ids, offsets, numbers, long = shortened
-        filtered[rules.limits.long_documents] = long
-        if rules.limits.long_documents == "skip":
-            text_bytes = sum(len(texts[number]) for number in numbers)
-        if rules.with_digests:
-            kept, parts = np.unique(numbers, return_counts=True)
-            whole = [texts[number] for number in kept]
-        texts = [texts[number] for number in numbers]
-        meta = None if meta is None else [meta[number] for number in numbers]
-    originals = None
-    if rules.with_digests:
-        sizes = np.fromiter(map(len, whole), np.int64, len(whole))
-        originals = Originals(digests_of(whole, rules.epoch), sizes, parts)
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
         raw=sum(block.raw for block in blocks),
         splits=_split(texts, ids, offsets, meta, codec, rules),
         documents=len(texts),
-        text_bytes=text_bytes,
+        text_bytes=sum(map(len, texts)),
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
-        originals=originals,
-        filtered=filtered,
     )
 
 
-def drop_duplicates(encoded: Encoded, add: Callable[[Digests], npt.NDArray[np.bool_]]) -> npt.NDArray[np.bool_]:
-    """Take the documents out that there have been already.
-
-    Args:
-        encoded: A result with ``originals``, unless it has no documents.
-        add: Adds hashes to those that there have been, and returns which of them are new.
-
-    Returns:
-        Which of the original documents are new.
-    """
-    found = encoded.originals
-    if found is None:
-        return np.zeros(0, np.bool_)
-    new = add(found.digests)
-    if not new.all():
-        part = encoded.splits["all"]
-        kept: npt.NDArray[np.bool_] = new if found.parts is None else np.repeat(new, found.parts)
-        encoded.splits["all"] = SplitTokens(
-            part.tokens[np.repeat(kept, part.lengths)],
-            part.lengths[kept],
-            None if part.meta is None else [row for row, take in zip(part.meta, kept, strict=True) if take],
-            None if part.held_out is None else part.held_out[kept],
-        )
-        encoded.documents = int(kept.sum())
-        encoded.text_bytes = int(found.sizes[new].sum())
-        encoded.filtered["duplicate"] = int((~new).sum())
-    return new
-
-
 def _place(problem: Problem) -> tuple[int, int, int]:
-    """What orders problems."""
+    """The order of problems."""
     return problem.piece, problem.offset, problem.line or 0
 
 
 def _parsed(block: Block, rules: EncodingRules) -> Documents:
     """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
     long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
-    with_origins = rules.with_origins or long or rules.limits.min_bytes > 0 or rules.part < 1
-    documents = documents_of(block, rules.reading, rules.on_error, with_origins=with_origins)
-    if rules.part < 1:
-        documents.keep(np.flatnonzero(_chosen(documents.texts, rules.part, f"repeat {rules.seed}")).tolist())
+    documents = documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins or long)
     if long:
         block.data = None
     return documents
@@ -260,7 +182,7 @@ def _encode_one_by_one(
         for number, text in enumerate(documents.texts):
             index += 1
             try:
-                row = rules.encode([text], codec.encode)[0]
+                row = codec.encode([text])[0]
             except ValueError as wrong:
                 if places is None:
                     places = _places(block, rules.reading)
@@ -316,7 +238,7 @@ def _replacement(what: str, text: bytes, codec: Codec, rules: EncodingRules) -> 
     if what == "invalid-utf8":
         text = text.decode("utf-8", "replace").encode()
     try:
-        return text, rules.encode([text], codec.encode_ordinary)[0]
+        return text, codec.encode_ordinary([text])[0]
     except ValueError:
         return b"", np.empty(0, np.uint32)
 
@@ -328,7 +250,7 @@ def _split(
     dtype = np.dtype(rules.dtype)
     if not rules.val_fraction:
         return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
-    held_out = _chosen(texts, rules.val_fraction, str(rules.seed))
+    held_out = _held_out(texts, rules.val_fraction, rules.seed)
     if rules.keep_order:
         return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
     lengths = np.diff(offsets)
@@ -342,11 +264,11 @@ def _split(
     return splits
 
 
-def _chosen(texts: Sequence[bytes], part: float, key: str) -> npt.NDArray[np.bool_]:
-    """Which documents belong to a part of all, by a hash of their content."""
-    below, secret = int(part * 2**64), key.encode()
+def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
+    """The documents of the second split, by a hash of seed and content."""
+    below, key = int(fraction * 2**64), str(seed).encode()
     return np.fromiter(
-        (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=secret).digest(), "big") < below for text in texts),
+        (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") < below for text in texts),
         bool,
         len(texts),
     )
@@ -357,10 +279,6 @@ def _with_eot(
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """`place_eot`, for the documents that get one."""
     empty = np.diff(offsets) == 0
-    if rules.labelled and rules.eot == "append" and len(ids):
-        eots = np.full(len(empty), codec.eot_id, np.uint32)
-        eots[~empty] |= ids[offsets[1:][~empty] - 1] & np.uint32(TRAINED)  # as the token before it
-        return place_eot(ids, offsets, eots, rules.eot, dtype)
     if rules.eot_of_empty or not empty.any():
         return place_eot(ids, offsets, codec.eot_id, rules.eot, dtype)
     tokens, placed = place_eot(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]), codec.eot_id, rules.eot, dtype)
@@ -370,9 +288,9 @@ def _with_eot(
 
 
 def place_eot(
-    ids: Ids, offsets: Offsets, eot_id: int | Ids | None, eot: str, dtype: npt.DTypeLike
+    ids: Ids, offsets: Offsets, eot_id: int | None, eot: str, dtype: npt.DTypeLike
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """(tokens with an end-of-text token for each document, length of each document); ``eot_id`` may be one for each.
+    """(tokens with an end-of-text token for each document, length of each document).
 
     >>> tokens, lengths = place_eot(np.array([5, 6, 7], np.uint32), np.array([0, 2, 2, 3]), 9, "append", "uint16")
     >>> tokens.tolist(), lengths.tolist()

@@ -1,9 +1,9 @@
 """What a layout of token files is, and a shard as its layout sees it.
 
-While a shard grows, it is a file of tokens and, where the layout needs them, a spool of document lengths (int64) and
-one of record ids and origins (JSON lines, see `meta_line`). All three only grow at the end, so an interrupted run goes
-on by truncating them to a known size. When the shard is complete, the files of the layout are made from them as
-streams: no layout holds more than a few megabytes, however large the shard.
+While a shard grows, it is a file of tokens and, where the layout needs them, a spool of document lengths (int64; with
+ids, the bytes of each line of ids beside them) and one of record ids and origins (JSON lines, see `meta_line`). All
+three only grow at the end, so an interrupted run goes on by truncating them to a known size. When the shard is
+complete, the files of the layout are made from them as streams: no layout holds more than a few megabytes.
 """
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ class OpenShard:
         tokens, documents: Their numbers.
         dtype: Of the tokens.
         tokenizer: Its name.
+        columns: Numbers a document in the spool of lengths.
     """
 
     base: Path
@@ -44,12 +45,13 @@ class OpenShard:
     documents: int
     dtype: np.dtype[Any]
     tokenizer: str = "tokenizer"
+    columns: int = 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The lengths of the documents, up to `LENGTHS` at a time."""
         with self.lengths_path.open("rb") as file:
-            while len(lengths := np.fromfile(file, "<i8", LENGTHS)):
-                yield lengths
+            while len(rows := np.fromfile(file, "<i8", self.columns * LENGTHS)):
+                yield rows[:: self.columns]
 
     def ends(self) -> Iterator[npt.NDArray[np.int64]]:
         """The end of each document, in tokens."""
@@ -79,6 +81,7 @@ class Layout:
     Attributes:
         name: As in ``format``.
         suffix: Of the file of tokens.
+        spool_suffix: Of the file of tokens of a part, see `spool.Spool`.
         header: Bytes before the tokens.
         eot: Where the end-of-text token goes unless told otherwise.
         exact: Shards have exactly the number of tokens asked for, and documents may cross them; otherwise shards hold
@@ -92,10 +95,12 @@ class Layout:
         most_tokens, longest: The most tokens of a file, and of a document.
         whole: The name of a file that all shards have together, without which readers find none of them. Such an
             output is a folder of its own.
+        reader: The reader to use, where this package has none.
     """
 
     name: ClassVar[str]
     suffix: ClassVar[str]
+    spool_suffix: ClassVar[str] = ".tokens"
     header: ClassVar[int] = 0
     eot: ClassVar[str] = "append"
     exact: ClassVar[bool] = False
@@ -109,6 +114,12 @@ class Layout:
     most_tokens: ClassVar[int] = 2**63 - 1
     longest: ClassVar[int] = 2**63 - 1
     whole: ClassVar[str | None] = None
+    reader: ClassVar[str | None] = None
+
+    @property
+    def columns(self) -> int:
+        """Numbers a document in the spool of lengths: tokens, and with ids the bytes of its line of ids."""
+        return 2 if self.meta else 1
 
     def require(self) -> None:
         """Raises MissingExtraError if a package is missing: before a run, not at its end."""

@@ -6,6 +6,7 @@ order, by one thread at a time; different ranges by different threads.
 """
 from __future__ import annotations
 
+import hashlib
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from pathlib import Path
 from threading import Condition, Thread
 from typing import Any, BinaryIO
 
-from .checksums import RANGE, Checksum, Sums, new_checksum, root_of, take_in
+from .checksums import RANGE, Sums, root_of, take_in
 from .durable import begin_writeback, explained, write_at
 
 __all__ = ["HELD", "Appender", "Writers"]
@@ -88,10 +89,10 @@ class Writers:
 class _Range:
     """A range of the file: its checksum so far, and the parts that wait to be written."""
 
-    checksum: Checksum
+    checksum: hashlib._Hash = field(default_factory=hashlib.sha256)
     parts: deque[tuple[int, memoryview]] = field(default_factory=deque)
     busy: bool = False
-    at_limit: Checksum | None = None
+    at_limit: hashlib._Hash | None = None
 
 
 class Appender:
@@ -102,9 +103,7 @@ class Appender:
         path: Of the file.
         size: Bytes that are in it already; they are read for the checksum.
         writers: Write; None for a thread of its own.
-        algorithm: Of the checksum.
         limit: Where the checksums may have to end, before the bytes that follow.
-        durable: Have the system begin to write to disk soon.
     """
 
     def __init__(
@@ -114,16 +113,12 @@ class Appender:
         size: int = 0,
         *,
         writers: Writers | None = None,
-        algorithm: str = "sha256",
         limit: int | None = None,
-        durable: bool = True,
     ) -> None:
         self.size: int = size
-        self.algorithm = algorithm
         self._file = file
         self._path = path
         self._limit = limit
-        self._durable = durable
         self._own = writers is None
         self._writers = writers or Writers()
         self._changed = self._writers.changed
@@ -133,7 +128,7 @@ class Appender:
         self._error: BaseException | None = None
         with self._changed:
             for start in range(0, size, RANGE):
-                there = _Range(new_checksum(algorithm), busy=True)
+                there = _Range(busy=True)
                 self._writers.start(partial(self._read, there, start, min(size, start + RANGE)))
                 self._ranges.append(there)
                 self._busy += 1
@@ -159,7 +154,7 @@ class Appender:
                 if self._error is not None:
                     break
                 begun = index < len(self._ranges)
-                there = self._ranges[index] if begun else _Range(new_checksum(self.algorithm))
+                there = self._ranges[index] if begun else _Range()
                 if not there.busy:
                     self._writers.start(partial(self._write, there))  # first: without a thread nothing has changed
                     there.busy = True
@@ -185,7 +180,7 @@ class Appender:
     def root(self) -> str:
         """The checksum of everything that is in the file, for a journal."""
         self.drain()
-        return root_of(self.algorithm, [one.checksum.hexdigest() for one in self._ranges])
+        return root_of(one.checksum.hexdigest() for one in self._ranges)
 
     def sums(self, size: int | None = None, *, head: bool = False) -> Sums:
         """The checksums of what is in the file.
@@ -202,10 +197,10 @@ class Appender:
             assert cut is not None, f"{size} bytes of {self.size}, limit {self._limit}"
             ranges[-1] = cut
         if head and ranges:
-            ranges[0] = new_checksum(self.algorithm)
+            ranges[0] = hashlib.sha256()
             with self._path.open("rb", buffering=0) as file:
                 take_in(ranges[0], file, min(size, RANGE))
-        return Sums(self.algorithm, tuple(one.hexdigest() for one in ranges))
+        return Sums(tuple(one.hexdigest() for one in ranges))
 
     def close(self) -> None:
         """Drop bytes that no thread has begun to write, and wait for the others. The file stays open."""
@@ -257,7 +252,7 @@ class Appender:
     def _put(self, there: _Range, offset: int, part: memoryview) -> None:
         write_at(self._file, part, offset)
         end = offset + len(part)
-        if self._durable and end % RANGE == 0:
+        if end % RANGE == 0:
             begin_writeback(self._file, end - RANGE, end)
         self._hash(there, offset, part)
 

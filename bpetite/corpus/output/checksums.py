@@ -6,62 +6,24 @@ whoever writes or reads them, and a difference has a place.
 from __future__ import annotations
 
 import hashlib
-import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from ...core._threads import in_order
 from ...errors import FormatError
 from ..sources.paths import AnyPath, open_part
 
-__all__ = ["RANGE", "Checksum", "FileCheck", "Sums", "check_file", "new_checksum", "root_of", "sums_of", "take_in"]
+__all__ = ["RANGE", "Sums", "check_file", "checked_bytes", "root_of", "sums_of", "take_in"]
 
 #: Bytes of a range; the last one of a file may have fewer.
 RANGE = 16 << 20
 
 
-class Checksum(Protocol):
-    """A checksum that is being computed, as those of hashlib are."""
-
-    def update(self, data: Any, /) -> object:
-        """Take in the next bytes."""
-
-    def hexdigest(self) -> str:
-        """The checksum so far, in hex digits."""
-
-    def copy(self) -> Checksum:
-        """The same, to go on from separately."""
-
-
-class Crc32:
-    """CRC-32: finds accidental damage in a fraction of the time of SHA-256, in files that are soon read and deleted."""
-
-    def __init__(self, crc: int = 0) -> None:
-        self._crc = crc
-
-    def update(self, data: Any, /) -> None:
-        """Take in the next bytes."""
-        self._crc = zlib.crc32(data, self._crc)
-
-    def hexdigest(self) -> str:
-        """Eight hex digits."""
-        return f"{self._crc:08x}"
-
-    def copy(self) -> Crc32:
-        """The same, to go on from separately."""
-        return Crc32(self._crc)
-
-
-def new_checksum(algorithm: str) -> Checksum:
-    """An empty checksum: "sha256" or "crc32"."""
-    return Crc32() if algorithm == "crc32" else hashlib.sha256()
-
-
-def root_of(algorithm: str, ranges: Iterable[str]) -> str:
+def root_of(ranges: Iterable[str]) -> str:
     """The checksum of the checksums of all ranges, one after another as bytes."""
-    root = new_checksum(algorithm)
+    root = hashlib.sha256()
     for one in ranges:
         root.update(bytes.fromhex(one))
     return root.hexdigest()
@@ -69,30 +31,29 @@ def root_of(algorithm: str, ranges: Iterable[str]) -> str:
 
 @dataclass(frozen=True)
 class Sums:
-    """The checksums of a file: what a manifest has of it."""
+    """The checksums of a file, for its manifest."""
 
-    algorithm: str
     ranges: tuple[str, ...]
 
     def listed(self) -> dict[str, Any]:
         """As JSON."""
-        root = root_of(self.algorithm, self.ranges)
-        return {"algorithm": self.algorithm, "range_bytes": RANGE, "root": root, "ranges": list(self.ranges)}
+        root = root_of(self.ranges)
+        return {"algorithm": "sha256", "range_bytes": RANGE, "root": root, "ranges": list(self.ranges)}
 
     @classmethod
     def of_listed(cls, listed: dict[str, Any], path: AnyPath) -> Sums:
-        """Those that a manifest lists of a file.
+        """The checksums in the manifest's entry of a file.
 
         Raises:
             FormatError: They do not go with its size, or not with their root.
         """
         found = listed["checksum"]
-        sums = cls(found["algorithm"], tuple(found["ranges"]))
+        sums = cls(tuple(found["ranges"]))
         if found["range_bytes"] != RANGE or len(sums.ranges) != -(-listed["bytes"] // RANGE):
             raise FormatError(f"{path}: its manifest has {len(sums.ranges)} checksums of ranges of "
                               f"{found['range_bytes']} bytes for {listed['bytes']} bytes; damaged")
         try:
-            right = root_of(sums.algorithm, sums.ranges) == found["root"]
+            right = root_of(sums.ranges) == found["root"]
         except ValueError:
             right = False
         if not right:
@@ -100,14 +61,13 @@ class Sums:
         return sums
 
 
-def sums_of(path: AnyPath, size: int, algorithm: str, threads: int = 1) -> Sums:
+def sums_of(path: AnyPath, size: int, threads: int = 1) -> Sums:
     """The checksums of the first ``size`` bytes of a file, by several threads."""
-    ranges = in_order(partial(_range_of, path, size, algorithm), range(-(-size // RANGE)), threads)
-    return Sums(algorithm, tuple(ranges))
+    return Sums(tuple(in_order(partial(_range_of, path, size), range(-(-size // RANGE)), threads)))
 
 
-def _range_of(path: AnyPath, size: int, algorithm: str, index: int) -> str:
-    checksum = new_checksum(algorithm)
+def _range_of(path: AnyPath, size: int, index: int) -> str:
+    checksum = hashlib.sha256()
     stop = min(size, (index + 1) * RANGE)
     with open_part(path, stop) as file:
         file.seek(index * RANGE)
@@ -115,7 +75,7 @@ def _range_of(path: AnyPath, size: int, algorithm: str, index: int) -> str:
     return checksum.hexdigest()
 
 
-def take_in(checksum: Checksum, file: BinaryIO, size: int) -> int:
+def take_in(checksum: hashlib._Hash, file: BinaryIO, size: int) -> int:
     """Feed the next ``size`` bytes of an unbuffered file, or fewer at its end, to a checksum; returns their number."""
     # small enough to stay in the second-level cache between reading and hashing
     buffer = memoryview(bytearray(max(1, min(size, 1 << 18))))
@@ -127,16 +87,38 @@ def take_in(checksum: Checksum, file: BinaryIO, size: int) -> int:
 
 
 def check_file(path: AnyPath, listed: dict[str, Any], threads: int = 1) -> None:
-    """Read a file, and compare it with what a manifest lists.
+    """Read a file, and compare it with its entry in a manifest.
 
     Raises:
-        FormatError: It has been changed; the message says which bytes differ.
+        FormatError: It has been changed; the message names the bytes that differ.
     """
     sums = Sums.of_listed(listed, path)
     _check_size(path, listed["bytes"])
-    work = partial(_range_of, path, listed["bytes"], sums.algorithm)
+    work = partial(_range_of, path, listed["bytes"])
     for index, found in enumerate(in_order(work, range(len(sums.ranges)), threads)):
         _compare(path, listed["bytes"], sums, index, found)
+
+
+def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) -> Iterator[memoryview]:
+    """The bytes of a file from ``start`` to ``stop``, each compared with the manifest's entry before it is given out.
+
+    Only whole ranges can be compared, so what lies before and after in them is read, too.
+
+    Raises:
+        FormatError: The file has been changed.
+    """
+    sums = Sums.of_listed(listed, path)
+    _check_size(path, listed["bytes"])
+    for index in range(start // RANGE, -(-stop // RANGE) if start < stop else 0):
+        first = index * RANGE
+        with open_part(path, min(listed["bytes"], first + RANGE)) as file:
+            file.seek(first)
+            data = memoryview(bytearray(min(RANGE, listed["bytes"] - first)))
+            filled = 0
+            while filled < len(data) and (count := file.readinto(data[filled:])):  # type: ignore[attr-defined]
+                filled += count
+        _compare(path, listed["bytes"], sums, index, hashlib.sha256(data[:filled]).hexdigest())
+        yield data[max(0, start - first) : stop - first]
 
 
 def _check_size(path: AnyPath, expected: int) -> None:
@@ -149,70 +131,3 @@ def _compare(path: AnyPath, size: int, sums: Sums, index: int, found: str) -> No
     if found != sums.ranges[index]:
         stop = min(size, (index + 1) * RANGE)
         raise FormatError(f"{path}: bytes {index * RANGE} to {stop - 1} differ from the checksum in the manifest")
-
-
-class FileCheck:
-    """Compares bytes of a file that are read in order, from anywhere on, with what a manifest lists of them.
-
-    Only whole ranges can be compared, so what lies before and after in them is read once more.
-
-    Raises:
-        FormatError: The file has another size than the manifest says.
-    """
-
-    def __init__(self, path: AnyPath, listed: dict[str, Any]) -> None:
-        self._path = path
-        self._size: int = listed["bytes"]
-        self._sums = Sums.of_listed(listed, path)
-        self._at: int | None = None
-        self._checksum = new_checksum(self._sums.algorithm)
-        _check_size(path, self._size)
-
-    def take(self, offset: int, data: Any) -> None:
-        """Take in the bytes at an offset, where the ones before ended.
-
-        Raises:
-            FormatError: They differ, as far as it is known now.
-        """
-        if self._at is None:
-            self._at = offset // RANGE * RANGE
-            self._read(offset - self._at)
-        assert self._at == offset
-        view = memoryview(data).cast("B")
-        while len(view):
-            part = view[: RANGE - self._at % RANGE]
-            self._checksum.update(part)
-            self._move(len(part))
-            view = view[len(part) :]
-
-    def finish(self, *, whole: bool) -> None:
-        """Compare the last range; ``whole`` also what has not been taken in behind it.
-
-        Raises:
-            FormatError: They differ.
-        """
-        if self._at is None:
-            self._at = 0
-        if whole:
-            self._read(self._size - self._at)
-        elif self._at % RANGE:
-            self._read(min(self._size, -(-self._at // RANGE) * RANGE) - self._at)
-
-    def _read(self, count: int) -> None:
-        assert self._at is not None
-        with open_part(self._path, self._at + count) as file:
-            file.seek(self._at)
-            while count:
-                part = min(count, RANGE - self._at % RANGE)
-                if take_in(self._checksum, file, part) < part:
-                    raise FormatError(f"{self._path}: ends before byte {self._at + part}")
-                self._move(part)
-                count -= part
-
-    def _move(self, count: int) -> None:
-        assert self._at is not None
-        self._at += count
-        if self._at % RANGE == 0 or self._at == self._size:
-            index = (self._at - 1) // RANGE
-            _compare(self._path, self._size, self._sums, index, self._checksum.hexdigest())
-            self._checksum = new_checksum(self._sums.algorithm)

@@ -1,4 +1,4 @@
-"""What the files of an output are called, and which files in a folder belong to it."""
+"""The names of the files of an output, and the files in a folder that belong to it."""
 from __future__ import annotations
 
 import getpass
@@ -11,12 +11,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
+from ..layouts.layout import Layout
+from ..layouts.npy import Npy
+from ..layouts.registry import LAYOUTS, layout_of
+from ..layouts.spool import Spool
 from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
-from ..layouts.layouts import LAYOUTS, Layout, MaskedWindows
 
-__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "ranks_folder", "splits_of"]
+__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "part_stem", "splits_of", "stems_of"]
 
 #: The file of rejected records, without its suffix.
 REJECTED = "rejected"
@@ -87,11 +90,6 @@ class Names:
         return self.beside("claim")
 
     @property
-    def digests(self) -> Path:
-        """The hashes of documents of a run that drops duplicates, while it goes on."""
-        return self.beside("digests" + PARTIAL)
-
-    @property
     def journal(self) -> Path:
         return self.beside("journal")
 
@@ -103,17 +101,20 @@ class Names:
 
     def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
         """The names of this output's files: shards of these layouts, and with other endings."""
-        bases = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
         suffixes = [path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))]
-        rejected = re.escape(self.beside(REJECTED).name + REJECTED_SUFFIX)
-        spool = "(?:\\.tokens)?" if endings else ""
+        rejected = re.escape(self.beside(REJECTED).name) + r"\.jsonl(?:\.gz)?"
+        spool = r"(?:\.tokens)?" if endings else ""
         return re.compile(
-            rf"(?:{bases})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})|{rejected}{spool}"
+            rf"(?:{self._bases()})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})|{rejected}{spool}"
         )
+
+    def _bases(self) -> str:
+        """The starts of the names of shards, as a regular expression."""
+        return "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
-        ours = self._pattern([MaskedWindows(1), *(layout() for layout in LAYOUTS.values())], [])
+        ours = self._pattern([self.layout, *(layout() for layout in LAYOUTS.values())], [])
         wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
         for name in names:
             if name in wholes or ours.fullmatch(name):
@@ -131,13 +132,17 @@ class Names:
 
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
-        return [path for path in self.folder.iterdir() if self.is_temporary(path.name)]
+        there = self.folder.iterdir() if self.folder.is_dir() else ()
+        return [path for path in there if self.is_temporary(path.name)]
 
     def is_temporary(self, name: str) -> bool:
         """Whether a temporary file of this output would have a name."""
+        rejected = re.escape(self._beside(REJECTED))
+        if re.fullmatch(rf"(?:(?:{self._bases()})(?:_\d{{6,}})?|{rejected})\.shard", name):  # a journal of `assembly`
+            return True
         final = name.removesuffix(PARTIAL)
         ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        own = [self.manifest.name, self.layout.whole, self.digests.name.removesuffix(PARTIAL)]
+        own = [self.manifest.name, self.layout.whole]
         if self.home is not None:
             own.append(self.claim.name)
         return final != name and (final in own or ours.fullmatch(final) is not None)
@@ -145,6 +150,16 @@ class Names:
     def is_finished(self, name: str) -> bool:
         """Whether a finished file of this output would have a name."""
         return name == self.layout.whole or self._pattern([self.layout], []).fullmatch(name) is not None
+
+    def owns(self, name: str) -> bool:
+        """Whether a file of this output, or of its parts, would have a name."""
+        return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name)
+
+    def is_sign(self, name: str) -> bool:
+        """Whether a file of this name says that the output, or a part of it, has been begun."""
+        of_part = re.escape(f"{self.stem or 'tokens'}.rank") + r"\d{5}of\d{5}[._]"
+        signs = (self.manifest.name, self.journal.name, self._beside("unfinished"))
+        return name in signs or re.match(of_part, name) is not None
 
     def clear_temporary(self, *, unknown: bool) -> None:
         """Delete the temporary files.
@@ -174,28 +189,55 @@ def names_of(
 
     Args:
         output: Also a URL.
-        staging: Where an output at a URL grows.
+        layout: Of the final files; parts have spools.
+        staging: The folder where an output at a URL grows.
 
-    >>> from .layouts import NanoGPT
+    >>> from ..layouts.nanogpt import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
     'data/out_train'
 
     Raises:
         ValueError: ``output`` is empty.
     """
+    place, stem = place_and_stem(output, layout)
+    numbered = layout.numbered or shard_tokens is not None
+    if world_size > 1:
+        stem, layout, numbered = part_stem(stem, f"{rank:05d}", f"{world_size:05d}"), Spool(layout), False
+    home = place if isinstance(place, RemotePath) else None
+    folder = place if isinstance(place, Path) else staging_folder(place, stem, staging)
+    return Names(folder, stem, layout, numbered, home)
+
+
+def place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyPath, str]:
+    """(folder, start of all names) of an output; the start is "" where the output is a folder of its own."""
     name = local_name(output)
     if not name:
         raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
     path = path_of(name)
     if name.endswith(("/", os.sep)) or layout.whole is not None or path.is_dir():
-        place, stem = path, ""
-    else:
-        place, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
-    if world_size > 1:
-        stem = f"{stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
-    home = place if isinstance(place, RemotePath) else None
-    folder = place if isinstance(place, Path) else staging_folder(place, stem, staging)
-    return Names(folder, stem, layout, layout.numbered or shard_tokens is not None, home)
+        return path, ""
+    return path.parent, path.name.removesuffix(layout.suffix) or path.name
+
+
+def part_stem(stem: str, rank: str, world_size: str) -> str:
+    """The start of the names of a part's files."""
+    return f"{stem or 'tokens'}.rank{rank}of{world_size}"
+
+
+def stems_of(name: str) -> list[str]:
+    """The stems that an output may have, by its own name or that of one of its files.
+
+    >>> stems_of("x_text_document.bin")
+    ['x_text_document.bin', 'x_text_document', 'x']
+    >>> stems_of("x_train_000002.offsets.npy")
+    ['x_train_000002.offsets.npy', 'x_train_000002.offsets', 'x_train_000002', 'x_train', 'x']
+    """
+    layouts = [*map(layout_of, LAYOUTS), Spool(Npy())]
+    endings = {path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))}
+    stems = [name, *(name.removesuffix(ending) for ending in sorted(endings, key=len) if name.endswith(ending))]
+    stems += [re.sub(r"_\d{6,}$", "", stem) for stem in stems]
+    stems += [re.sub(r"_(train|val)$", "", stem) for stem in stems]
+    return list(dict.fromkeys(stems))
 
 
 def default_staging() -> Path:
@@ -208,11 +250,6 @@ def staging_folder(home: RemotePath, stem: str, staging: str | os.PathLike[str] 
     """The folder where an output at a URL grows: another one for each output."""
     digest = hashlib.sha256(f"{home}/{stem}".encode()).hexdigest()[:16]
     return (default_staging() if staging is None else Path(staging)) / f"{stem or home.name or 'tokens'}-{digest}"
-
-
-def ranks_folder(folder: AnyPath, stem: str) -> AnyPath:
-    """Where `merge` puts the files of the ranks of an output."""
-    return folder / f"{stem or 'tokens'}.ranks"
 
 
 def splits_of(val_fraction: float) -> tuple[str, ...]:

@@ -1,26 +1,21 @@
 """The file of rejected records: a JSON line for each, gzip, beside the token files.
 
-While a run goes on, the lines are in a file of their own that only grows, like tokens (`shards.ShardWriter` writes
-both); they are compressed when all are known, so the file does not depend on where a run was interrupted.
+While a run goes on, the lines are in a file of their own that only grows, like tokens; they are compressed when all are
+known, so the file does not depend on where a run was interrupted. Parts keep them as they are.
 """
 from __future__ import annotations
 
 import gzip
 import shutil
 from collections.abc import Iterable
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import numpy as np
+from ..layouts.layout import Layout, OpenShard
+from ..layouts.spool import Spool
+from .naming import REJECTED_SUFFIX
 
-from ..sources.paths import AnyPath, readable
-from .checksums import check_file
-from ..layouts.layouts import Layout, OpenShard
-from .naming import REJECTED, REJECTED_SUFFIX, Names
-from .shards import ShardWriter
-
-__all__ = ["Lines", "join_rejected", "list_rejected", "rejected_writer"]
+__all__ = ["Lines", "list_rejected", "rejected_layout"]
 
 #: Bytes of lines that are copied at a time.
 AT_ONCE = 1 << 20
@@ -31,6 +26,7 @@ class Lines(Layout):
 
     name = "lines"
     suffix = REJECTED_SUFFIX
+    spool_suffix = ".jsonl"
     exact = True
     spooled = True
 
@@ -40,41 +36,14 @@ class Lines(Layout):
             shutil.copyfileobj(lines, packed, AT_ONCE)
 
 
-def rejected_writer(names: Names, **how: Any) -> ShardWriter:
-    """The writer of an output's file of rejected records; `how` as for `ShardWriter`."""
-    base = names.beside(REJECTED)
-    return ShardWriter(lambda _: base, Lines(), "uint8", None, **how)
+def rejected_layout(tokens: Layout) -> Layout:
+    """The layout of the file beside token files of a layout."""
+    return Spool(Lines()) if isinstance(tokens, Spool) else Lines()
 
 
 def list_rejected(shards: Iterable[dict[str, Any]], problems: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """What a manifest says of the file."""
+    """The manifest's entry of the file."""
     (shard,) = shards
     (output,) = shard["outputs"]
     records = sum(problem["count"] for problem in problems.values())
     return {"name": output["name"], "bytes": output["bytes"], "checksum": output["checksum"], "records": records}
-
-
-def join_rejected(parts: Iterable[tuple[AnyPath, dict[str, Any]]], writer: ShardWriter) -> list[dict[str, Any]]:
-    """The lines of all ranks, in order.
-
-    Args:
-        parts: (path, manifest) of each rank.
-        writer: From `rejected_writer`; it is closed.
-
-    Returns:
-        The journal's record of the file, for `shards.settle`.
-
-    Raises:
-        FormatError: A file differs from its checksum.
-    """
-    try:
-        for path, manifest in parts:
-            listed = manifest["rejected"]
-            check_file(path.parent / listed["name"], listed)
-            with gzip.open(readable(path.parent / listed["name"])) as lines:
-                for data in iter(partial(lines.read, AT_ONCE), b""):
-                    writer.add(np.frombuffer(data, np.uint8))
-        writer.finish()
-    finally:
-        writer.close()
-    return writer.take_finished()

@@ -23,9 +23,9 @@ from ...formats.atomic import write_file
 from ..sources.paths import AnyPath
 from .durable import PARTIAL
 from .naming import Names, default_staging
-from .shards import settle
+from .shards import publish
 
-__all__ = ["Settling", "begin_staging", "claim", "claimed", "end_staging", "leave_staging"]
+__all__ = ["Publisher", "begin_staging", "claim", "claimed", "end_staging", "leave_staging"]
 
 
 def begin_staging(names: Names) -> None:
@@ -101,24 +101,24 @@ def claimed(marker: AnyPath) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else {}
 
 
-class Settling:
-    """Gives finished shards their names. Uploads go on meanwhile, one call's shards at a time."""
+class Publisher:
+    """Gives finished shards their names; uploads go on meanwhile, one call's shards at a time."""
 
     def __init__(self, names: Names) -> None:
         self._names = names
         self._uploading: Future[None] | None = None
 
-    def settle(self, shards: Sequence[dict[str, Any]]) -> None:
+    def publish(self, shards: Sequence[dict[str, Any]]) -> None:
         """After the journal has a record of them.
 
         Raises:
             OSError: Earlier ones cannot be uploaded.
         """
         if self._names.home is None:
-            settle(self._names.folder, shards)
+            publish(self._names.folder, shards)
         elif shards:
             self.finish()
-            self._uploading = Future.started(partial(settle, self._names.folder, shards, home=self._names.home))
+            self._uploading = Future.started(partial(publish, self._names.folder, shards, home=self._names.home))
 
     def finish(self) -> None:
         """Wait until all have their names."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from ..encoding.codec import Codec, Ids, Offsets
 from ..encoding.rows import EncodingRules, encode_blocks
-from ..sources.find import Piece
 from ..run.tally import Tally
+from ..sources.find import Piece
 from .readers import Reading, read_blocks
 
 __all__ = ["read_documents", "read_labelled"]

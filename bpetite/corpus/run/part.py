@@ -1,43 +1,38 @@
-"""Documents in, token files out: one task that reads, encodes in parallel, writes in order, and can be resumed.
+"""Documents in, token files out: a part that reads, encodes in parallel, writes in order, and can be resumed.
 
-A task is all that a worker needs to know. It can be pickled and run anywhere that sees the files. Run again, however it
-ended, it goes on from its journal or, once finished, does nothing. `encode_corpus` runs one task with all pieces; the
-ranks of a job array, or another scheduler, run one each, and `merge` joins what they wrote.
+A part is all that a worker needs to know. It can be pickled and run anywhere that sees the files. Run again, however it
+ended, it goes on from its journal or, once finished, does nothing.
 """
 from __future__ import annotations
 
 import json
-import os
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
 from ...core._threads import in_order
-from ...errors import FormatError, file_exists
+from ...errors import file_exists
 from ..encoding.rows import Encoded, encode_blocks
-from .options import Options
-from .plan import Plan
-from ..reading.given import checksum_of
+from ..output.durable import NO_ROOM, Journal, explained
+from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED
+from ..output.shards import outputs_in, outputs_of_assembly, publish
+from ..output.upload import Publisher, begin_staging, claim, end_staging, leave_staging
 from ..reading.handoff import read_ahead
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from .sink import Sink
-from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.find import STDIN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.streams import try_piece
 from ..sources.urls import is_url
+from .options import Options
+from .plan import Plan, is_anonymous, is_read_once
+from .sink import Sink
 from .tally import Tally, error_limit
-from ..unfinished import raw_before
-from ..output.durable import NO_ROOM, Journal, explained
-from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
-from ..output.naming import REJECTED, names_of, ranks_folder
-from ..output.shapes import TASK_HEADER, check_shape
-from ..output.shards import outputs_in, settle, task_records
-from ..output.upload import Settling, begin_staging, claim, end_staging, leave_staging
 
-__all__ = ["Progress", "ShardTask"]
+__all__ = ["Part", "Progress", "finished", "summary_of"]
 
 #: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
 Progress = Callable[[int, int, int], None]
@@ -60,8 +55,9 @@ class Batch:
     range: tuple[int, int, int] | None = None
 
 
-class ShardTask(Plan):
-    """A picklable, restartable, idempotent piece of work: pieces of input to finished token files."""
+class Part(Plan):
+    """A picklable, restartable, idempotent call: pieces of input to finished token files or, of several parts, to a
+    spool."""
 
     def run(
         self, *, jobs: int = 1, progress: Progress | None = None, problems: Callable[[int], object] | None = None,
@@ -88,7 +84,8 @@ class ShardTask(Plan):
             raise ValueError(f"jobs {jobs} is not at least 1")
         error_limit(self.max_errors)
         began = time.perf_counter()
-        header = self._header()  # before a file is touched: it finds every mistake in the options
+        _ = self.run_digest  # before a file is touched: it finds every mistake in the options
+        header = self._header()
         self.layout.require()
         for piece in self.pieces:
             self.layout.check_meta(None, piece.path)
@@ -97,9 +94,9 @@ class ShardTask(Plan):
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
         begin_staging(self.names)
-        done = None if self.overwrite else self.finished()
+        done = None if self.overwrite else finished(self)
         if done is not None:
-            return self.summary(done, time.perf_counter() - began, 0)
+            return summary_of(self, done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
             manifest, resumed = self._run(journal, header, jobs, progress, problems, log)
@@ -120,38 +117,7 @@ class ShardTask(Plan):
                 journal.close(remove=not journal.records)
                 if not journal.records:
                     leave_staging(self.names)
-        return self.summary(manifest, time.perf_counter() - began, resumed)
-
-    def finished(self) -> dict[str, Any] | None:
-        """The manifest of this very run, if it is complete; refuses to touch that of another."""
-        path = self.names.manifest
-        there = exists(path)
-        if not there and self.world_size > 1:  # it may have been merged, and put away
-            whole = names_of(self.output, self.layout)
-            if whole.manifest.exists():
-                path = ranks_folder(whole.place, whole.stem) / path.name
-                there = exists(path)
-        if not there:
-            return None
-        manifest = read_manifest(path)
-        differences = self.differences(manifest)
-        if not differences:
-            sizes = sizes_in(path.parent, [file["name"] for file in listed_files(manifest)])
-            changed = [file["name"] for file in listed_files(manifest) if sizes.get(file["name"]) != file["bytes"]]
-            differences = [f"{name} has changed" for name in changed]
-        if not differences:
-            for piece in self.pieces:
-                read = checksum_of(piece, self.rules.reading) if piece.kind == GIVEN else None
-                if read not in (None, manifest["inputs"].get("read", [0, 0])):
-                    differences = ["the documents are not what they were then"]
-        if not differences:
-            with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
-                if os.path.lexists(self.names.journal):
-                    self.names.digests.unlink(missing_ok=True)
-                Journal.discard(self.names.journal)
-                end_staging(self.names)
-            return manifest
-        raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
+        return summary_of(self, manifest, time.perf_counter() - began, resumed)
 
     def _run(
         self,
@@ -164,11 +130,11 @@ class ShardTask(Plan):
     ) -> tuple[dict[str, Any], int]:
         last, tally, shards = self._resume(journal, header, log)
         resumed = tally.tokens
-        sink, settling = Sink(self, tally, last, jobs), Settling(self.names)
+        sink, publisher = Sink(self, tally, last, jobs), Publisher(self.names)
         position = sink.resumes_behind
         try:
             if resumed and progress is not None:
-                progress(raw_before(self.pieces, position), tally.tokens, tally.documents)
+                progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
             last_time = time.monotonic()
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
@@ -178,24 +144,23 @@ class ShardTask(Plan):
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
                     if sink.resumes_behind != position and time.monotonic() - last_time >= self.checkpoint_seconds:
-                        self._checkpoint(journal, sink.record(), shards, settling)
+                        self._checkpoint(journal, sink.record(), shards, publisher)
                         position, last_time = sink.resumes_behind, time.monotonic()
             tally.check_limit(at_end=True)
             sink.finish()
-            self._checkpoint(journal, sink.record(at_end=True), shards, settling)
-            settling.finish()
+            self._checkpoint(journal, sink.record(at_end=True), shards, publisher)
+            publisher.finish()
         finally:
-            settling.close()
+            publisher.close()
             sink.close()
         manifest = self.manifest(tally, shards)
         write_manifest(self.names.manifest, manifest, staging=self.names.folder)
-        sink.close(remove=True)
         return manifest, resumed
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
         """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
         batches = self.batches(position, spread=jobs > 1)
-        ranges = jobs > 1 and all(has_ranges(piece, self.rules_of(piece).reading) for piece in self.pieces)
+        ranges = jobs > 1 and all(has_ranges(piece, self.rules.reading) for piece in self.pieces)
         if all(map(_reads_apart, self.pieces)) and not ranges:
             batches = read_ahead(batches)
         pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
@@ -209,14 +174,13 @@ class ShardTask(Plan):
             assert batch.range is not None
             number, start, stop = batch.range
             return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
-        return encode_blocks(blocks, self.codec, self.rules_of(self.pieces[blocks[0].piece]))
+        return encode_blocks(blocks, self.codec, self.rules)
 
     def _read(self, batch: Batch) -> list[Block]:
         """The blocks of a batch that is a range."""
         assert batch.range is not None
         number, start, stop = batch.range
-        piece = self.pieces[number]
-        return list(read_range(piece, number, start, stop, self.rules_of(piece).reading))
+        return list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
 
     def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
         """Blocks, small ones together.
@@ -228,7 +192,7 @@ class ShardTask(Plan):
         first = position.piece
         for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
-            reading = self.rules_of(piece).reading
+            reading = self.rules.reading
             apart = has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block
             if apart and (spread or not is_url(piece.path)):  # one thread reads an object fastest from start to end
                 yield from self._blocks(position, number)
@@ -240,23 +204,10 @@ class ShardTask(Plan):
         yield from self._blocks(position, len(self.pieces))
 
     def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
-        """The blocks from a position on, up to a piece; those of pieces that are read in the same way together."""
-        if self.mixture is not None:
-            first = position.piece
-            for number in range(first + 1, stop):
-                if self.rules_of(self.pieces[number]) is not self.rules_of(self.pieces[first]):
-                    yield from self._alike(position, number)
-                    position, first = Position(number), number
-        yield from self._alike(position, stop)
-
-    def _alike(self, position: Position, stop: int) -> Generator[Batch, None, None]:
-        """The blocks from a position on, up to a piece, of pieces that are all read in the same way."""
+        """The blocks from a position on, up to a piece."""
         blocks: list[Block] = []
         size = 0
-        if position.piece >= stop:
-            return
-        reading = self.rules_of(self.pieces[position.piece]).reading
-        for block in read_blocks(self.pieces[:stop], reading, position):
+        for block in read_blocks(self.pieces[:stop], self.rules.reading, position):
             if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0
@@ -268,11 +219,11 @@ class ShardTask(Plan):
     # Crash safety
 
     def _checkpoint(
-        self, journal: Journal, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]], settling: Settling
+        self, journal: Journal, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]], publisher: Publisher
     ) -> None:
         """Write a journal record of what has been synced, then rename: in this order, see `shards.py`."""
         journal.append(record)
-        settling.settle([shard for new in record["finished"].values() for shard in new])
+        publisher.publish([shard for new in record["finished"].values() for shard in new])
         for split, new in record["finished"].items():
             shards.setdefault(split, []).extend(new)
 
@@ -296,6 +247,9 @@ class ShardTask(Plan):
             claim(self.names, overwrite=True)
             self._clear(journal)
             journal.restart()
+        if journal.records and any(piece.path == STDIN for piece in self.pieces):  # it cannot be read again
+            self._clear(journal)
+            journal.restart()
         if not journal.records:
             if not self.overwrite:
                 self.names.refuse_whole()
@@ -307,32 +261,20 @@ class ShardTask(Plan):
             return None, tally, {}
         _same_run(journal, header)
         claim(self.names, overwrite=False)
-        records = task_records(journal)
-        # a run that would have failed at the first problem had no list of them
-        late = {REJECTED} if journal.records[0]["settings"].get("on_error") == "fail" else set()
+        records = journal.records[1:]
         if records:
             _same_policy(journal, records[-1], self.options)
-        for number, record in enumerate(records, 1):
-            streams = set(record["writers"])
-            if (
-                streams != set(record["finished"]) or not set(self.streams) - late <= streams <= set(self.streams)
-                or record["position"]["piece"] > len(self.pieces)
-                or {"shuffle", "digests"} & set(record) != self._kept_states
-            ):
-                raise FormatError(f"{journal.path}: record {number} is not of this run; overwrite=True starts anew")
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
             for split, finished in record["finished"].items():
                 shards.setdefault(split, []).extend(finished)
         made = [shard for finished in shards.values() for shard in finished]
-        settle(self.names.folder, made, check=True, home=self.names.home)
+        publish(self.names.folder, made, check=True, home=self.names.home)
         last = records[-1] if records else None
         kept: set[str] = set()
         if last is not None:
             tally.restore(last["tally"])
             kept = {name for state in last["writers"].values() for name in state["files"]}
-            if "digests" in last:
-                kept.add(self.names.digests.name)
         for path in self.names.temporary():
             if path.name not in kept:
                 path.unlink()
@@ -343,13 +285,13 @@ class ShardTask(Plan):
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
         standard input and what a program gives, which may not give the same documents again."""
-        return journal.records[:1] == [header] and not any(map(_read_once, self.pieces))
+        return journal.records[:1] == [header] and not any(map(is_read_once, self.pieces))
 
     def _try(self) -> None:
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
         that finds most of what can keep a run from starting. Standard input can be read only once."""
         for piece in self.pieces:
-            if _read_once(piece):
+            if is_read_once(piece):
                 return
             try_piece(piece)
         with closing(self.batches(Position())) as batches:
@@ -359,7 +301,7 @@ class ShardTask(Plan):
 
     def _clear(self, journal: Journal) -> None:
         """Delete what an earlier run wrote, as far as its manifest and journal say."""
-        old = outputs_in(journal.records[1:], journal.path)
+        old = outputs_in(journal.records[1:]) + outputs_of_assembly(self.names)
         if self.names.manifest.exists():
             with suppress(ValueError):
                 old += listed_files(read_manifest(self.names.manifest))
@@ -367,23 +309,43 @@ class ShardTask(Plan):
         self.names.remove([*(file["name"] for file in old), *there])
         self.names.manifest.unlink(missing_ok=True)
 
-    def summary(self, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
-        return {
-            **{name: manifest[name] for name in ("documents", "tokens", "bytes", "filtered", "problems", "on_error")},
-            "unread": manifest["inputs"].get("unread", 0),
-            "files": [file["name"] for file in manifest["files"]],
-            **({"sources": manifest["sources"]} if "sources" in manifest else {}),
-            **({"packed": manifest["packed"]} if "packed" in manifest else {}),
-            **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
-            "manifest": str(self.names.manifest),
-            "tokens_before": resumed,
-            "seconds": round(seconds, 3),
-        }
+
+def finished(plan: Plan) -> dict[str, Any] | None:
+    """The manifest of this very output, if it is complete.
+
+    Raises:
+        FileExistsError: Another output is there, or one that cannot be compared.
+    """
+    path = plan.names.manifest
+    if not exists(path):
+        return None
+    manifest = read_manifest(path)
+    differences = plan.differences(manifest)
+    if not differences:
+        listed = listed_files(manifest)
+        sizes = sizes_in(path.parent, [file["name"] for file in listed])
+        differences = [f"{file['name']} has changed" for file in listed if sizes.get(file["name"]) != file["bytes"]]
+    if not differences and any(map(is_anonymous, plan.inputs)) and not plan.names.journal.exists():
+        differences = ["nothing says whether its input was this one"]
+    if differences:
+        raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
+    with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
+        Journal.discard(plan.names.journal)
+        end_staging(plan.names)
+    return manifest
 
 
-def _read_once(piece: Piece) -> bool:
-    """Whether a piece may not give the same documents a second time."""
-    return piece.path == STDIN or piece.kind == GIVEN
+def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
+    """The totals of a manifest for the caller; see `encode_corpus`."""
+    return {
+        **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
+        "unread": manifest["inputs"].get("unread", 0),
+        "files": [file["name"] for file in manifest["files"]],
+        **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
+        "manifest": str(plan.names.manifest),
+        "tokens_before": resumed,
+        "seconds": round(seconds, 3),
+    }
 
 
 def _reads_apart(piece: Piece) -> bool:
@@ -398,7 +360,6 @@ def _same_run(journal: Journal, header: dict[str, Any]) -> None:
     if old.get("journal") != header["journal"]:
         what = "merge" if "merge" in old else "journal of another release"
         raise ValueError(f"{journal.path}: of an unfinished {what}; {WAY_OUT}")
-    check_shape(old, TASK_HEADER, journal.path, "record 0")
     before, now = old["settings"], header["settings"]
     for name in now:
         # a run that would fail at the first problem has met none, so any policy can still be chosen
@@ -433,3 +394,12 @@ def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> No
 def _show(value: object) -> str:
     text = json.dumps(value)
     return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
+    """Bytes of input before a position; of a compressed file, only when all of it has been read."""
+    before = sum(piece.raw_bytes for piece in pieces[: position.piece])
+    if position.piece < len(pieces) and pieces[position.piece].compression is None:
+        piece = pieces[position.piece]
+        before += max(0, min(position.offset, piece.size) - piece.start)
+    return before

@@ -1,48 +1,51 @@
-"""What a run will do: inputs, tokenizer, options, and everything that follows from them before a file is touched."""
+"""A run before a file is touched: inputs, tokenizer, options, and everything that follows from them.
+
+One run is one part or several. A part is consecutive pieces of the input, cut by bytes and nothing else, so the cut
+does not depend on who runs it. A single part writes the final files as it goes; each of several parts writes a spool
+(`layouts.spool`), and `assembly` makes the final files of all spools. So ranks of a job array, tasks of Ray and of
+Spark run the same parts, go on in the same way after a kill, and are joined by the same code.
+"""
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 from ..encoding.codec import Codec, codec_of
 from ..encoding.rows import EncodingRules
-from ..limits import Limits
-from ..mixture import Mixture
-from .options import Options
-from ..reading.cutting import overlaps_itself
-from ..reading.readers import BLOCK, Reading
-from ..sources.find import Piece
-from .tally import Tally
-from ..layouts.layouts import Layout, layout_of
+from ..layouts.layout import Layout
+from ..layouts.registry import layout_of
 from ..output.manifest import VERSION, digest, libraries, list_files, list_inputs
 from ..output.naming import REJECTED, Names, names_of, splits_of
 from ..output.rejected import list_rejected
+from ..reading.blocks import BLOCK, Reading
+from ..reading.cutting import overlaps_itself
+from ..reading.given import UNNAMED
+from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.share import share
+from .options import Options
+from .tally import Tally
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "is_anonymous", "is_read_once"]
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Pieces of input and the token files to make of them.
+    """One part of a run, or all of it.
 
     Attributes:
-        pieces: What to read, in order; of one rank, its share.
-        inputs: The whole files that all ranks read together.
+        inputs: The whole files that all parts read together, in order.
         tokenizer: A bpetite.Tokenizer or a `Codec`.
         output: Path of the output: a name with or without suffix, or a folder.
-        options: What to write.
-        rank, world_size: Which share of the inputs this is.
+        options: Of the output.
+        rank, world_size: Number of this part, and of all.
         overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
-        durable: Sync finished files, so that they survive a power failure.
-        known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
-        mixture: Where the pieces are from, if they are of a mixture.
+        known_digest: The `run_digest` of the process that has made the plan, for a worker to compare.
         left_out: Files of this output that are among the sources, and are not read.
-        unread: How many other files of the sources are not read, because no reader knows them.
+        unread: Number of other files of the sources that are not read, because no reader knows them.
     """
 
-    pieces: tuple[Piece, ...]
     inputs: tuple[Piece, ...]
     tokenizer: Any
     output: str
@@ -54,12 +57,15 @@ class Plan:
     checkpoint_seconds: float = 10.0
     max_errors: str | int | None = None
     block: int = BLOCK
-    durable: bool = True
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
     unread: int = 0
-    mixture: Mixture | None = None
     staging: str | None = None
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The input of this part, in order."""
+        return share(self.inputs, self.rank, self.world_size, cut_files=self.cuts_files)
 
     @cached_property
     def codec(self) -> Codec:
@@ -67,18 +73,19 @@ class Plan:
 
     @cached_property
     def layout(self) -> Layout:
-        return layout_of(self.options.format, self.options.pack, self.options.loss_mask)
+        """Of the final files."""
+        return layout_of(self.options.format)
 
     @cached_property
     def names(self) -> Names:
+        return self.names_of_part(self.rank, self.world_size)
+
+    def names_of_part(self, rank: int, world_size: int) -> Names:
+        """The names of the files of a part; of the output, for one of one."""
         return names_of(
-            self.output,
-            self.layout,
-            shard_tokens=self.options.shard_tokens,
-            rank=self.rank,
-            world_size=self.world_size,
+            self.output, self.layout, shard_tokens=self.options.shard_tokens, rank=rank, world_size=world_size,
             staging=self.staging,
-        )
+        )  # fmt: skip
 
     @cached_property
     def rules(self) -> EncodingRules:
@@ -87,59 +94,31 @@ class Plan:
         Raises:
             ValueError: An option is out of range, or the tokenizer or the format does not allow it.
         """
-        self.options.check()
-        if self.mixture is None:  # else its sources may have the other option
-            self.options.check_together()
-        if self.max_errors is not None and self.options.on_error == "fail":
+        options = self.options
+        options.check()
+        if self.max_errors is not None and options.on_error == "fail":
             raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
         if self.staging is not None and self.names.home is None:
             raise ValueError("staging= is for an output at a URL; others grow where they will be")
-        return self._rules(self.options, any(piece.kind == "text" for piece in self.pieces if not piece.source))
-
-    def rules_of(self, piece: Piece) -> EncodingRules:
-        """The rules of a piece: in a mixture, those of its source; always the same object for the same rules."""
-        if self.mixture is None:
-            return self.rules
-        return self._rules_of_sources[piece.source, piece.epoch]
-
-    @cached_property
-    def _rules_of_sources(self) -> dict[tuple[str, int], EncodingRules]:
-        """(source, number of the repeat) -> rules."""
-        found: dict[tuple[str, int], EncodingRules] = {}
-        for source in self.mixture.sources if self.mixture is not None else ():
-            options = replace(self.options, **source.options)
-            pieces = [piece for piece in self.pieces if piece.source == source.name]
-            try:
-                rules = self._rules(options, any(piece.kind == "text" for piece in pieces))
-            except ValueError as wrong:
-                raise ValueError(f"source {source.name!r}: {wrong}") from None
-            for epoch, part in {(piece.epoch, piece.part) for piece in pieces}:
-                together = rules.together and part == 1
-                found[source.name, epoch] = replace(rules, part=part, epoch=epoch, together=together)
-        return found
-
-    def _rules(self, options: Options, has_text: bool) -> EncodingRules:
-        options.check()
+        if self.world_size > 1 and options.shuffle is not None:
+            raise ValueError("shuffle looks at all documents in their order, and each of several parts sees some: "
+                             "run one process, with as many jobs as there are cores")
         self.layout.check_shards(options.shard_tokens)
         if self.layout.whole is not None and options.val_fraction:
             raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
                              "no place in it; encode the inputs of each split into a folder of its own")
-        if options.pack is not None and options.pack_last == "pad" and self.codec.eot_id is None:
-            raise ValueError("the tokenizer has no end-of-text token to pad with; pack_last='drop' pads nothing")
         eot = options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
         separator = options.separator or self.codec.eot_text
         if separator is None:
-            if has_text:
+            if any(piece.kind == "text" for piece in self.inputs):
                 raise ValueError("the tokenizer has no end-of-text token: give separator= or whole_files=True")
             separator = "\0"
-        limits = Limits(options.min_document_bytes, options.max_document_tokens, options.long_documents)
         return EncodingRules(
             reading=Reading(
                 separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
-                options.max_document_bytes,
-                stop=options.on_error == "fail", segments=options.loss_mask,
+                options.max_document_bytes, stop=options.on_error == "fail",
             ),
             on_error=options.on_error,
             eot=eot,
@@ -147,26 +126,21 @@ class Plan:
             val_fraction=options.val_fraction,
             seed=options.seed,
             with_origins=self.layout.meta,
-            limits=limits,
-            keep_order=options.shuffle is not None or options.drop_duplicates,
-            with_digests=options.drop_duplicates,
-            labelled=options.loss_mask,
+            keep_order=options.shuffle is not None,
             eot_of_empty=self.layout.eot_of_empty,
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty
-                and not (self.layout.meta or options.val_fraction or limits)
-                and not (options.drop_duplicates or options.loss_mask)
+                and not (self.layout.meta or options.val_fraction)
             ),
         )
 
     @property
     def cuts_files(self) -> bool:
-        """Whether ranks may share a file. Not where the number of a record in its file is written down, which only a
-        rank that reads all of the file knows; nor where a file can be cut correctly only from its start."""
-        every = [self.rules, *(self._rules_of_sources.values() if self.mixture is not None else ())]
-        return not self.layout.meta and not any(overlaps_itself(rules.reading.separator) for rules in every)
+        """Whether parts may share a file. Not where the number of a record in its file is written down, which only a
+        part that reads all of the file knows; nor where a file can be cut correctly only from its start."""
+        return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -175,44 +149,47 @@ class Plan:
 
     @property
     def streams(self) -> tuple[str, ...]:
-        """What has a writer of its own: the splits, and the file of rejected records if it is asked for."""
+        """The outputs that have a writer each: the splits, and the file of rejected records if it is asked for."""
         return (*self.splits, REJECTED) if self.options.rejected else self.splits
-
-    @property
-    def _kept_states(self) -> set[str]:
-        """What journal records have besides those of every run."""
-        kept = {"shuffle": self.options.shuffle is not None, "digests": self.options.drop_duplicates}
-        return {name for name, is_kept in kept.items() if is_kept}
-
-    @property
-    def memory(self) -> int:
-        """Bytes for each of what `Options.memory` is for."""
-        both = self.options.shuffle is not None and self.options.drop_duplicates
-        return self.options.memory // 2 if both else self.options.memory
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """What the output depends on, besides the inputs, as JSON."""
-        settings = self._deciding()
-        settings["eot"], settings["dtype"] = self.rules.eot, self.rules.dtype
-        settings["separator"] = self.rules.reading.separator.decode("utf-8")
-        if self.mixture is not None:
-            settings["mixture"] = self.mixture.describe()
+        """Everything that the output depends on, besides the inputs, as JSON."""
         return {
-            **settings,
+            **asdict(self.options),
+            "eot": self.rules.eot,
+            "dtype": self.rules.dtype,
+            "separator": self.rules.reading.separator.decode("utf-8"),
             "tokenizer": self.codec.tokenizer_digest,
             "vocab_size": self.codec.vocab_size,
             "eot_id": self.codec.eot_id,
-            "libraries": libraries(),
+            "libraries": libraries(self.inputs),
         }
 
     @cached_property
     def run_digest(self) -> str:
-        """Identifies inputs and settings of the whole run, all ranks of it."""
-        return self.known_digest or digest([self.settings, [piece.describe() for piece in self.inputs]])
+        """Identifies inputs and settings of the whole run, all parts of it.
+
+        Raises:
+            ValueError: A worker has other versions than the process that has made the plan.
+        """
+        found = digest([self.settings, [piece.describe() for piece in self.inputs]])
+        if self.known_digest not in (None, found):
+            raise ValueError(f"this worker would write another output than the plan says: versions here are "
+                             f"{self.settings['libraries']}; install the same everywhere")
+        return found
+
+    @property
+    def rank_of_world(self) -> list[int] | None:
+        """[number, number of all] of one part of several."""
+        return [self.rank, self.world_size] if self.world_size > 1 else None
+
+    def of(self, rank: int, world_size: int) -> Self:
+        """Another part of the same run."""
+        return replace(self, rank=rank, world_size=world_size)
 
     def differences(self, manifest: dict[str, Any]) -> list[str]:
-        """What a finished run, by its manifest, did otherwise than this one would; nothing for this very run."""
+        """The inputs and options of a finished run, by its manifest, that are not those of this one."""
         if manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world:
             return []
         before = {
@@ -223,7 +200,7 @@ class Plan:
         }  # fmt: skip
         now = {
             **self.settings, "tokenizer": _named(self.codec.name, self.codec.tokenizer_digest),
-            "rank": self.rank_of_world, **libraries(),
+            "rank": self.rank_of_world, **self.settings["libraries"],
         }  # fmt: skip
         found = [
             f"made with {name} {value}, now {now[name]}"
@@ -242,21 +219,18 @@ class Plan:
         now = list_inputs(self.inputs)
         if before["count"] != now["count"]:
             return f"made of {before['count']} inputs, now {now['count']}"
-        for was, found in zip(before["files"], now["files"], strict=False):
+        for was, found in zip(before["files"], list_inputs(self.pieces)["files"], strict=False):
             if was["path"] != found["path"]:
                 return f"made of {was['path']}, now {found['path']}"
             if was["bytes"] != found["bytes"]:
                 return f"{found['path']} had {was['bytes']} bytes, now {found['bytes']}"
         return "the inputs have the same names and sizes, but have been changed or touched since"
 
-    @property
-    def rank_of_world(self) -> list[int] | None:
-        """[rank, world size] of one rank of several."""
-        return [self.rank, self.world_size] if self.world_size > 1 else None
-
     def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-        """The manifest of a finished run: what was counted, and the finished shards of each split."""
-        packed = self._packed(tally.tokens, shards)
+        """The manifest of a finished part: the counts, and the finished shards of each split.
+
+        Of several parts, each lists the inputs that it has read.
+        """
         return {
             "manifest": VERSION,
             "run": self.run_digest,
@@ -275,55 +249,28 @@ class Plan:
             "separator": self.settings["separator"],
             "final_separator": tally.final_separator,
             "documents": tally.documents,
-            "tokens": tally.tokens if packed is None else packed["windows"] * packed["window"],
-            **({} if packed is None else {"packed": packed}),
+            "tokens": tally.tokens,
             "bytes": tally.bytes,
             "on_error": self.options.on_error,
             "problems": tally.problems,
-            "filtered": dict(sorted(tally.filtered.items())),
-            "options": self._listed_options(),
-            **({} if self.mixture is None else {"sources": self._sources(tally)}),
+            "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": {
-                **list_inputs(self.inputs), **({"unread": self.unread} if self.unread else {}),
-                **({} if tally.read is None else {"read": tally.read}),
+                **list_inputs(self.inputs), "files": list_inputs(self.pieces)["files"],
+                **({"unread": self.unread} if self.unread else {}),
             },
-        }
-
-    def _packed(self, tokens: int, shards: dict[str, list[dict[str, Any]]]) -> dict[str, int] | None:
-        """How the tokens of all documents fill windows."""
-        if self.options.pack is None:
-            return None
-        written = sum(shard["tokens"] for split in self.splits for shard in shards.get(split, []))
-        difference = written - tokens
-        return {
-            "window": self.options.pack, "windows": written // self.options.pack, "dropped": max(0, -difference),
-            "padded": max(0, difference),
         }  # fmt: skip
 
-    def _listed_options(self) -> dict[str, Any]:
-        """The options that have no place of their own in a manifest."""
-        options = {name: value for name, value in self._deciding().items() if name != "on_error"}
-        return options if self.mixture is None else {**options, "mixture": self.mixture.describe()}
 
-    def _deciding(self) -> dict[str, Any]:
-        """The options that the output depends on."""
-        options = asdict(self.options)
-        if self.options.shuffle is None:
-            del options["memory"]
-        return options
+def is_read_once(piece: Piece) -> bool:
+    """Whether a piece may not give the same documents a second time."""
+    return piece.path == STDIN or piece.kind == GIVEN
 
-    def _sources(self, tally: Tally) -> dict[str, dict[str, Any]]:
-        """What each source of a mixture gave."""
-        assert self.mixture is not None
-        counts = {source.name: tally.sources.get(source.name, [0, 0]) for source in self.mixture.sources}
-        return {
-            source.name: {
-                "documents": counts[source.name][0], "tokens": counts[source.name][1], "repeats": source.repeats
-            }
-            for source in self.mixture.sources
-        }  # fmt: skip
+
+def is_anonymous(piece: Piece) -> bool:
+    """Whether nothing but its documents says what a piece is: of standard input and of iterables."""
+    return piece.path in (STDIN, UNNAMED)
 
 
 def _named(name: str, fingerprint: str) -> str:

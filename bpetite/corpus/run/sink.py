@@ -1,4 +1,4 @@
-"""What happens to results, in order: duplicates are dropped, documents counted, shuffled and given to the writers."""
+"""The way of results, in order: documents are counted, shuffled if that is asked for, and given to the writers."""
 from __future__ import annotations
 
 import copy
@@ -8,35 +8,33 @@ from typing import Any
 
 import numpy as np
 
-from ..duplicates import Duplicates
-from ..encoding.rows import Encoded, SplitTokens, drop_duplicates
+from ..encoding.rows import Encoded, SplitTokens
+from ..layouts.layout import meta_line
+from ..output.naming import REJECTED
+from ..output.rejected import rejected_layout
+from ..output.shards import ShardWriter
+from ..reading.blocks import Position
 from .plan import Plan
-from ..reading.readers import Position
 from .shuffling import Rows, Shuffle
 from .tally import Tally
-from ..layouts.layouts import meta_line
-from ..output.naming import REJECTED
-from ..output.rejected import rejected_writer
-from ..output.shards import ShardWriter
 
 __all__ = ["Sink"]
 
 
 @dataclass
 class _Taken:
-    """A result whose documents have been taken, and what a checkpoint behind them records."""
+    """A result whose documents have been taken, and the state that a checkpoint behind it records."""
 
     end: Position
     tally: dict[str, Any] | None  # None for the tally as it is
     rejected: list[bytes]
-    digests: bytes = b""
 
 
 class Sink:
     """Takes results, and knows behind which of them a run could go on.
 
     Args:
-        plan: What is written.
+        plan: Of the output.
         tally: Counts the results.
         last: The last record of the journal of an earlier process.
         threads: That write.
@@ -47,7 +45,6 @@ class Sink:
         self._tally = tally
         self._writers: dict[str, ShardWriter] = {}
         self._shuffle: Shuffle | None = None
-        self._duplicates: Duplicates | None = None
         self._skip = self._given = 0  # documents behind the position that are in the files already
         self._waiting: list[_Taken] = []
         self._last = _Taken(Position(), None, [])
@@ -58,45 +55,44 @@ class Sink:
             raise
 
     def _open(self, last: dict[str, Any] | None, threads: int) -> None:
-        plan, options = self._plan, self._plan.options
+        plan, names, seed = self._plan, self._plan.names, self._plan.options.shuffle
         states = last["writers"] if last else {}
         if last is not None:
             self._last = _Taken(Position(**last["position"]), copy.deepcopy(last["tally"]), [])
-        common: dict[str, Any] = {"overwrite": plan.overwrite, "durable": plan.durable, "taken": plan.names.taken}
+        common: dict[str, Any] = {"overwrite": plan.overwrite, "taken": names.taken}
+        limit = None if plan.world_size > 1 else plan.options.shard_tokens
         for split in plan.splits:
             self._writers[split] = ShardWriter(
-                partial(plan.names.base, split), plan.layout, plan.rules.dtype, options.shard_tokens,
-                state=states.get(split), tokenizer=plan.codec.name, threads=threads,
-                pad=plan.codec.eot_id if options.pack_last == "pad" else None, **common,
+                partial(names.base, split), names.layout, plan.rules.dtype, limit, state=states.get(split),
+                tokenizer=plan.codec.name, threads=threads, **common,
             )  # fmt: skip
-        if options.rejected:
-            self._writers[REJECTED] = rejected_writer(plan.names, state=states.get(REJECTED), **common)
-        if options.shuffle is not None:
+        if plan.options.rejected:
+            base = names.beside(REJECTED)
+            self._writers[REJECTED] = ShardWriter(
+                lambda _: base, rejected_layout(names.layout), "uint8", None, state=states.get(REJECTED), **common
+            )
+        if seed is not None:
             block, self._skip = last["shuffle"] if last else (0, 0)
             self._given = self._skip
-            self._shuffle = Shuffle(options.shuffle, plan.memory, block)
-        if options.drop_duplicates:
-            path = plan.names.digests
-            self._duplicates = Duplicates(path, plan.memory, last["digests"] if last else None)
+            self._shuffle = Shuffle(seed, plan.options.memory, block)
 
     def add(self, encoded: Encoded) -> None:
         """Take the next result.
 
         Raises:
             RecordError: See `Tally.add`.
-            ValueError: The table of duplicates is full; a layout cannot hold an id.
+            ValueError: A layout cannot hold an id.
             OSError: A file cannot be written.
         """
-        digests = b"" if self._duplicates is None else self._drop(encoded, self._duplicates)
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
             rejected = [self._tally.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
-        taken = _Taken(encoded.end, None, rejected, digests)
+        taken = _Taken(encoded.end, None, rejected)
         if self._shuffle is None:
             for split, part in encoded.splits.items():
                 rows = self._rows(part, encoded, firsts)
-                self._give(rows) if rows.held_out is not None else self._write(split, rows)
+                self._write(split, rows)
             self._cover(taken)
             return
         taken.tally = copy.deepcopy(self._tally.state())
@@ -113,17 +109,11 @@ class Sink:
             meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
         return Rows(part.tokens, part.lengths, meta, part.held_out)
 
-    def _drop(self, encoded: Encoded, duplicates: Duplicates) -> bytes:
-        """Take the documents out that there have been already; returns the hashes of the others."""
-        new = drop_duplicates(encoded, duplicates.add)
-        return b"" if encoded.originals is None else encoded.originals.digests[new].tobytes()
-
     # Shuffling
 
     def _shuffle_in(self, rows: Rows, shuffle: Shuffle) -> None:
-        skipped = min(self._skip, len(rows))  # in the files already, of a run that was interrupted
-        self._skip -= skipped
-        at = skipped
+        at = min(self._skip, len(rows))  # in the files already, of a run that was interrupted
+        self._skip -= at
         while at < len(rows):
             at = shuffle.fill(rows, at)
             if at < len(rows):
@@ -132,7 +122,11 @@ class Sink:
 
     def _flush(self, shuffle: Shuffle) -> None:
         for rows in shuffle.empty():
-            self._give(rows)
+            if rows.held_out is None:
+                self._write("all", rows)
+            else:
+                self._write("train", rows.take(~rows.held_out))
+                self._write("val", rows.take(rows.held_out))
         waiting, self._waiting = self._waiting, []
         for taken in waiting:
             self._cover(taken)
@@ -140,30 +134,20 @@ class Sink:
 
     # Writing
 
-    def _give(self, rows: Rows) -> None:
-        """Write documents, each to its output."""
-        if rows.held_out is None:
-            self._write("all", rows)
-        else:
-            self._write("train", rows.take(~rows.held_out))
-            self._write("val", rows.take(rows.held_out))
-
     def _write(self, split: str, rows: Rows) -> None:
         self._writers[split].add(rows.tokens, rows.lengths, rows.meta)
 
     def _cover(self, taken: _Taken) -> None:
         """Have the next checkpoint cover a result, all documents of which are with the writers."""
-        if taken.rejected or REJECTED in self._writers:
+        if REJECTED in self._writers:
             self._writers[REJECTED].add(np.frombuffer(b"".join(taken.rejected), np.uint8))
-        if self._duplicates is not None:
-            self._duplicates.cover(taken.digests)
         self._last = taken
 
     # Checkpoints
 
     @property
     def resumes_behind(self) -> Position:
-        """Where a run would go on that ended now."""
+        """The position where a run would go on that ended now."""
         return self._last.end
 
     def record(self, *, at_end: bool = False) -> dict[str, Any]:
@@ -181,21 +165,17 @@ class Sink:
         }
         if self._shuffle is not None:
             record["shuffle"] = [self._shuffle.block, self._given]
-        if self._duplicates is not None:
-            record["digests"] = self._duplicates.sync()
         return record
 
     def finish(self) -> None:
-        """Write what is left, and finish the last shards."""
+        """Write the rest, and finish the last shards."""
         if self._shuffle is not None:
             self._flush(self._shuffle)
         for writer in self._writers.values():
             writer.finish()
 
-    def close(self, *, remove: bool = False) -> None:
-        """Close all files; ``remove`` deletes those that only a run that goes on would need."""
+    def close(self) -> None:
+        """Close all files."""
         for writer in self._writers.values():
             writer.close()
-        if self._duplicates is not None:
-            self._duplicates.close(remove=remove)
         self._tally.locator.close()

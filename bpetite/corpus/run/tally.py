@@ -1,4 +1,4 @@
-"""Counts of what a run has done, and the problems that it has met."""
+"""Counts of a run, and the problems that it has met."""
 from __future__ import annotations
 
 import re
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..encoding.rows import Encoded
-from ..reading.given import UNNAMED
 from ..reading.locating import Locator
 from ..reading.records import Problem
 from ..sources.find import Piece
@@ -29,8 +28,7 @@ PROBLEMS = {
 
 #: The attributes of a tally that a journal records.
 STATE = (
-    "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "filtered", "read", "sources",
-    "all_records",
+    "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "all_records",
 )  # fmt: skip
 
 
@@ -61,9 +59,6 @@ class Tally:
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
         problems: `Problem.what` -> count, and where the first one was.
-        read: Of documents that have no fingerprint, [number, checksum] of those that have been read.
-        sources: Of a mixture, name of the source -> [documents, tokens].
-        filtered: What limits did -> to how many documents.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
         all_records: The number of those that have been read from all pieces, whatever became of them.
@@ -73,7 +68,6 @@ class Tally:
         self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
         max_errors: str | int | None = None,
     ) -> None:
-        self._pieces = pieces
         self.locator: Locator = Locator(pieces, checked=policy != "fail")
         self._policy = policy
         self._log = log
@@ -84,9 +78,6 @@ class Tally:
         self.bytes: int = 0
         self.problems: dict[str, dict[str, Any]] = {}
         self.final_separator: bool | None = None
-        self.filtered: dict[str, int] = {}
-        self.sources: dict[str, list[int]] = {}
-        self.read: list[int] | None = None
         self.piece: int = 0
         self.records: int = 0
         self.all_records: int = 0
@@ -101,18 +92,9 @@ class Tally:
             self._note(problem)
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
-        tokens = sum(len(split.tokens) for split in encoded.splits.values())
-        self.tokens += tokens
-        source = self._pieces[encoded.blocks[0][0]].source if encoded.blocks else ""
-        if source:
-            before = self.sources.get(source, [0, 0])
-            self.sources[source] = [before[0] + encoded.documents, before[1] + tokens]
+        self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
-        for kind, count in encoded.filtered.items():
-            self.filtered[kind] = self.filtered.get(kind, 0) + count
-        if encoded.end.piece < len(self._pieces) and self._pieces[encoded.end.piece].path == UNNAMED:
-            self.read = [encoded.end.offset, encoded.end.crc]
         firsts = []
         for piece, records in encoded.blocks:
             if piece != self.piece:
@@ -159,7 +141,7 @@ class Tally:
             self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
 
     def state(self) -> dict[str, Any]:
-        """What the journal records."""
+        """The part of the journal's record."""
         return {name: getattr(self, name) for name in STATE}
 
     def restore(self, state: dict[str, Any]) -> None:

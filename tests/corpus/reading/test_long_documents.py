@@ -1,6 +1,5 @@
 """Documents that are too long: where they are, what is kept, and that they are never held in memory."""
 import gzip
-import io
 import json
 import os
 import subprocess
@@ -16,7 +15,7 @@ from hypothesis import strategies as st
 from paths import PYTHONPATH
 from tiers import slow_but
 
-from bpetite.corpus import Options, RecordError, find_sources, make_task, read_documents
+from bpetite.corpus import Options, RecordError, find_sources, make_part, read_documents
 from bpetite.corpus.reading import cutting
 from bpetite.corpus.reading.readers import Reading
 
@@ -48,7 +47,7 @@ def test_the_limit(ram_path: Path, name: str, block: int) -> None:
 
     def encode(policy: Any, sink: str) -> dict[str, Any]:
         options = Options(separator="|", on_error=policy, max_document_bytes=most)
-        task = make_task([path], ram_path / sink, byte_codec(), options=options)
+        task = make_part([path], ram_path / sink, byte_codec(), options=options)
         return replace(task, block=block, checkpoint_seconds=0).run()
 
     where = {"in.txt": ":1", "in.txt.gz": ":1", "in.jsonl": ":4", "in.json": ":1", "in.parquet": ": row 4"}[name]
@@ -92,31 +91,6 @@ def test_dropped_records_leave_the_others(
         assert [d.decode() for d in read_documents(pieces, reading, on_error="replace")] == [
             document if len(document) <= most else "" for document in expected
         ]
-
-
-def test_standard_input_goes_on_behind_a_dropped_record(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    data = b"one|" + b"\n" * 3000 + b"|two\n|three|\xff|" + b"four|" * 100
-
-    def task(sink: str) -> Any:
-        options = Options(separator="|", on_error="skip", input_kind="text", max_document_bytes=500)
-        return replace(make_task(["-"], ram_path / sink, byte_codec(), options=options), block=50, checkpoint_seconds=0)
-
-    class Stop(Exception):
-        pass
-
-    def killed(raw: int, tokens: int, documents: int) -> None:
-        if documents > 9:
-            raise Stop
-
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    with pytest.raises(Stop):
-        task("o").run(progress=killed)
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    made = task("o").run()
-    assert made["tokens_before"] > 0
-    assert texts_in(ram_path / "o.npy") == ["one", "two\n", "three", *["four"] * 100]
-    assert made["problems"]["too-long"] == {"count": 1, "first": "<stdin>:1", "detail": "more than 500 bytes"}
-    assert made["problems"]["invalid-utf8"]["first"] == "<stdin>:3002"
 
 
 BOMB = """

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from paths import PYTHONPATH
 from tiers import slow_but
 
-from bpetite.corpus import Options, RecordError, find_sources, make_task
+from bpetite.corpus import Options, RecordError, find_sources, make_part
 from bpetite.corpus.reading.cutting import TRIES
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
@@ -212,7 +212,7 @@ def test_blank_lines_are_no_records(ram_path: Path) -> None:
 def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
     path = ram_path / "in.txt"
     path.write_text("a")
-    task = make_task([path], ram_path / "o", byte_codec(), options=Options())
+    task = make_part([path], ram_path / "o", byte_codec(), options=Options())
     path.write_text("ab")
     with pytest.raises(ValueError, match="has changed since the run began"):
         task.run()
@@ -265,7 +265,7 @@ def test_standard_input(ram_path: Path, kind: str, monkeypatch: pytest.MonkeyPat
 def test_standard_input_names_lines(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data = b'{"text": "a"}\n' * 50 + b"\n{}\n"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    task = make_task(["-"], ram_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
+    task = make_part(["-"], ram_path / "o", byte_codec(), options=Options(input_kind="jsonl"))
     with pytest.raises(ValueError, match=r"^<stdin>:52: no text"):
         replace(task, block=40).run()
 

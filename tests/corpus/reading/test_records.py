@@ -12,7 +12,7 @@ from corpus_tools import byte_codec, run, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import Options, RecordError, encode_corpus, make_task
+from bpetite.corpus import Options, RecordError, encode_corpus, make_part
 from bpetite.corpus.reading import cutting
 from bpetite.corpus.reading.cutting import Segment
 from bpetite.corpus.reading.readers import Block, Position, Reading
@@ -135,9 +135,9 @@ def test_problems_in_later_blocks_keep_their_lines(ram_path: Path) -> None:
 def small_blocks(source: Path, sink: Path, **options: Any) -> dict[str, Any]:
     from dataclasses import replace
 
-    from bpetite.corpus import Options, make_task
+    from bpetite.corpus import Options, make_part
 
-    return replace(make_task([source], sink, byte_codec(), options=Options(**options), overwrite=True), block=64).run()
+    return replace(make_part([source], sink, byte_codec(), options=Options(**options), overwrite=True), block=64).run()
 
 
 def test_whole_files(ram_path: Path) -> None:
@@ -279,7 +279,7 @@ def test_long_lines_and_their_problems(ram_path: Path, block: int) -> None:
     source = ram_path / "in.jsonl"
     source.write_bytes(b"\n".join(lines))
     options = Options(on_error="skip", max_document_bytes=14_000)
-    made = replace(make_task([source], ram_path / "o", byte_codec(), options=options), block=block).run()
+    made = replace(make_part([source], ram_path / "o", byte_codec(), options=options), block=block).run()
     assert texts_in(ram_path / "o.npy") == [long, "last"]
     assert {what: found["first"].rsplit(":", 1)[1] for what, found in made["problems"].items()} == {
         "invalid-utf8": "2", "malformed-json": "3", "lone-surrogate": "5", "no-text": "6", "too-long": "7",

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from corpus_tools import byte_codec, outputs, run, some_documents, texts_in
+from corpus_tools import byte_codec, outputs, run, some_documents, texts_in, texts_of_part
 from faulty_store import every, faulty, fresh
 
-from bpetite.corpus import Options, encode_corpus, find_sources, make_task
+from bpetite.corpus import Options, encode_corpus, find_sources, make_part
 from bpetite.corpus.sources.files import AHEAD, RemoteFile
 from bpetite.corpus.sources.streams import open_stream
 
@@ -175,11 +175,11 @@ def test_ranks_read_parts_of_an_object(ram_path: Path) -> None:
     size = find_sources(["faulty://in"]).pieces[0].size
     found = []
     for rank in range(3):
-        task = make_task(["faulty://in"], ram_path / "o", byte_codec(), rank=rank, world_size=3, options=Options())
+        task = make_part(["faulty://in"], ram_path / "o", byte_codec(), rank=rank, world_size=3, options=Options())
         with faulty() as calls:
             task.run(jobs=2)
         assert transferred(calls) < 0.6 * size
-        found += texts_in(ram_path / f"o.rank0000{rank}of00003.npy")
+        found += texts_of_part(ram_path / f"o.rank0000{rank}of00003")
     assert found == documents
 
 
@@ -191,7 +191,7 @@ def test_workers_read_ranges(ram_path: Path) -> None:
     store.pipe("/in/a.txt", "<|endoftext|>".join(documents).encode())
     made = []
     for jobs in (1, 3):
-        task = make_task(["faulty://in"], ram_path / str(jobs) / "o", byte_codec(), options=Options())
+        task = make_part(["faulty://in"], ram_path / str(jobs) / "o", byte_codec(), options=Options())
         with faulty(every(11)):
             replace(task, block=9000).run(jobs=jobs)
         made.append(outputs(ram_path / str(jobs)))

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from corpus_tools import byte_codec, run, texts_in
 
-from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_task
+from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_part
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.corpus.sources import streams
@@ -177,7 +177,7 @@ def test_a_failed_run_that_took_damaged_data_does_not_go_on(ram_path: Path, kind
     packing = gzip.compress(data)
     path = ram_path / f"in.{kind}.gz"
     path.write_bytes(packing[:-8] + b"\0\0\0\0" + packing[-4:])
-    task = replace(make_task([path], ram_path / "o", byte_codec(), options=Options()), block=5000, checkpoint_seconds=0)
+    task = replace(make_part([path], ram_path / "o", byte_codec(), options=Options()), block=5000, checkpoint_seconds=0)
     with pytest.raises(RecordError):
         task.run()
     with pytest.raises(ValueError, match="taken for documents already: start anew with overwrite=True"):
@@ -221,7 +221,7 @@ def test_a_file_that_is_replaced_or_removed_between_its_check_and_its_reading(
 ) -> None:
     path = ram_path / "in.txt.gz"
     path.write_bytes(gzip.compress(b"old"))
-    task = make_task([path], ram_path / "o", byte_codec(), options=Options(on_error="skip"))
+    task = make_part([path], ram_path / "o", byte_codec(), options=Options(on_error="skip"))
 
     def replacing(piece: Piece) -> tuple[Gap, ...]:
         gaps = find_gaps(piece)

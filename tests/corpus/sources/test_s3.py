@@ -13,7 +13,7 @@ import commands
 import pytest
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 
-from bpetite.corpus import Options, count_corpus, find_sources, make_task, merge_outputs
+from bpetite.corpus import Options, count_corpus, find_sources, make_part, merge_outputs
 from bpetite.corpus.sources.paths import RemotePath
 
 pytest.importorskip("s3fs")
@@ -70,7 +70,7 @@ def test_from_s3_to_s3(s3: Any, ram_path: Path, format: str) -> None:
     put_inputs(s3, ram_path / "in")
     made = []
     for sink in ("s3://bucket/out/o", ram_path / "out" / "o"):
-        task = make_task(["s3://bucket/in"], sink, byte_codec(), options=Options(format=format, shard_tokens=400))
+        task = make_part(["s3://bucket/in"], sink, byte_codec(), options=Options(format=format, shard_tokens=400))
         replace(task, block=500, checkpoint_seconds=0).run(jobs=2)
         made.append(stored(s3, "bucket/out") if sink != ram_path / "out" / "o" else outputs(ram_path / "out"))
     assert made[0] == made[1]
@@ -95,12 +95,12 @@ def test_names(s3: Any, ram_path: Path) -> None:
             find_sources([missing])
         assert raised.value.filename == missing
     with pytest.raises(FileNotFoundError, match="no such bucket or folder"):
-        make_task(["s3://bucket/in"], "s3://nobucket/x/o", byte_codec(), options=Options()).run()
+        make_part(["s3://bucket/in"], "s3://nobucket/x/o", byte_codec(), options=Options()).run()
 
 
 def test_an_object_that_is_replaced(s3: Any, ram_path: Path) -> None:
     s3.pipe_file("bucket/a.txt", b"abc<|endoftext|>" * 1000)
-    task = make_task(["s3://bucket/a.txt"], ram_path / "o", byte_codec(), options=Options())
+    task = make_part(["s3://bucket/a.txt"], ram_path / "o", byte_codec(), options=Options())
     assert task.pieces[0].version is not None
     assert task.pieces[0].version.startswith("ETag")
     s3.pipe_file("bucket/a.txt", b"abd<|endoftext|>" * 1000)
@@ -158,8 +158,8 @@ def test_kills(s3: Any, ram_path: Path) -> None:
         import sys
         from dataclasses import replace
         from corpus_tools import byte_codec
-        from bpetite.corpus import Options, make_task
-        task = make_task(["s3://bucket/in"], sys.argv[1], byte_codec(), options=Options(shard_tokens=400))
+        from bpetite.corpus import Options, make_part
+        task = make_part(["s3://bucket/in"], sys.argv[1], byte_codec(), options=Options(shard_tokens=400))
         replace(task, block=300, checkpoint_seconds=0, staging=sys.argv[2]).run(
             jobs=2, progress=lambda *_: print("written", flush=True)
         )
@@ -184,7 +184,7 @@ def test_kills(s3: Any, ram_path: Path) -> None:
             break
         kills += 1
     assert kills >= 5
-    make_task(
+    make_part(
         ["s3://bucket/in"], ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=400)
     ).run()
     assert stored(s3, "bucket/out") == outputs(ram_path / "out")
@@ -194,7 +194,7 @@ def test_merging_ranks(s3: Any, ram_path: Path) -> None:
     put_inputs(s3, ram_path / "in")
     for sink in ("s3://bucket/out/o", ram_path / "out" / "o"):
         for rank in range(2):
-            task = make_task(
+            task = make_part(
                 ["s3://bucket/in"], sink, byte_codec(), rank=rank, world_size=2, options=Options(shard_tokens=900)
             )
             task.run()

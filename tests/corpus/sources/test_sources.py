@@ -5,11 +5,11 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from corpus_tools import byte_codec, run, some_documents, texts_in
+from corpus_tools import byte_codec, run, some_documents, texts_in, texts_of_part
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import Options, Piece, count_corpus, find_sources, make_task, merge_outputs, share
+from bpetite.corpus import Options, Piece, count_corpus, find_sources, make_part, merge_outputs, share
 from bpetite.corpus.reading.cutting import overlaps_itself
 
 
@@ -186,12 +186,12 @@ def test_ranks_read_every_document_once(ram_path: Path, separator: str) -> None:
     for world in (2, 7, 23):
         documents = []
         for rank in range(world):
-            task = make_task(
+            task = make_part(
                 [text], ram_path / f"w{world}", byte_codec(), rank=rank, world_size=world,
                 options=Options(separator=separator),
             )  # fmt: skip
             task.run()
-            documents += texts_in(ram_path / f"w{world}.rank{rank:05d}of{world:05d}.npy")
+            documents += texts_of_part(ram_path / f"w{world}.rank{rank:05d}of{world:05d}")
         assert documents == expected
 
 
@@ -208,6 +208,6 @@ def test_files_that_no_reader_knows_are_counted(ram_path: Path) -> None:
     assert run(str(folder / "*.txt"), ram_path / "p")["unread"] == 0
     for rank in range(2):
         options = Options(on_error="skip")
-        task = make_task(folder, ram_path / "r", byte_codec(), rank=rank, world_size=2, options=options)
+        task = make_part(folder, ram_path / "r", byte_codec(), rank=rank, world_size=2, options=options)
         assert task.run()["unread"] == 2
     assert merge_outputs(ram_path / "r")["inputs"]["unread"] == 2
