@@ -4,9 +4,9 @@ from .codec import Codec, codec_of
 from .mixture import Mixture, MixtureSource
 from .options import Options
 from .reading.documents import read_documents
+from .reading.problems import RecordError
 from .sources.find import Piece, Sources, find_sources
 from .sources.share import share, shares
-from .tally import RecordError
 from .task import ShardTask
 from .tokenfiles import TokenFile, open_token_file
 from .writing.merge import merge_outputs

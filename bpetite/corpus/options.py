@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
 from .encoding import EOT
 from .limits import LONG_DOCUMENTS
+from .reading.problems import POLICIES
 from .reading.readers import MAX_DOCUMENT
-from .reading.records import POLICIES
 
 __all__ = [
     "CorpusOptions",

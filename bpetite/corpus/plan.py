@@ -287,7 +287,6 @@ class Plan:
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": {
                 **list_inputs(self.inputs), **({"unread": self.unread} if self.unread else {}),
-                **({} if tally.read is None else {"read": tally.read}),
             },
         }
 

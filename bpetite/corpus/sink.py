@@ -91,7 +91,7 @@ class Sink:
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
-            rejected = [self._tally.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
+            rejected = [self._tally.noted.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
         taken = _Taken(encoded.end, None, rejected, digests)
         if self._shuffle is None:
             for split, part in encoded.splits.items():
@@ -198,4 +198,4 @@ class Sink:
             writer.close()
         if self._duplicates is not None:
             self._duplicates.close(remove=remove)
-        self._tally.locator.close()
+        self._tally.noted.locator.close()

@@ -20,15 +20,15 @@ from ..errors import FormatError, file_exists
 from .encoding import Encoded, encode_blocks
 from .options import Options
 from .plan import Plan
-from .reading.given import checksum_of
 from .reading.handoff import read_ahead
+from .reading.problems import error_limit
 from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .sink import Sink
-from .sources.find import GIVEN, STDIN, Piece
+from .sources.find import Piece
 from .sources.paths import exists, sizes_in
 from .sources.streams import try_piece
 from .sources.urls import is_url
-from .tally import Tally, error_limit
+from .tally import Tally
 from .unfinished import raw_before
 from .writing.durable import NO_ROOM, Journal, explained
 from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
@@ -139,11 +139,8 @@ class ShardTask(Plan):
             sizes = sizes_in(path.parent, [file["name"] for file in listed_files(manifest)])
             changed = [file["name"] for file in listed_files(manifest) if sizes.get(file["name"]) != file["bytes"]]
             differences = [f"{name} has changed" for name in changed]
-        if not differences:
-            for piece in self.pieces:
-                read = checksum_of(piece, self.rules.reading) if piece.kind == GIVEN else None
-                if read not in (None, manifest["inputs"].get("read", [0, 0])):
-                    differences = ["the documents are not what they were then"]
+        if once := [piece.path for piece in self.pieces if piece.once]:
+            differences.append(f"{once[0]} can be read only once, and nothing says whether it is the same")
         if not differences:
             with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
                 if os.path.lexists(self.names.journal):
@@ -296,6 +293,12 @@ class ShardTask(Plan):
             claim(self.names, overwrite=True)
             self._clear(journal)
             journal.restart()
+        if journal.records and any(piece.once for piece in self.pieces):
+            _same_run(journal, header)
+            if log is not None:
+                log("begins anew: the input can be read only once")
+            self._clear(journal)
+            journal.restart()
         if not journal.records:
             if not self.overwrite:
                 self.names.refuse_whole()
@@ -343,13 +346,13 @@ class ShardTask(Plan):
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
         standard input and what a program gives, which may not give the same documents again."""
-        return journal.records[:1] == [header] and not any(map(_read_once, self.pieces))
+        return journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
 
     def _try(self) -> None:
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
         that finds most of what can keep a run from starting. Standard input can be read only once."""
         for piece in self.pieces:
-            if _read_once(piece):
+            if piece.once:
                 return
             try_piece(piece)
         with closing(self.batches(Position())) as batches:
@@ -381,15 +384,10 @@ class ShardTask(Plan):
         }
 
 
-def _read_once(piece: Piece) -> bool:
-    """Whether a piece may not give the same documents a second time."""
-    return piece.path == STDIN or piece.kind == GIVEN
-
-
 def _reads_apart(piece: Piece) -> bool:
     """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
-    return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
+    return not piece.once and (piece.compression is not None or piece.kind == "text")
 
 
 def _same_run(journal: Journal, header: dict[str, Any]) -> None:

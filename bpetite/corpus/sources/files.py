@@ -185,8 +185,11 @@ class RemoteFile(io.RawIOBase):
                 handle.close()
 
 
-def open_bytes(path: str) -> BinaryIO:
+def open_bytes(path: str, *, ranges: bool = False) -> BinaryIO:
     """The bytes of a file or an object, unbuffered."""
     if is_url(path):
-        return cast(BinaryIO, RemoteFile(path))
+        file = RemoteFile(path)
+        if ranges:
+            file.ahead_until = 0
+        return cast(BinaryIO, file)
     return open(path, "rb", buffering=0)

@@ -53,6 +53,8 @@ class Piece:
     ``size`` and ``mtime_ns``, or of an object ``version``, are those of the file when it was found; if it has changed
     when it is read, that is an error, and not a different output.
 
+    A piece that can be read ``once`` has no identity: standard input, a pipe, the iterable of a program.
+
     In a mixture, ``source`` is the name of the source, ``epoch`` the number of the repeat, and ``part`` how much of the
     documents is taken.
     """
@@ -68,6 +70,7 @@ class Piece:
     source: str = ""
     epoch: int = 0
     part: float = 1.0
+    once: bool = False
 
     @property
     def raw_bytes(self) -> int:
@@ -123,7 +126,7 @@ def find_sources(
     for argument in arguments:
         name = local_name(argument)
         if name == STDIN:
-            pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files)))
+            pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files), once=True))
             continue
         objects: dict[str, Found] = {}
         itself = False
@@ -274,4 +277,5 @@ def _piece(path: str, kind: str | None, whole_files: bool, found: Found | None =
     status = os.stat(path)
     if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    return Piece(path, holds, compression, status.st_size, status.st_mtime_ns)
+    once = stat.S_ISFIFO(status.st_mode)
+    return Piece(path, holds, compression, status.st_size, status.st_mtime_ns, once=once)

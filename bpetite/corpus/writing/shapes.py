@@ -112,7 +112,7 @@ MANIFEST: dict[str, Any] = {
     "problems": _PROBLEMS,
     "filtered": {"*": count},
     "inputs": {
-        "count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}], "read?": pair,
+        "count": count, "bytes": count, "digest": str, "files": [{"path": str, "bytes": count}],
         "unread?": count,
     },
     "sources?": {"*": {"documents": count, "tokens": count, "repeats": number}},
@@ -134,7 +134,7 @@ MANIFEST: dict[str, Any] = {
 TASK_HEADER: dict[str, Any] = {"settings": dict, "inputs": [described], "rank": (None, rank)}
 
 TASK_RECORD: dict[str, Any] = {
-    "position": {"piece": count, "offset": count, "newlines": count, "crc": count, "damaged": count},
+    "position": {"piece": count, "offset": count},
     "on_error": str,
     "tally": {
         "documents": count,
@@ -142,7 +142,6 @@ TASK_RECORD: dict[str, Any] = {
         "bytes": count,
         "problems": _PROBLEMS,
         "filtered": {"*": count},
-        "read": (None, pair),
         "sources": {"*": pair},
         "final_separator": (None, bool),
         "piece": count,

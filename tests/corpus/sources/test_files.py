@@ -164,7 +164,7 @@ def test_damage_is_found_before_documents_are_taken(ram_path: Path) -> None:
     damaged[-6] ^= 1
     store.pipe("/in/a.jsonl.gz", whole + bytes(damaged) + whole)
     summary = run(["memory://in"], ram_path / "o", on_error="skip")
-    assert texts_in(ram_path / "o.npy") == ["kept"] * 5  # the first line behind a gap may be the end of one
+    assert texts_in(ram_path / "o.npy") == ["kept"] * 3
     assert summary["problems"]["damaged-file"]["count"] == 1
 
 
