@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
-from ..corpus.outputs import find_manifest, token_files
+from ..corpus.encoding.codec import Codec, codec_of
+from ..corpus.layouts.layouts import layout_of
+from ..corpus.layouts.reading import TokenFile, open_token_file
+from ..corpus.run.outputs import find_manifest, token_files
 from ..corpus.sources.paths import path_of
-from ..corpus.tokenfiles import TokenFile, open_token_file
-from ..corpus.writing.layouts import layout_of
 from ..errors import FormatError
 from .base import Command
 from .options import load_tokenizer, overwrite_option, unescape

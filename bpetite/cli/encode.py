@@ -10,7 +10,7 @@ import click
 from ..core._threads import job_count
 from ..corpus import Mixture, Options, make_task
 from ..corpus.api import weigh
-from ..corpus.options import Format
+from ..corpus.run.options import Format
 from .base import Command
 from .options import (
     COUNT,

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .. import formats
-from ..corpus.options import ErrorPolicy
+from ..corpus.run.options import ErrorPolicy
 from ..formats import WritableFormat
 from .base import Command
 from .learning import learn, warnings_said

@@ -7,12 +7,12 @@ from typing import Any
 import click
 
 from ..core._threads import thread_count
-from ..corpus.outputs import file_of_all, files_of_shard, find_manifest
+from ..corpus.layouts.reading import TokenFile, open_token_file
+from ..corpus.output.checksums import check_file
+from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest
 from ..corpus.sources.paths import AnyPath, path_of
 from ..corpus.sources.urls import is_url
-from ..corpus.tokenfiles import TokenFile, open_token_file
 from ..corpus.unfinished import find_journals, progress_at, progress_of
-from ..corpus.writing.checksums import check_file
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command

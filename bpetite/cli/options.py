@@ -10,9 +10,9 @@ import click
 
 from ..corpus import Mixture, Sources, find_sources, read_documents
 from ..corpus.limits import LONG_DOCUMENTS
-from ..corpus.options import ErrorPolicy
 from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
+from ..corpus.run.options import ErrorPolicy
 from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, report_left_out, say

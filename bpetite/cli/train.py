@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .. import formats
-from ..corpus.options import ErrorPolicy
+from ..corpus.run.options import ErrorPolicy
 from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from ..training.counting import count_pretokens

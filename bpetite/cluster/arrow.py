@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..corpus.codec import Codec, codec_of, join_rows
-from ..corpus.encoding import EOT, place_eot
+from ..corpus.encoding.codec import Codec, codec_of, join_rows
+from ..corpus.encoding.rows import EOT, place_eot
 from ..errors import MissingExtraError
 from .parcel import Parcel
 

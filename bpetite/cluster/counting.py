@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
-from ..corpus.options import Options, ReadingOptions, refuse_unknown
+from ..corpus.output.manifest import digest
 from ..corpus.reading.cutting import overlaps_itself
 from ..corpus.reading.readers import Reading
+from ..corpus.run.options import Options, ReadingOptions, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
-from ..corpus.writing.manifest import digest
 from ..patterns import Pattern
 from ..tokenizer import Tokenizer
 from ..training.counting import count_pretokens

@@ -18,18 +18,18 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..corpus import Piece, ShardTask, make_task, shares
 from ..corpus.api import SourcesLike
-from ..corpus.options import EncodeOptions, split_options
+from ..corpus.output.checksums import check_file
+from ..corpus.output.durable import Journal
+from ..corpus.output.manifest import list_inputs, listed_files, read_manifest, write_manifest
+from ..corpus.output.naming import REJECTED, Names, names_of
+from ..corpus.output.rejected import Lines, join_rejected, list_rejected, rejected_writer
+from ..corpus.output.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
+from ..corpus.output.shards import outputs_in, settle
+from ..corpus.run.assembly import join_manifests
+from ..corpus.run.options import EncodeOptions, split_options
+from ..corpus.run.part import Progress
 from ..corpus.sources.share import TASK_BYTES
 from ..corpus.sources.urls import refuse_url
-from ..corpus.task import Progress
-from ..corpus.writing.checksums import check_file
-from ..corpus.writing.durable import Journal
-from ..corpus.writing.manifest import list_inputs, listed_files, read_manifest, write_manifest
-from ..corpus.writing.merge import join_manifests
-from ..corpus.writing.naming import REJECTED, Names, names_of
-from ..corpus.writing.rejected import Lines, join_rejected, list_rejected, rejected_writer
-from ..corpus.writing.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
-from ..corpus.writing.shards import outputs_in, settle
 from ..errors import file_exists
 from .executor import Executor, Report, check_positive, run_all
 from .joining import join, patiently

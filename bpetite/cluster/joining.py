@@ -16,15 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..corpus import ShardTask
-from ..corpus.outputs import files_of_shard, token_files_of_split
-from ..corpus.tokenfiles import open_token_file
-from ..corpus.writing.checksums import FileCheck, check_file
-from ..corpus.writing.durable import Journal
-from ..corpus.writing.layouts import Layout
-from ..corpus.writing.manifest import list_files
-from ..corpus.writing.merge import copy_spans
-from ..corpus.writing.naming import Names
-from ..corpus.writing.shards import ShardWriter, settle
+from ..corpus.layouts.layouts import Layout
+from ..corpus.layouts.reading import open_token_file
+from ..corpus.output.checksums import FileCheck, check_file
+from ..corpus.output.durable import Journal
+from ..corpus.output.manifest import list_files
+from ..corpus.output.naming import Names
+from ..corpus.output.shards import ShardWriter, settle
+from ..corpus.run.assembly import copy_spans
+from ..corpus.run.outputs import files_of_shard, token_files_of_split
 from .executor import Executor, Report, run_all
 from .parcel import Parcel
 

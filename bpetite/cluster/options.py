@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, TypedDict
 
-from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
-from ..corpus.task import Progress
+from ..corpus.run.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
+from ..corpus.run.part import Progress
 from ..patterns import Pattern
 from ..training.options import LearningOptions
 

@@ -11,7 +11,7 @@ from collections.abc import Generator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..corpus.api import SourcesLike
-from ..corpus.options import refuse_unknown
+from ..corpus.run.options import refuse_unknown
 from ..errors import MissingExtraError
 from ..tokenizer import Tokenizer
 from ..training.counts import PretokenCounts

@@ -1,15 +1,15 @@
 """Corpora to token files: readers, writers, journal, tasks."""
 from .api import count_corpus, encode_corpus, make_task
-from .codec import Codec, codec_of
+from .encoding.codec import Codec, codec_of
+from .layouts.reading import TokenFile, open_token_file
 from .mixture import Mixture, MixtureSource
-from .options import Options
 from .reading.documents import read_documents
 from .reading.problems import RecordError
+from .run.assembly import merge_outputs
+from .run.options import Options
+from .run.part import ShardTask
 from .sources.find import Piece, Sources, find_sources
 from .sources.share import share, shares
-from .task import ShardTask
-from .tokenfiles import TokenFile, open_token_file
-from .writing.merge import merge_outputs
 
 __all__ = [
     "Codec",

@@ -8,18 +8,18 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .duplicates import Seen
-from .encoding import drop_duplicates
+from .encoding.rows import drop_duplicates
+from .layouts.layouts import layout_of
 from .mixture import Mixture
-from .options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
+from .output.naming import names_of
 from .reading.given import given_documents
 from .reading.readers import Position, require
+from .run.options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
+from .run.own_files import leave_out_own
+from .run.part import Progress, ShardTask
+from .run.tally import Tally
 from .sources.find import Sources, find_sources, refuse_unread
 from .sources.share import share
-from .tally import Tally
-from .task import Progress, ShardTask
-from .writing.layouts import layout_of
-from .writing.naming import names_of
-from .writing.own_files import leave_out_own
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -61,7 +61,7 @@ def encode_corpus(
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
         log: Called with messages for people.
         options: What to write, see `Options`: format, dtype, eot, special, separator, text_key, ...; and overwrite,
-            tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.options.TaskOptions`.
+            tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.run.options.TaskOptions`.
 
     Returns:
         "documents", "tokens" and "bytes" (of text), "filtered" (what limits did -> to how many documents: "short",

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
-from .writing.durable import explained, open_own, write_all
+from .output.durable import explained, open_own, write_all
 
 __all__ = ["Digests", "Duplicates", "Seen", "digests_of"]
 

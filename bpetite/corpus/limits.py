@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .codec import Ids, Offsets
+from .encoding.codec import Ids, Offsets
 from .reading.records import Documents
 
 __all__ = ["LONG_DOCUMENTS", "Limits"]

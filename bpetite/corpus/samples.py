@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
+from .layouts.layouts import LENGTHS
+from .layouts.samples import Litdata, mds_config, mds_heads, mds_sizes
+from .layouts.token_file import CHUNK, SampleFile, Span, TokenFile, count_tokens
 from .sources.paths import AnyPath, read_numbers
-from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
-from .writing.layouts import LENGTHS
-from .writing.samples import Litdata, mds_config, mds_heads, mds_sizes
 
 __all__ = ["LitdataFile", "MdsFile", "litdata_dtype"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .codec import Ids, Offsets
+from .encoding.codec import Ids, Offsets
 
 __all__ = ["TRAINED", "Segmented", "encode_segments", "split_labels"]
 

@@ -10,9 +10,9 @@ from ..training.superwords import Repeated
 from ..training.train import rehearse, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
-from .options import Options, ReadingOptions, refuse_unknown
 from .reading.documents import read_documents
 from .reading.readers import Reading, require
+from .run.options import Options, ReadingOptions, refuse_unknown
 
 __all__ = ["SEPARATOR", "FileTrainOptions", "train_from_files"]
 

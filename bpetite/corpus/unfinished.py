@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from .outputs import stems_of
+from .output.durable import PARTIAL, read_records
+from .output.shapes import CLUSTER_HEADER, TASK_HEADER, TASK_RECORD, check_shape
+from .output.upload import claimed
 from .reading.readers import Position
+from .run.outputs import stems_of
 from .sources.find import STDIN, Piece
 from .sources.paths import RemotePath
-from .writing.durable import PARTIAL, read_records
-from .writing.shapes import CLUSTER_HEADER, TASK_HEADER, TASK_RECORD, check_shape
-from .writing.staging import claimed
 
 __all__ = ["find_journals", "progress_at", "progress_of", "raw_before"]
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import FormatError
+from .layouts.token_file import CHUNK, Span, TokenFile
 from .sources.paths import AnyPath, read_numbers
-from .spans import CHUNK, Span, TokenFile
 
 __all__ = ["window_spans"]
 

@@ -28,7 +28,7 @@ from bpetite.cluster.joining import _make_shard
 from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions
 from bpetite.corpus import Mixture, MixtureSource, RecordError, find_sources, share, shares
 from bpetite.corpus import encode_corpus as encode_here
-from bpetite.corpus.options import EncodeOptions, ReadingOptions
+from bpetite.corpus.run.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.training.counts import PretokenCounts

@@ -12,8 +12,8 @@ from corpus_tools import plain_sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.writing import appending, checksums
-from bpetite.corpus.writing.appending import Appender, Writers
+from bpetite.corpus.output import appending, checksums
+from bpetite.corpus.output.appending import Appender, Writers
 
 
 @settings(max_examples=80, deadline=None)

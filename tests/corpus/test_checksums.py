@@ -9,8 +9,8 @@ from corpus_tools import plain_sums
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.writing import checksums
-from bpetite.corpus.writing.checksums import FileCheck, Sums, check_file, new_checksum, root_of, sums_of, take_in
+from bpetite.corpus.output import checksums
+from bpetite.corpus.output.checksums import FileCheck, Sums, check_file, new_checksum, root_of, sums_of, take_in
 from bpetite.errors import FormatError
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer
 from bpetite.corpus import Options, codec_of, make_task
-from bpetite.corpus.codec import _agree
+from bpetite.corpus.encoding.codec import _agree
 
 TOK = Tokenizer.train("the cat sat on the mat's  edge\n\n1234 " * 5, 300)
 EOT = "<|endoftext|>"

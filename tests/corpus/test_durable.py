@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus.writing.durable import Journal
+from bpetite.corpus.output.durable import Journal
 from bpetite.errors import FormatError
 
 HEAD = b"bpetite journal\n"
@@ -193,7 +193,7 @@ def test_a_record_that_is_no_object_ends_the_journal(ram_path: Path) -> None:
 @pytest.mark.skipif(sys.platform != "linux", reason="finds open files by /proc")
 def test_a_system_that_deletes_no_open_file(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As Windows, which also has no locks of this kind."""
-    monkeypatch.setattr("bpetite.corpus.writing.durable.fcntl", None)
+    monkeypatch.setattr("bpetite.corpus.output.durable.fcntl", None)
     path = ram_path / "j"
     journal = Journal(path)
     journal.append({"a": 1})

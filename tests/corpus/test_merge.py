@@ -61,7 +61,7 @@ def test_more_ranks_than_documents(ram_path: Path) -> None:
 
 
 def test_a_merge_that_was_killed_is_begun_again(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import bpetite.corpus.writing.merge as module
+    import bpetite.corpus.run.assembly as module
 
     inputs = write_inputs(ram_path / "in", some_documents(90))
     ranks(inputs, ram_path / "o", 2, shard_tokens=300)
@@ -283,7 +283,7 @@ def test_a_name_with_rank_in_it(ram_path: Path) -> None:
 
 
 def test_a_merge_that_was_killed_when_it_was_done(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import bpetite.corpus.writing.merge as module
+    import bpetite.corpus.run.assembly as module
 
     ranks(write_inputs(ram_path / "in", some_documents(9)), ram_path / "o", 2)
     real = module.write_manifest

@@ -9,8 +9,8 @@ import pytest
 from corpus_tools import byte_codec, run
 
 from bpetite.corpus import Mixture, MixtureSource, Options, count_corpus, encode_corpus, make_task
-from bpetite.corpus.options import CorpusOptions, ReadingOptions, TaskOptions
-from bpetite.corpus.plan import Plan
+from bpetite.corpus.run.options import CorpusOptions, ReadingOptions, TaskOptions
+from bpetite.corpus.run.plan import Plan
 
 
 def test_signatures_name_the_fields() -> None:

@@ -9,7 +9,7 @@ import pytest
 from corpus_tools import byte_codec, outputs, run, texts_in
 
 from bpetite.corpus import Options, ShardTask, count_corpus, make_task, merge_outputs
-from bpetite.corpus.writing import manifest as manifest_module
+from bpetite.corpus.output import manifest as manifest_module
 
 
 @pytest.mark.parametrize("sink", ["in", "in/", "in/o"])

@@ -13,9 +13,9 @@ from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 from faulty_store import DiskStore, every, faulty, fresh
 
 from bpetite.corpus import Options, ShardTask, make_task, merge_outputs, open_token_file
-from bpetite.corpus.outputs import find_manifest
-from bpetite.corpus.writing.checksums import check_file
-from bpetite.corpus.writing.durable import Journal
+from bpetite.corpus.output.checksums import check_file
+from bpetite.corpus.output.durable import Journal
+from bpetite.corpus.run.outputs import find_manifest
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 

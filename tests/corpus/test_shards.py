@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
-from bpetite.corpus.writing.layouts import layout_of
-from bpetite.corpus.writing.shards import ShardWriter, settle
+from bpetite.corpus.layouts.layouts import layout_of
+from bpetite.corpus.output.shards import ShardWriter, settle
 
 
 def lines(path: Path, documents: list[str]) -> Path:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite.corpus import Mixture, Options, make_task
-from bpetite.corpus.shuffling import OVERHEAD, Rows, Shuffle, permutation
+from bpetite.corpus.run.shuffling import OVERHEAD, Rows, Shuffle, permutation
 
 WORD = 2**64
 

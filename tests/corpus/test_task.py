@@ -414,8 +414,8 @@ def test_manifest(ram_path: Path) -> None:
 def test_empty_input(ram_path: Path, format: str) -> None:
     (ram_path / "in.txt").write_bytes(b"")
     assert run(ram_path / "in.txt", ram_path / "o", format=format)["documents"] == 0
-    from bpetite.corpus.outputs import find_manifest
-    from bpetite.corpus.tokenfiles import open_token_file
+    from bpetite.corpus.layouts.reading import open_token_file
+    from bpetite.corpus.run.outputs import find_manifest
 
     found = find_manifest(ram_path / "o")
     assert found is not None
@@ -426,7 +426,7 @@ def test_empty_input(ram_path: Path, format: str) -> None:
 
 
 def test_two_runs_of_one_output_do_not_mix(ram_path: Path) -> None:
-    from bpetite.corpus.writing.durable import Journal
+    from bpetite.corpus.output.durable import Journal
 
     inputs = write_inputs(ram_path / "in", some_documents(3))
     journal = Journal(ram_path / "o.journal")

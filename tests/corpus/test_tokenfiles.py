@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from corpus_tools import EOT, ids, run
 
-from bpetite.corpus import open_token_file, spans, tokenfiles
-from bpetite.corpus.outputs import files_of_shard, find_manifest
+from bpetite.corpus import open_token_file
+from bpetite.corpus.layouts import reading as tokenfiles
+from bpetite.corpus.layouts import token_file as spans
+from bpetite.corpus.run.outputs import files_of_shard, find_manifest
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]

@@ -15,8 +15,8 @@ from paths import PYTHONPATH
 
 from bpetite.cli import main
 from bpetite.corpus import Options, make_task
+from bpetite.corpus.layouts.layouts import layout_of
 from bpetite.corpus.unfinished import find_journals, progress_of
-from bpetite.corpus.writing.layouts import layout_of
 from bpetite.errors import FormatError
 
 
@@ -172,7 +172,7 @@ def test_a_partial_file_that_was_changed_is_found(ram_path: Path, format: str) -
 def test_a_finished_shard_that_was_changed_before_it_had_its_name(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import bpetite.corpus.writing.staging as module
+    import bpetite.corpus.output.upload as module
 
     inputs = write_inputs(ram_path / "in", some_documents(60))
     (ram_path / "out").mkdir()

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus import Options, make_task, merge_outputs, open_token_file
-from bpetite.corpus.writing import windows as module
-from bpetite.corpus.writing.durable import Journal
-from bpetite.corpus.writing.layouts import Windows
-from bpetite.corpus.writing.shards import ShardWriter, settle
+from bpetite.corpus.layouts import windows as module
+from bpetite.corpus.layouts.layouts import Windows
+from bpetite.corpus.output.durable import Journal
+from bpetite.corpus.output.shards import ShardWriter, settle
 from bpetite.errors import FormatError
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from bpetite import Tokenizer
 from bpetite.cluster.executor import Outcome, Work
-from bpetite.corpus.codec import Codec, Ids, Offsets, codec_of
+from bpetite.corpus.encoding.codec import Codec, Ids, Offsets, codec_of
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 

@@ -13,8 +13,8 @@ from tiers import slow_but
 
 from bpetite.corpus import Options, make_task, merge_outputs, open_token_file
 from bpetite.corpus.decoding import decode_files
-from bpetite.corpus.outputs import find_manifest
-from bpetite.corpus.tokenfiles import TokenFile
+from bpetite.corpus.layouts.reading import TokenFile
+from bpetite.corpus.run.outputs import find_manifest
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]

@@ -19,11 +19,11 @@ from ... import __version__
 from ...errors import FormatError
 from ...formats.atomic import write_file
 from ...splitting.pattern.unicode_version import unicode_version
+from ..layouts.layouts import layout_in
 from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
 from .durable import PARTIAL, open_own
-from .layouts import layout_in
 from .naming import REJECTED, REJECTED_SUFFIX, Names, splits_of
 from .shapes import MANIFEST, check_shape
 

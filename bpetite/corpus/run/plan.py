@@ -5,19 +5,19 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from .codec import Codec, codec_of
-from .encoding import EncodingRules
-from .limits import Limits
-from .mixture import Mixture
+from ..encoding.codec import Codec, codec_of
+from ..encoding.rows import EncodingRules
+from ..layouts.layouts import Layout, layout_of
+from ..limits import Limits
+from ..mixture import Mixture
+from ..output.manifest import VERSION, digest, libraries, list_files, list_inputs
+from ..output.naming import REJECTED, Names, names_of, splits_of
+from ..output.rejected import list_rejected
+from ..reading.cutting import overlaps_itself
+from ..reading.readers import BLOCK, Reading
+from ..sources.find import Piece
 from .options import Options
-from .reading.cutting import overlaps_itself
-from .reading.readers import BLOCK, Reading
-from .sources.find import Piece
 from .tally import Tally
-from .writing.layouts import Layout, layout_of
-from .writing.manifest import VERSION, digest, libraries, list_files, list_inputs
-from .writing.naming import REJECTED, Names, names_of, splits_of
-from .writing.rejected import list_rejected
 
 __all__ = ["Plan"]
 

@@ -8,16 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from .duplicates import Duplicates
-from .encoding import Encoded, SplitTokens, drop_duplicates
+from ..duplicates import Duplicates
+from ..encoding.rows import Encoded, SplitTokens, drop_duplicates
+from ..layouts.layouts import meta_line
+from ..output.naming import REJECTED
+from ..output.rejected import rejected_writer
+from ..output.shards import ShardWriter
+from ..reading.readers import Position
 from .plan import Plan
-from .reading.readers import Position
 from .shuffling import Rows, Shuffle
 from .tally import Tally
-from .writing.layouts import meta_line
-from .writing.naming import REJECTED
-from .writing.rejected import rejected_writer
-from .writing.shards import ShardWriter
 
 __all__ = ["Sink"]
 

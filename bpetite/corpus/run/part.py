@@ -15,27 +15,27 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
-from ..core._threads import in_order
-from ..errors import FormatError, file_exists
-from .encoding import Encoded, encode_blocks
+from ...core._threads import in_order
+from ...errors import FormatError, file_exists
+from ..encoding.rows import Encoded, encode_blocks
+from ..output.durable import NO_ROOM, Journal, explained
+from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED, names_of, ranks_folder
+from ..output.shapes import TASK_HEADER, check_shape
+from ..output.shards import outputs_in, settle, task_records
+from ..output.upload import Settling, begin_staging, claim, end_staging, leave_staging
+from ..reading.handoff import read_ahead
+from ..reading.problems import error_limit
+from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
+from ..sources.find import Piece
+from ..sources.paths import exists, sizes_in
+from ..sources.streams import try_piece
+from ..sources.urls import is_url
+from ..unfinished import raw_before
 from .options import Options
 from .plan import Plan
-from .reading.handoff import read_ahead
-from .reading.problems import error_limit
-from .reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from .sink import Sink
-from .sources.find import Piece
-from .sources.paths import exists, sizes_in
-from .sources.streams import try_piece
-from .sources.urls import is_url
 from .tally import Tally
-from .unfinished import raw_before
-from .writing.durable import NO_ROOM, Journal, explained
-from .writing.manifest import VERSION, listed_files, read_manifest, write_manifest
-from .writing.naming import REJECTED, names_of, ranks_folder
-from .writing.shapes import TASK_HEADER, check_shape
-from .writing.shards import outputs_in, settle, task_records
-from .writing.staging import Settling, begin_staging, claim, end_staging, leave_staging
 
 __all__ = ["Progress", "ShardTask"]
 

@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import Any
 
-from .sources.paths import AnyPath, path_of
-from .writing.layouts import layout_in
-from .writing.manifest import read_manifest
+from ..layouts.layouts import layout_in
+from ..output.manifest import read_manifest
+from ..sources.paths import AnyPath, path_of
 
 __all__ = ["file_of_all", "files_of_shard", "find_manifest", "stems_of", "token_files", "token_files_of_split"]
 

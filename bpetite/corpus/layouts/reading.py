@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FormatError, MissingExtraError
-from .samples import LitdataFile, MdsFile, litdata_dtype
-from .sources.paths import AnyPath, path_of, read_numbers, readable
-from .spans import CHUNK, SampleFile, Span, TokenFile, count_tokens
-from .writing.layouts import LENGTHS, LlmC, Megatron, layout_of
+from ...errors import FormatError, MissingExtraError
+from ..samples import LitdataFile, MdsFile, litdata_dtype
+from ..sources.paths import AnyPath, path_of, read_numbers, readable
+from .layouts import LENGTHS, LlmC, Megatron, layout_of
+from .token_file import CHUNK, SampleFile, Span, TokenFile, count_tokens
 
 __all__ = [
     "CHUNK",

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..duplicates import Digests, digests_of
+from ..limits import Limits
+from ..reading.problems import Problem
+from ..reading.readers import Block, Position, Reading
+from ..reading.records import Documents, Places, documents_of
+from ..segments import TRAINED, encode_segments
 from .codec import Codec, EncodeBatch, Ids, Offsets, join_rows
-from .duplicates import Digests, digests_of
-from .limits import Limits
-from .reading.problems import Problem
-from .reading.readers import Block, Position, Reading
-from .reading.records import Documents, Places, documents_of
-from .segments import TRAINED, encode_segments
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "drop_duplicates", "encode_blocks", "place_eot"]
 

@@ -9,10 +9,10 @@ import os
 from typing import Any
 
 from ...errors import FormatError
-from ..encoding import EOT
+from ..encoding.rows import EOT
+from ..layouts.layouts import LAYOUTS
 from ..sources.paths import AnyPath
 from .durable import PARTIAL
-from .layouts import LAYOUTS
 
 __all__ = ["CLUSTER_HEADER", "CLUSTER_SHARD", "MANIFEST", "TASK_HEADER", "TASK_RECORD", "check_shape"]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
+from ..layouts.layouts import LAYOUTS, Layout, MaskedWindows
 from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
-from .layouts import LAYOUTS, Layout, MaskedWindows
 
 __all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "ranks_folder", "splits_of"]
 

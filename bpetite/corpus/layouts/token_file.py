@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import FormatError
-from .sources.paths import AnyPath, read_numbers
-from .writing.checksums import FileCheck
-from .writing.layouts import LENGTHS
+from ...errors import FormatError
+from ..output.checksums import FileCheck
+from ..sources.paths import AnyPath, read_numbers
+from .layouts import LENGTHS
 
 __all__ = ["CHUNK", "SampleFile", "Span", "TokenFile", "count_tokens"]
 

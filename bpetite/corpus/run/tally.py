@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .encoding import Encoded
-from .reading.problems import Problems
-from .sources.find import Piece
+from ..encoding.rows import Encoded
+from ..reading.problems import Problems
+from ..sources.find import Piece
 
 __all__ = ["Tally"]
 

@@ -14,9 +14,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from ..layouts.layouts import Layout, OpenShard
 from ..sources.paths import AnyPath, readable
 from .checksums import check_file
-from .layouts import Layout, OpenShard
 from .naming import REJECTED, REJECTED_SUFFIX, Names
 from .shards import ShardWriter
 

@@ -14,19 +14,19 @@ from typing import Any
 import numpy as np
 
 from ...errors import FormatError, file_exists
-from ..outputs import files_of_shard, token_files_of_split
+from ..layouts.layouts import Windows, layout_in, meta_line
+from ..layouts.reading import Span, open_token_file
+from ..output.checksums import FileCheck, check_file
+from ..output.durable import Journal
+from ..output.manifest import check_files, list_files, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED, Names, names_of, splits_of
+from ..output.rejected import join_rejected, list_rejected, rejected_writer
+from ..output.shards import ShardWriter, settle
+from ..output.upload import begin_staging, claim, end_staging
 from ..sources.paths import AnyPath, sizes_in
-from ..tokenfiles import Span, open_token_file
 from ..windows import window_spans
-from .checksums import FileCheck, check_file
-from .durable import Journal
-from .layouts import Windows, layout_in, meta_line
-from .manifest import check_files, list_files, listed_files, read_manifest, write_manifest
-from .naming import REJECTED, Names, names_of, splits_of
+from .outputs import files_of_shard, token_files_of_split
 from .ranks import check_ranks, check_room, find_ranks, put_away
-from .rejected import join_rejected, list_rejected, rejected_writer
-from .shards import ShardWriter, settle
-from .staging import begin_staging, claim, end_staging
 
 __all__ = ["copy_spans", "join_manifests", "merge_outputs"]
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, TypedDict, get_args
 
-from .encoding import EOT
-from .limits import LONG_DOCUMENTS
-from .reading.problems import POLICIES
-from .reading.readers import MAX_DOCUMENT
+from ..encoding.rows import EOT
+from ..limits import LONG_DOCUMENTS
+from ..reading.problems import POLICIES
+from ..reading.readers import MAX_DOCUMENT
 
 __all__ = [
     "CorpusOptions",

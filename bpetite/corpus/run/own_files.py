@@ -8,14 +8,14 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from ...errors import FormatError, file_exists
+from ..output.durable import read_records
+from ..output.manifest import listed_files, read_manifest
+from ..output.naming import Names, ranks_folder
+from ..output.shapes import TASK_HEADER, check_shape
+from ..output.shards import outputs_in
 from ..sources.find import STDIN, Piece, Sources
 from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import is_url
-from .durable import read_records
-from .manifest import listed_files, read_manifest
-from .naming import Names, ranks_folder
-from .shapes import TASK_HEADER, check_shape
-from .shards import outputs_in
 
 __all__ = ["Inputs", "leave_out_own"]
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from ...errors import FormatError, file_exists
-from ..outputs import find_manifest
+from ..output.manifest import listed_files
+from ..output.naming import ranks_folder
 from ..sources.paths import AnyPath, RemotePath, exists, path_of, same_place
-from .manifest import listed_files
-from .naming import ranks_folder
+from .outputs import find_manifest
 
 __all__ = ["check_ranks", "check_room", "find_ranks", "put_away"]
 

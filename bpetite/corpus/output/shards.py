@@ -21,11 +21,11 @@ import numpy.typing as npt
 from ...core._threads import Future
 from ...errors import FormatError, file_exists
 from ...formats.atomic import sync_folder
+from ..layouts.layouts import Layout, OpenShard, Windows
 from ..sources.paths import RemotePath
 from .appending import Appender, Writers
 from .checksums import Sums, check_file, sums_of
 from .durable import PARTIAL, Journal, explained, open_own, write_all, write_at
-from .layouts import Layout, OpenShard, Windows
 from .shapes import TASK_RECORD, check_shape
 
 __all__ = ["ShardWriter", "outputs_in", "settle", "task_records"]
