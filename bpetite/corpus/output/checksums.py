@@ -14,7 +14,8 @@ from typing import Any, BinaryIO, Protocol
 
 from ...core._threads import in_order
 from ...errors import FormatError
-from ..sources.paths import AnyPath, open_part
+from ..sources.files import open_bytes
+from ..sources.paths import AnyPath
 
 __all__ = ["RANGE", "Checksum", "FileCheck", "Sums", "check_file", "new_checksum", "root_of", "sums_of", "take_in"]
 
@@ -109,7 +110,7 @@ def sums_of(path: AnyPath, size: int, algorithm: str, threads: int = 1) -> Sums:
 def _range_of(path: AnyPath, size: int, algorithm: str, index: int) -> str:
     checksum = new_checksum(algorithm)
     stop = min(size, (index + 1) * RANGE)
-    with open_part(path, stop) as file:
+    with open_bytes(str(path)) as file:
         file.seek(index * RANGE)
         take_in(checksum, file, stop - index * RANGE)
     return checksum.hexdigest()
@@ -200,7 +201,7 @@ class FileCheck:
 
     def _read(self, count: int) -> None:
         assert self._at is not None
-        with open_part(self._path, self._at + count) as file:
+        with open_bytes(str(self._path)) as file:
             file.seek(self._at)
             while count:
                 part = min(count, RANGE - self._at % RANGE)
