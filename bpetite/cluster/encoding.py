@@ -25,6 +25,7 @@ from ..corpus.output.naming import REJECTED, Names, names_of
 from ..corpus.output.rejected import Lines, join_rejected, list_rejected, rejected_writer
 from ..corpus.output.shapes import CLUSTER_HEADER, CLUSTER_SHARD, check_shape
 from ..corpus.output.shards import outputs_in, settle
+from ..corpus.reading.readers import parsers
 from ..corpus.run.assembly import join_manifests
 from ..corpus.run.options import EncodeOptions, split_options
 from ..corpus.run.part import Progress
@@ -213,6 +214,7 @@ class _Run:
             overwrite=False,  # earlier files have been deleted, and a task that is started again goes on
             durable=not joined,  # files that are read at once and then deleted need not reach the disk
             known_digest=digest,
+            known_parsers=parsers(whole.inputs),
         )
         shared = Parcel(_Shared(task, self.threads, joined and self.resumed))
         meter = self.meter

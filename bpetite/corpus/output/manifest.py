@@ -12,7 +12,6 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import regex
 
 from ... import __version__
@@ -52,7 +51,7 @@ def digest(value: object) -> str:
 
 def libraries() -> dict[str, str]:
     """The versions that decide what the tokens are."""
-    return {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version(), "numpy": np.__version__}
+    return {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version()}
 
 
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:

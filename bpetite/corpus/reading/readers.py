@@ -9,6 +9,8 @@ A block has the position where reading goes on after it, which a journal records
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
+import importlib.util
 import io
 import json
 from collections.abc import Iterator, Sequence
@@ -26,7 +28,7 @@ from .records import loads
 
 __all__ = [
     "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",
-    "require",
+    "parsers", "require",
 ]  # fmt: skip
 
 
@@ -60,6 +62,16 @@ def require(pieces: Sequence[Piece]) -> None:
                 importlib.import_module(package)
             except ImportError:
                 raise MissingExtraError(feature, package, "corpus") from None
+
+
+def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
+    """The versions of the packages that parse these pieces, of those that are installed."""
+    kinds = {piece.kind for piece in pieces}
+    found = {}
+    for package, needed in (("orjson", {"json", "jsonl"}), ("pyarrow", {"parquet"})):
+        if kinds & needed and importlib.util.find_spec(package) is not None:
+            found[package] = importlib.metadata.version(package)
+    return found
 
 
 # Text and JSON lines: bytes cut at separators

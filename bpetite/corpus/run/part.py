@@ -29,6 +29,7 @@ from ..reading.problems import error_limit
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from ..sources.find import Piece
 from ..sources.paths import exists, sizes_in
+from ..sources.share import empty_ranks
 from ..sources.streams import try_piece
 from ..sources.urls import is_url
 from ..unfinished import raw_before
@@ -96,6 +97,10 @@ class ShardTask(Plan):
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
+        if log is not None and self.world_size > 1 and self.mixture is None:
+            warning = empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
+            if warning is not None:
+                log(warning)
         begin_staging(self.names)
         done = None if self.overwrite else self.finished()
         if done is not None:

@@ -14,7 +14,7 @@ from ..output.manifest import VERSION, digest, libraries, list_files, list_input
 from ..output.naming import REJECTED, Names, names_of, splits_of
 from ..output.rejected import list_rejected
 from ..reading.cutting import overlaps_itself
-from ..reading.readers import BLOCK, Reading
+from ..reading.readers import BLOCK, Reading, parsers
 from ..sources.find import Piece
 from .options import Options
 from .tally import Tally
@@ -36,7 +36,8 @@ class Plan:
         overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
-        known_digest: The `run_digest`, for a task that is sent to a worker without the ``inputs``.
+        known_digest, known_parsers: The `run_digest` and the versions of the packages that parse, of a task that is
+            sent to a worker without the ``inputs``.
         mixture: Where the pieces are from, if they are of a mixture.
         left_out: Files of this output that are among the sources, and are not read.
         unread: How many other files of the sources are not read, because no reader knows them.
@@ -56,6 +57,7 @@ class Plan:
     block: int = BLOCK
     durable: bool = True
     known_digest: str | None = None
+    known_parsers: dict[str, str] | None = None
     left_out: tuple[str, ...] = ()
     unread: int = 0
     mixture: Mixture | None = None
@@ -198,12 +200,13 @@ class Plan:
         settings["separator"] = self.rules.reading.separator.decode("utf-8")
         if self.mixture is not None:
             settings["mixture"] = self.mixture.describe()
+        parsed_by = parsers(self.inputs) if self.known_parsers is None else self.known_parsers
         return {
             **settings,
             "tokenizer": self.codec.tokenizer_digest,
             "vocab_size": self.codec.vocab_size,
             "eot_id": self.codec.eot_id,
-            "libraries": libraries(),
+            "libraries": {**libraries(), **parsed_by},
         }
 
     @cached_property
@@ -223,7 +226,7 @@ class Plan:
         }  # fmt: skip
         now = {
             **self.settings, "tokenizer": _named(self.codec.name, self.codec.tokenizer_digest),
-            "rank": self.rank_of_world, **libraries(),
+            "rank": self.rank_of_world, **self.settings["libraries"],
         }  # fmt: skip
         found = [
             f"made with {name} {value}, now {now[name]}"

@@ -10,6 +10,7 @@ import codecs
 import errno
 import glob
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -201,12 +202,9 @@ def _expand(pattern: str) -> set[str]:
 
 def _at_stars(pattern: str) -> tuple[str, bool, str]:
     """(what is before the first component that is ``**``, whether there is one, what is after it)."""
-    parts = pattern.split(os.sep)
-    if "**" not in parts:
-        return pattern, False, ""
-    at = parts.index("**")
-    head = os.sep.join(parts[:at])
-    return head + os.sep if at == 1 and not head else head, True, os.sep.join(parts[at + 1 :])
+    separators = re.escape(os.sep + (os.altsep or ""))
+    found = re.search(rf"(?:^|(?<=[{separators}]))\*\*(?:[{separators}]|$)", pattern)
+    return (pattern, False, "") if found is None else (pattern[: found.start()], True, pattern[found.end() :])
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str]]]:

@@ -285,3 +285,17 @@ def test_lines_without_origins(lines: list[bytes], policy: str, key: str, closed
     with_ids = documents_of(block, Reading(text_key=key), policy, with_origins=True)
     found = documents_of(block, Reading(text_key=key), policy)
     assert replace(with_ids, origins=None) == found
+
+
+def test_a_release_of_a_parser_is_another_run(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("orjson")
+    source = ram_path / "in.jsonl"
+    source.write_text('{"text": "a"}\n')
+    run(source, ram_path / "o")
+    monkeypatch.setattr("importlib.metadata.version", lambda package: "0.1")
+    with pytest.raises(FileExistsError, match=r"made with orjson 3[.\d]*, now 0\.1"):
+        run(source, ram_path / "o")
+    monkeypatch.setattr("numpy.__version__", "1.0")
+    (ram_path / "in.txt").write_text("a")
+    run(ram_path / "in.txt", ram_path / "p")
+    assert "numpy" not in json.loads((ram_path / "p.manifest.json").read_text())["libraries"]
