@@ -1,15 +1,15 @@
 """Blocks of records, where reading goes on behind each, and how to read: what the readers of all files share."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..sources.find import Piece
-from ..sources.streams import Stream, open_stream
+from ..sources.streams import Stream, Torn, find_damage, open_stream
 from .cutting import Damage
 
-__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading"]
+__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "TornError"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
@@ -19,10 +19,31 @@ MAX_DOCUMENT = 1 << 30
 
 @dataclass(frozen=True)
 class Position:
-    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (parquet, given)."""
+    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (parquet, given).
+
+    ``certain`` is false inside a member of a compressed file whose checksum has not been read: documents before such a
+    position may turn out to be damaged, so nothing may rely on it.
+    """
 
     piece: int = 0
     offset: int = 0
+    certain: bool = True
+
+    def state(self) -> dict[str, int]:
+        """What a journal records of a position, which is certain."""
+        return {"piece": self.piece, "offset": self.offset}
+
+
+class TornError(Exception):
+    """A compressed file is damaged behind documents that have been given already.
+
+    Reading begins anew at a certain position, with ``torn`` among the known damage of `Reading`.
+    """
+
+    def __init__(self, path: str, torn: Torn) -> None:
+        super().__init__(f"{path}: {torn.cause}")
+        self.path: str = path
+        self.torn: Torn = torn
 
 
 @dataclass
@@ -75,6 +96,9 @@ class Reading:
         stop: Whether to stop at a document that is longer, or damaged.
         segments: Whether documents may be segments with labels.
         checked: Whether documents are checked to be UTF-8.
+        damage: The known damage of compressed files, by path; whoever gives it treats a `TornError`. Where it is None,
+            and reading does not stop at damage, compressed files are decompressed once before they are read, so that
+            no documents of damaged members are given.
     """
 
     separator: bytes = b"<|endoftext|>"
@@ -85,7 +109,11 @@ class Reading:
     stop: bool = False
     segments: bool = False
     checked: bool = False
+    damage: Mapping[str, Torn] | None = None
 
     def open(self, piece: Piece, *, ranges: bool = False) -> Stream:
-        """The stream of a piece. Where a run goes on after damage, a compressed file is checked first."""
-        return open_stream(piece, ranges=ranges, checked=not self.stop)
+        """The stream of a piece, up to its damage."""
+        torn = None
+        if piece.compression is not None and not self.stop:
+            torn = find_damage(piece) if self.damage is None else self.damage.get(piece.path)
+        return open_stream(piece, ranges=ranges, torn=torn)

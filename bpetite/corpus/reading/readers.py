@@ -19,8 +19,8 @@ from dataclasses import replace
 from ...errors import MissingExtraError
 from ..sources.expanding import DamagedError
 from ..sources.find import GIVEN, STDIN, Piece
-from ..sources.streams import BOM, Stream
-from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading
+from ..sources.streams import BOM, Stream, Torn
+from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
 from .cutting import Damage, cut_records, overlaps_itself
 from .given import given_blocks
 from .parquet import parquet_blocks
@@ -127,22 +127,27 @@ def _separated(piece: Piece, position: Position, reading: Reading, limit: int | 
             stream.skip(start)
         except DamagedError as damage:
             # a run that stops at damage has taken the documents before it, and is to go on after it
-            raise ValueError(f"{damage}; some of it has been taken for documents already: start anew with "
-                             "overwrite=True") from None
+            raise ValueError(f"{piece.path}: {damage}; some of it has been taken for documents already: start anew "
+                             "with overwrite=True") from None
         raw = stream.raw_offset if position.offset else piece.start
         if start == 0:
             start = _skip_mark(stream)
         for cut in cut_records(
             stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop
         ):  # fmt: skip
-            end = Position(position.piece, start + cut.size) if cut.damage is None else Position(position.piece + 1)
-            block = Block(form, cut.data, position.piece, start, end, stream.raw_offset - raw, cut.line,
+            end = start + cut.size
+            if cut.damage is not None and not reading.stop and start > stream.verified:
+                raise TornError(piece.path, Torn(stream.verified, cut.damage.detail))
+            behind = Position(position.piece, end, certain=reading.stop or end <= stream.verified)
+            if cut.damage is not None:
+                behind = Position(position.piece + 1)
+            block = Block(form, cut.data, position.piece, start, behind, stream.raw_offset - raw, cut.line,
                           damage=cut.damage)
             if cut.data is None:
                 block.form, block.data = "too-long", cut.closed if form == "text" else None
             yield block
             raw = stream.raw_offset
-            start += cut.size
+            start = end
         stream.check_unchanged()
 
 

@@ -24,13 +24,14 @@ from ..output.naming import REJECTED, names_of, ranks_folder
 from ..output.shapes import TASK_HEADER, check_shape
 from ..output.shards import outputs_in, settle, task_records
 from ..output.upload import Settling, begin_staging, claim, end_staging, leave_staging
+from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from ..sources.find import Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks
-from ..sources.streams import try_piece
+from ..sources.streams import Torn, try_piece
 from ..sources.urls import is_url
 from ..unfinished import raw_before
 from .options import Options
@@ -107,7 +108,7 @@ class ShardTask(Plan):
             return self.summary(done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
-            manifest, resumed = self._run(journal, header, jobs, progress, problems, log)
+            manifest, resumed = self._run_again(journal, header, jobs, progress, problems, log)
             journal.close(remove=True)
             end_staging(self.names)
         except OSError as error:
@@ -155,6 +156,17 @@ class ShardTask(Plan):
             return manifest
         raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
 
+    def _run_again(self, *arguments: Any) -> tuple[dict[str, Any], int]:
+        """Run, and begin again at the last checkpoint where a compressed file turns out to be damaged behind it."""
+        if any(piece.once for piece in self.pieces):
+            return self._run(*arguments)
+        damage: dict[str, Torn] = {}
+        while True:
+            try:
+                return replace(self, damage=damage)._run(*arguments)
+            except TornError as found:
+                damage = {**damage, found.path: found.torn}
+
     def _run(
         self,
         journal: Journal,
@@ -179,7 +191,8 @@ class ShardTask(Plan):
                         problems(tally.problem_count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
-                    if sink.resumes_behind != position and time.monotonic() - last_time >= self.checkpoint_seconds:
+                    certain = sink.resumes_behind.certain and sink.resumes_behind != position
+                    if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
                         self._checkpoint(journal, sink.record(), shards, settling)
                         position, last_time = sink.resumes_behind, time.monotonic()
             tally.check_limit(at_end=True)

@@ -16,6 +16,7 @@ from ..output.rejected import list_rejected
 from ..reading.cutting import overlaps_itself
 from ..reading.readers import BLOCK, Reading, parsers
 from ..sources.find import Piece
+from ..sources.streams import Torn
 from .options import Options
 from .tally import Tally
 
@@ -36,6 +37,7 @@ class Plan:
         overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         durable: Sync finished files, so that they survive a power failure.
+        damage: The known damage of compressed files, see `Reading`.
         known_digest, known_parsers: The `run_digest` and the versions of the packages that parse, of a task that is
             sent to a worker without the ``inputs``.
         mixture: Where the pieces are from, if they are of a mixture.
@@ -56,6 +58,7 @@ class Plan:
     max_errors: str | int | None = None
     block: int = BLOCK
     durable: bool = True
+    damage: dict[str, Torn] | None = None
     known_digest: str | None = None
     known_parsers: dict[str, str] | None = None
     left_out: tuple[str, ...] = ()
@@ -141,7 +144,7 @@ class Plan:
             reading=Reading(
                 separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
                 options.max_document_bytes,
-                stop=options.on_error == "fail", segments=options.loss_mask,
+                stop=options.on_error == "fail", segments=options.loss_mask, damage=self.damage,
             ),
             on_error=options.on_error,
             eot=eot,

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -171,7 +171,7 @@ class Sink:
         for writer in self._writers.values():
             writer.sync()
         record: dict[str, Any] = {
-            "position": asdict(Position(len(self._plan.pieces)) if at_end else self._last.end),
+            "position": (Position(len(self._plan.pieces)) if at_end else self._last.end).state(),
             "finished": {split: writer.take_finished() for split, writer in self._writers.items()},
         }
         record |= {

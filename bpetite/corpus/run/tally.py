@@ -1,6 +1,7 @@
 """Counts of what a run has done, and the problems that it has met."""
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -100,5 +101,5 @@ class Tally:
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from a state that the journal recorded."""
-        for name, value in state.items():
+        for name, value in copy.deepcopy(state).items():
             setattr(self, name, value)

@@ -73,6 +73,11 @@ class Stream:
         return self._file
 
     @property
+    def verified(self) -> int:
+        """Bytes of the stream that no damage found later can touch; of a compressed file, those of whole members."""
+        return sys.maxsize if self._expander is None else self._expander.verified
+
+    @property
     def raw_offset(self) -> int:
         """Bytes of the file that have been read."""
         return self._raw_offset if self._expander is None else self._expander.read
@@ -106,12 +111,12 @@ class Stream:
         if self._torn is not None:
             size = min(size, self._torn.offset - self.offset)
             if not size:
-                raise DamagedError(f"{self.name}: {self._torn.cause}")
+                raise DamagedError(self._torn.cause)
         while self._held_size < size and not self._ended and self._damage is None:
             try:
                 more = self._more(size - self._held_size)
             except DamagedError as damage:
-                self._damage = DamagedError(f"{self.name}: {damage}")
+                self._damage = damage
                 break
             if more:
                 self._held.append(more)
@@ -168,21 +173,17 @@ class Stream:
         return data
 
 
-def open_stream(piece: Piece, *, ranges: bool = False, checked: bool = False) -> Stream:
+def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> Stream:
     """The stream of a piece's file, after a check that it is still the file that was found.
 
     Args:
-        piece: The source.
-        ranges: Read some ranges of it, and not all bytes in order.
-        checked: Of a damaged compressed file, give whole members only: it is decompressed twice.
+        piece, ranges, torn: As of `Stream`.
 
     Raises:
-        ValueError: The file has changed since; or it is a compressed pipe, and cannot be checked.
+        ValueError: The file has changed since.
         OSError: It cannot be opened.
     """
-    if piece.path == STDIN:
-        return Stream(piece)
-    stream = Stream(piece, ranges=ranges, torn=find_damage(piece) if checked and piece.compression else None)
+    stream = Stream(piece, ranges=ranges, torn=torn)
     if not stream.is_of(piece):
         stream.__exit__()
         differs = "time of change" if piece.version is None else "version"

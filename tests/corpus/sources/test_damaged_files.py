@@ -12,10 +12,12 @@ from pathlib import Path
 import pytest
 from corpus_tools import byte_codec, run, texts_in
 
-from bpetite.corpus import Options, Piece, RecordError, find_sources, make_task
+from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_task
+from bpetite.corpus.reading import blocks
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
-from bpetite.corpus.sources import streams
+from bpetite.corpus.sources import expanding
+from bpetite.corpus.sources.expanding import Expander
 from bpetite.corpus.sources.streams import Torn, find_damage
 
 COMPRESSIONS = ["gz", "zst", "bz2", "xz"]
@@ -194,7 +196,7 @@ def test_a_file_that_is_replaced_or_removed_between_its_check_and_its_reading(
 ) -> None:
     path = ram_path / "in.txt.gz"
     path.write_bytes(gzip.compress(b"old"))
-    task = make_task([path], ram_path / "o", byte_codec(), options=Options(on_error="skip"))
+    found = find_sources([path])
 
     def replacing(piece: Piece) -> Torn | None:
         damage = find_damage(piece)
@@ -202,10 +204,61 @@ def test_a_file_that_is_replaced_or_removed_between_its_check_and_its_reading(
         return damage
 
     with monkeypatch.context() as patch:
-        patch.setattr(streams, "find_damage", replacing)
+        patch.setattr(blocks, "find_damage", replacing)
         with pytest.raises(ValueError, match="has changed since the run began"):
-            task.run()
+            count_corpus(found, byte_codec(), on_error="skip")
     path.unlink()
     find_damage.cache_clear()
     with pytest.raises(FileNotFoundError):
-        task.run()
+        count_corpus(found, byte_codec(), on_error="skip")
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("hurt", [0, 1, 4])
+def test_documents_before_damage_are_taken_back(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch, hurt: int, jobs: int
+) -> None:
+    """Members are many blocks; checkpoints are made wherever they can be."""
+    monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    texts = some_texts(600)
+    members = [member(packed(texts[at : at + 120], "jsonl"), "gz") for at in range(0, 600, 120)]
+    bad = members[hurt]
+    members[hurt] = bad[:-8] + zlib.crc32(b"other").to_bytes(4, "little") + bad[-4:]
+    (ram_path / "a.jsonl.gz").write_bytes(gzip.compress(packed(texts[:50], "jsonl")))
+    (ram_path / "b.jsonl.gz").write_bytes(b"".join(members))
+    (ram_path / "c.jsonl.gz").write_bytes(b"".join(members))
+    (ram_path / "d.txt").write_text("next")
+    task = make_task([ram_path], ram_path / "o", byte_codec(), options=Options(on_error="skip", shard_tokens=9000))
+    made = replace(task, block=3000, checkpoint_seconds=0).run(jobs=jobs)
+    whole = texts[: 120 * hurt]
+    found = [text for shard in sorted(ram_path.glob("o_??????.npy")) for text in texts_in(shard)]
+    assert found == [*texts[:50], *whole, *whole, "next"]
+    assert made["problems"]["damaged-file"]["count"] == 2
+
+
+def test_a_compressed_file_is_decompressed_once(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = ram_path / "in.jsonl.gz"
+    path.write_bytes(gzip.compress(packed(some_texts(3000), "jsonl")))
+    given = []
+    more = Expander.more
+    monkeypatch.setattr(Expander, "more", lambda self: given.append(more(self)) or given[-1])
+    assert run(path, ram_path / "o", on_error="skip")["documents"] == 3000
+    assert sum(map(len, given)) == len(packed(some_texts(3000), "jsonl"))
+
+
+def test_no_checkpoint_stands_inside_a_member(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    texts = some_texts(300)
+    path = ram_path / "in.jsonl.gz"
+    path.write_bytes(b"".join(gzip.compress(packed(texts[at : at + 100], "jsonl")) for at in (0, 100, 200)))
+    reading = Reading(block=4000, damage={})
+    pieces = find_sources([path]).pieces
+    ends = [block.end for block in read_blocks(pieces, reading)]
+    assert not ends[0].certain
+    assert ends[-1].certain
+    for end in ends:
+        if end.certain:  # as much as had been decompressed then was whole
+            later = [documents_of(block, reading, "skip").texts for block in read_blocks(pieces, reading, end)]
+            rest = [text.decode() for found in later for text in found]
+            assert rest == texts[len(texts) - len(rest) :]
+    assert all(block.end.certain for block in read_blocks(pieces, Reading(block=4000, stop=True)))
