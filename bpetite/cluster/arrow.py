@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from ..corpus.encoding.codec import Codec, codec_of, join_rows
 from ..corpus.encoding.rows import EOT, place_eot
+from ..corpus.reading.parquet import binary_column
 from ..errors import MissingExtraError
 from .parcel import Parcel
 
@@ -155,14 +156,7 @@ class EncodeBatch:
         """
         import pyarrow as pa
 
-        if pa.types.is_dictionary(texts.type):
-            texts = texts.dictionary_decode()
-        if pa.types.is_string_view(texts.type) or pa.types.is_binary_view(texts.type):
-            texts = texts.cast(pa.large_binary())
-        elif pa.types.is_string(texts.type):
-            texts = texts.view(pa.binary())
-        elif pa.types.is_large_string(texts.type):
-            texts = texts.view(pa.large_binary())
+        texts = binary_column(texts, pa, "the batch", self.column)
         nulls = texts.null_count > 0
         rows = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)) if nulls else np.arange(len(texts))
         ids, lengths, bad = self._ids((texts.drop_null() if nulls else texts).to_pylist(), rows, first)

@@ -89,13 +89,15 @@ def encode_corpus(
                 _remove(names)
         _check_free(whole, count)
         shared = replace(whole, known_digest=digest, overwrite=False)
-        tokens = documents = messages = 0
+        tokens = documents = 0
+        told: set[str] = set()
         made = run(partial(_encode, shared, threads, count), range(count))
         for part, (summary, said) in zip(parts, made, strict=True):
             tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
-            for message in said[: max(0, MESSAGES - messages)]:
-                log(message)
-            messages += len(said)
+            for message in said:
+                if message not in told and len(told) < MESSAGES:
+                    log(message)
+                    told.add(message)
             if progress is not None:
                 progress(sum(piece.raw_bytes for piece in part.pieces), tokens, documents)
         done = read_manifest(whole.names.manifest) if count == 1 else _join(run, whole, parts)

@@ -4,10 +4,10 @@ from .encoding.codec import Codec, codec_of
 from .layouts.registry import open_token_file
 from .layouts.token_file import TokenFile
 from .reading.documents import read_documents
+from .reading.problems import RecordError
 from .run.assembly import merge_outputs
 from .run.options import Options
 from .run.part import Part
-from .run.tally import RecordError
 from .sources.find import Piece, Sources, find_sources
 from .sources.share import share, shares
 

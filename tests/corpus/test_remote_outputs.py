@@ -1,5 +1,4 @@
 """Outputs at URLs: the same bytes as local ones, whatever fails, and resumed from a local folder."""
-import hashlib
 import json
 import os
 import sys
@@ -167,19 +166,6 @@ def test_other_bytes_than_were_written(work: Path) -> None:
     assert stored("faulty") == local(work)
 
 
-def test_checksums_of_the_store(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from bpetite.corpus.sources import paths
-
-    asked = []
-    monkeypatch.setattr(paths, "_md5_in", lambda info: asked.append(info) or "0" * 32)  # of something else
-    task_of(work, "memory://out/o").run()
-    assert asked
-    assert stored() == local(work)
-    monkeypatch.setattr(paths.RemotePath, "_holds", lambda self, file: False)
-    with pytest.raises(OSError, match="other bytes are there than were uploaded"):
-        task_of(work, "memory://out/p").run()
-
-
 def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: Path) -> None:
     task = task_of(work, "memory://out/o")
     task.names.folder.mkdir(parents=True)
@@ -189,20 +175,6 @@ def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: P
     Journal(task.names.journal).close()  # as that run has made it
     task.run()
     assert not list((work / "temporary").glob("*/*"))
-
-
-def test_checksums_of_parts(tmp_path: Path) -> None:
-    """As S3 has it: the MD5 of the MD5s of all parts, and their number."""
-    from bpetite.corpus.sources.paths import _md5_in, _md5_of
-
-    def md5(data: bytes) -> bytes:
-        return hashlib.md5(data, usedforsecurity=False).digest()
-
-    for data, parts in ((b"abcdef", [b"abcd", b"ef"]), (b"abcdefgh", [b"abcd", b"efgh"]), (b"", [b""])):
-        (tmp_path / "o").write_bytes(data)
-        expected = f"{md5(b''.join(map(md5, parts))).hex()}-{len(parts)}"
-        assert _md5_of(tmp_path / "o", 4) == expected == _md5_in({"ETag": f'"{expected}"'})
-        assert _md5_of(tmp_path / "o") == md5(data).hex()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")

@@ -366,10 +366,12 @@ def test_standard_input_begins_anew(ram_path: Path, monkeypatch: pytest.MonkeyPa
     (ram_path / "part").mkdir()
     interrupted(ram_path / "part", monkeypatch, [Path("-")], input_kind="text")
     give("other")
-    task_of([Path("-")], ram_path / "part", input_kind="text").run()
+    log: list[str] = []
+    task_of([Path("-")], ram_path / "part", input_kind="text").run(log=log.append)
+    assert log == ["begins anew: the input can be read only once"]
     assert texts_in(ram_path / "part" / "o.npy") == ["other"]
     give("more")
-    with pytest.raises(FileExistsError, match="nothing says whether its input was this one; overwrite=True"):
+    with pytest.raises(FileExistsError, match=r"- can be read only once, .* overwrite=True"):
         task_of([Path("-")], ram_path / "part", input_kind="text").run()
 
 

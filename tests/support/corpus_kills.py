@@ -34,6 +34,8 @@ def start(work: Callable[[], object]) -> int:
     try:
         work()
         code = 0
+    except FileExistsError as error:  # finished already, of an input that can be read only once
+        code = 0 if "only once" in str(error) else 1
     except BaseException as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
     finally:

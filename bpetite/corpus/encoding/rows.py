@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ..reading.blocks import Block, Position, Reading
-from ..reading.cutting import LONG
-from ..reading.records import Documents, Problem, documents_of
+from ..reading.problems import Problem
+from ..reading.readers import Block, Position, Reading
+from ..reading.records import Documents, Places, documents_of
 from .codec import Codec, Ids, Offsets, join_rows
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
@@ -78,9 +78,20 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         encoded = _encode_together(blocks[0], codec, rules)
         if encoded is not None:
             return encoded
-    parsed = [_parsed(block, rules) for block in blocks]
-    problems = [problem for documents in parsed for problem in documents.problems]
-    texts = parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
+    parsed = _parsed(blocks, rules.reading, rules)
+    texts = _texts(parsed)
+    try:
+        ids, offsets = codec.encode(texts)
+    except ValueError:
+        parsed = _parsed(blocks, replace(rules.reading, checked=True), replace(rules, with_origins=True))
+        rows = [
+            row
+            for block, documents in zip(blocks, parsed, strict=True)
+            for row in _encode_one_by_one(block, documents, codec, rules)
+        ]
+        ids, offsets = join_rows(rows)
+        texts = _texts(parsed)
+    problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
     meta = None
     if rules.with_origins:
         meta = [
@@ -88,15 +99,6 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             for number, documents in enumerate(parsed)
             for found, record in documents.origins or ()
         ]
-    try:
-        ids, offsets = codec.encode(texts)
-    except ValueError:
-        found = _encode_one_by_one(blocks, parsed, codec, rules)
-        ids, offsets = join_rows(found.rows)
-        texts = found.texts
-        problems = sorted(problems + found.problems, key=_place)
-        if meta is not None:
-            meta = [meta[index] for index in found.kept]
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
@@ -115,27 +117,23 @@ def _place(problem: Problem) -> tuple[int, int, int]:
     return problem.piece, problem.offset, problem.line or 0
 
 
-def _parsed(block: Block, rules: EncodingRules) -> Documents:
-    """The documents of a block. One with a long document gives up its own copy of it: that is parsed only once."""
-    long = block.data.nbytes >= LONG if block.form == "rows" else block.form == "jsonl" and block.data.long
-    documents = documents_of(block, rules.reading, rules.on_error, with_origins=rules.with_origins or long)
-    if long:
-        block.data = None
-    return documents
+def _parsed(blocks: Sequence[Block], reading: Reading, rules: EncodingRules) -> list[Documents]:
+    return [documents_of(block, reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
+
+
+def _texts(parsed: Sequence[Documents]) -> list[bytes]:
+    return parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
 
 
 def _goes_together(block: Block, rules: EncodingRules) -> bool:
     """Whether a block is text without anything that needs a look at each document."""
-    data = block.data
-    return block.form == "text" and block.damage is None and not (data.dropped or data.long) and (
-        0 < len(data) <= rules.reading.max_document
-    )
+    return block.form == "text" and block.damage is None and 0 < len(block.data) <= rules.reading.max_document
 
 
 def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
     """A block of text in one call; None if something is wrong in it, which encoding one by one will name."""
     assert codec.encode_separated is not None
-    data = block.data.join()
+    data = block.data
     try:
         ids = codec.encode_separated(data)
     except ValueError:
@@ -158,85 +156,29 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     )
 
 
-@dataclass
-class _OneByOne:
-    """Documents that could be encoded, their ids and their numbers among all, and what was wrong with others."""
-
-    rows: list[Ids] = field(default_factory=list)
-    texts: list[bytes] = field(default_factory=list)
-    kept: list[int] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-
-
-def _encode_one_by_one(
-    blocks: Sequence[Block], parsed: Sequence[Documents], codec: Codec, rules: EncodingRules
-) -> _OneByOne:
-    """Encode documents of which at least one cannot be encoded; that one is treated by the policy."""
-    out = _OneByOne()
-    index = -1
-    for block, documents in zip(blocks, parsed, strict=True):
-        if documents.origins is None:  # now they are needed, to say where a problem is
-            documents = documents_of(block, rules.reading, rules.on_error, with_origins=True)
-        assert documents.origins is not None
-        places: list[tuple[int, int]] | None = None
-        for number, text in enumerate(documents.texts):
-            index += 1
-            try:
-                row = codec.encode([text])[0]
-            except ValueError as wrong:
-                if places is None:
-                    places = _places(block, rules.reading)
-                problem = _problem(wrong, text, documents.origins[number][1], block, places, codec)
-                out.problems.append(problem)
-                if rules.on_error != "replace":
-                    continue
-                text, row = _replacement(problem.what, text, codec, rules)
-            out.texts.append(text)
-            out.kept.append(index)
-            out.rows.append(row)
-    return out
+def _encode_one_by_one(block: Block, documents: Documents, codec: Codec, rules: EncodingRules) -> list[Ids]:
+    """The ids of a block's documents, some of which may be refused: the policy treats those."""
+    assert documents.origins is not None
+    what = "special-token" if codec.special == "error" else "unencodable"
+    places = None
+    rows, kept = [], []
+    for number, text in enumerate(documents.texts):
+        try:
+            row = codec.encode([text])[0]
+        except ValueError as wrong:
+            places = places or Places(block, rules.reading)
+            documents.problems.append(places.problem(what, str(wrong), documents.origins[number][1]))
+            if rules.on_error != "replace":
+                continue
+            documents.texts[number], row = _replacement(text, codec)
+        kept.append(number)
+        rows.append(row)
+    documents.keep(kept)
+    return rows
 
 
-def _problem(
-    wrong: ValueError, text: bytes, record: int, block: Block, places: list[tuple[int, int]], codec: Codec
-) -> Problem:
-    """What is wrong with the document of a record of a block, which the tokenizer refused, and where it is."""
-    what, detail, inside = "special-token" if codec.special == "error" else "unencodable", str(wrong), 0
-    try:
-        text.decode("utf-8")
-    except UnicodeDecodeError as bad:
-        what, detail, inside = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})", bad.start
-    offset, line = block.start + record, None
-    if block.form == "values":
-        line = block.lines[record]
-    elif block.form not in ("rows", "items"):
-        start, lines = places[record] if places else (0, 0)
-        if block.form == "jsonl":
-            inside = 0  # of the text, not of the line
-        offset = block.start + start + inside
-        if block.lines is not None:
-            line = block.lines + lines + text.count(b"\n", 0, inside)
-    return Problem(what, detail, block.piece, offset, line)
-
-
-def _places(block: Block, reading: Reading) -> list[tuple[int, int]]:
-    """(offset in the block, line feeds before it) of each record of text or JSON lines; nothing where there is one."""
-    if block.form not in ("text", "jsonl") or block.data is None:
-        return []
-    separator = b"\n" if block.form == "jsonl" else reading.separator
-    places, offset, lines = [], 0, 0
-    for record in block.data.split(separator):
-        if block.form == "text" or (record and not record.isspace()):
-            places.append((offset, lines))
-        offset += len(record) + len(separator)
-        lines += record.count(b"\n") + separator.count(b"\n")
-    return places
-
-
-def _replacement(what: str, text: bytes, codec: Codec, rules: EncodingRules) -> tuple[bytes, Ids]:
+def _replacement(text: bytes, codec: Codec) -> tuple[bytes, Ids]:
     """The nearest document that can be encoded."""
-    if what == "invalid-utf8":
-        text = text.decode("utf-8", "replace").encode()
     try:
         return text, codec.encode_ordinary([text])[0]
     except ValueError:

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 
 from ...core._threads import in_order
 from ...errors import FormatError
-from ..sources.paths import AnyPath, open_part
+from ..sources.files import open_bytes
+from ..sources.paths import AnyPath
 
 __all__ = ["RANGE", "Sums", "check_file", "checked_bytes", "root_of", "sums_of", "take_in"]
 
@@ -69,7 +70,7 @@ def sums_of(path: AnyPath, size: int, threads: int = 1) -> Sums:
 def _range_of(path: AnyPath, size: int, index: int) -> str:
     checksum = hashlib.sha256()
     stop = min(size, (index + 1) * RANGE)
-    with open_part(path, stop) as file:
+    with open_bytes(str(path)) as file:
         file.seek(index * RANGE)
         take_in(checksum, file, stop - index * RANGE)
     return checksum.hexdigest()
@@ -111,7 +112,7 @@ def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) 
     _check_size(path, listed["bytes"])
     for index in range(start // RANGE, -(-stop // RANGE) if start < stop else 0):
         first = index * RANGE
-        with open_part(path, min(listed["bytes"], first + RANGE)) as file:
+        with open_bytes(str(path)) as file:
             file.seek(first)
             data = memoryview(bytearray(min(RANGE, listed["bytes"] - first)))
             filled = 0

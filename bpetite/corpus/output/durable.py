@@ -179,7 +179,7 @@ class Journal:
         os.fsync(self._file.fileno())
         if not self.records:
             sync_folder(self.path.parent)
-        self.records.append(record)
+        self.records.append(json.loads(body))  # what a run that goes on would read
 
     def restart(self) -> None:
         """Forget every record."""

@@ -5,10 +5,9 @@ It names no times and no machine: the same inputs and options give the same mani
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from ...errors import FormatError
 from ...formats.atomic import write_file
 from ...splitting.pattern.unicode_version import unicode_version
 from ..layouts.registry import layout_in
+from ..reading.readers import parsers
 from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
 from .checksums import Sums, sums_of
@@ -41,24 +41,17 @@ VERSION = 3
 #: Inputs listed by name; of more, the manifest has the number and the digest.
 LISTED = 10_000
 
-#: The kind of an input -> the package that parses it.
-PARSERS = {"parquet": "pyarrow", "jsonl": "orjson"}
-
 
 def digest(value: object) -> str:
     """SHA-256 of a JSON value, in hex digits."""
     return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
-def libraries(pieces: Iterable[Piece] = ()) -> dict[str, str]:
+def libraries(pieces: Sequence[Piece] = ()) -> dict[str, str]:
     """The versions that decide the tokens, with those of the packages that parse the inputs."""
-    found = {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version()}
-    for kind in sorted({piece.kind for piece in pieces} & PARSERS.keys()):
-        try:
-            found[PARSERS[kind]] = importlib.import_module(PARSERS[kind]).__version__
-        except ImportError:  # the standard library parses, or the reader refuses
-            found[PARSERS[kind]] = "none"
-    return found
+    return {
+        "bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version(), **parsers(pieces),
+    }  # fmt: skip
 
 
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:

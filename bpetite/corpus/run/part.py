@@ -21,16 +21,19 @@ from ..output.manifest import VERSION, listed_files, read_manifest, write_manife
 from ..output.naming import REJECTED
 from ..output.shards import outputs_in, outputs_of_assembly, publish
 from ..output.upload import Publisher, begin_staging, claim, end_staging, leave_staging
+from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
+from ..reading.problems import error_limit
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from ..sources.find import STDIN, Piece
+from ..sources.find import Piece
 from ..sources.paths import exists, sizes_in
-from ..sources.streams import try_piece
+from ..sources.share import empty_ranks
+from ..sources.streams import Torn, try_piece
 from ..sources.urls import is_url
 from .options import Options
-from .plan import Plan, is_anonymous, is_read_once
+from .plan import Plan
 from .sink import Sink
-from .tally import Tally, error_limit
+from .tally import Tally
 
 __all__ = ["Part", "Progress", "finished", "summary_of"]
 
@@ -93,13 +96,17 @@ class Part(Plan):
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
+        if log is not None and self.world_size > 1:
+            warning = empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
+            if warning is not None:
+                log(warning)
         begin_staging(self.names)
         done = None if self.overwrite else finished(self)
         if done is not None:
             return summary_of(self, done, time.perf_counter() - began, 0)
         journal = Journal(self.names.journal)
         try:
-            manifest, resumed = self._run(journal, header, jobs, progress, problems, log)
+            manifest, resumed = self._run_again(journal, header, jobs, progress, problems, log)
             journal.close(remove=True)
             end_staging(self.names)
         except OSError as error:
@@ -118,6 +125,17 @@ class Part(Plan):
                 if not journal.records:
                     leave_staging(self.names)
         return summary_of(self, manifest, time.perf_counter() - began, resumed)
+
+    def _run_again(self, *arguments: Any) -> tuple[dict[str, Any], int]:
+        """Run, and begin again at the last checkpoint where a compressed file turns out to be damaged behind it."""
+        if any(piece.once for piece in self.pieces):
+            return self._run(*arguments)
+        damage: dict[str, Torn] = {}
+        while True:
+            try:
+                return replace(self, damage=damage)._run(*arguments)
+            except TornError as found:
+                damage = {**damage, found.path: found.torn}
 
     def _run(
         self,
@@ -143,7 +161,8 @@ class Part(Plan):
                         problems(tally.problem_count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
-                    if sink.resumes_behind != position and time.monotonic() - last_time >= self.checkpoint_seconds:
+                    certain = sink.resumes_behind.certain and sink.resumes_behind != position
+                    if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
                         self._checkpoint(journal, sink.record(), shards, publisher)
                         position, last_time = sink.resumes_behind, time.monotonic()
             tally.check_limit(at_end=True)
@@ -247,7 +266,10 @@ class Part(Plan):
             claim(self.names, overwrite=True)
             self._clear(journal)
             journal.restart()
-        if journal.records and any(piece.path == STDIN for piece in self.pieces):  # it cannot be read again
+        if journal.records and any(piece.once for piece in self.pieces):
+            _same_run(journal, header)
+            if log is not None:
+                log("begins anew: the input can be read only once")
             self._clear(journal)
             journal.restart()
         if not journal.records:
@@ -285,13 +307,13 @@ class Part(Plan):
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
         standard input and what a program gives, which may not give the same documents again."""
-        return journal.records[:1] == [header] and not any(map(is_read_once, self.pieces))
+        return journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
 
     def _try(self) -> None:
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
         that finds most of what can keep a run from starting. Standard input can be read only once."""
         for piece in self.pieces:
-            if is_read_once(piece):
+            if piece.once:
                 return
             try_piece(piece)
         with closing(self.batches(Position())) as batches:
@@ -325,8 +347,9 @@ def finished(plan: Plan) -> dict[str, Any] | None:
         listed = listed_files(manifest)
         sizes = sizes_in(path.parent, [file["name"] for file in listed])
         differences = [f"{file['name']} has changed" for file in listed if sizes.get(file["name"]) != file["bytes"]]
-    if not differences and any(map(is_anonymous, plan.inputs)) and not plan.names.journal.exists():
-        differences = ["nothing says whether its input was this one"]
+    once = [piece.path for piece in plan.inputs if piece.once]
+    if once and not plan.names.journal.exists():
+        differences.append(f"{once[0]} can be read only once, and nothing says whether it is the same")
     if differences:
         raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
     with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
@@ -351,7 +374,7 @@ def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: in
 def _reads_apart(piece: Piece) -> bool:
     """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
-    return piece.path != STDIN and (piece.compression is not None or piece.kind == "text")
+    return not piece.once and (piece.compression is not None or piece.kind == "text")
 
 
 def _same_run(journal: Journal, header: dict[str, Any]) -> None:

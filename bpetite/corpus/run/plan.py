@@ -20,13 +20,13 @@ from ..output.naming import REJECTED, Names, names_of, splits_of
 from ..output.rejected import list_rejected
 from ..reading.blocks import BLOCK, Reading
 from ..reading.cutting import overlaps_itself
-from ..reading.given import UNNAMED
-from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.find import Piece
 from ..sources.share import share
+from ..sources.streams import Torn
 from .options import Options
 from .tally import Tally
 
-__all__ = ["Plan", "is_anonymous", "is_read_once"]
+__all__ = ["Plan"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class Plan:
         rank, world_size: Number of this part, and of all.
         overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
+        damage: The known damage of compressed files, see `Reading`.
         known_digest: The `run_digest` of the process that has made the plan, for a worker to compare.
         left_out: Files of this output that are among the sources, and are not read.
         unread: Number of other files of the sources that are not read, because no reader knows them.
@@ -57,6 +58,7 @@ class Plan:
     checkpoint_seconds: float = 10.0
     max_errors: str | int | None = None
     block: int = BLOCK
+    damage: dict[str, Torn] | None = None
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
     unread: int = 0
@@ -118,7 +120,7 @@ class Plan:
         return EncodingRules(
             reading=Reading(
                 separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
-                options.max_document_bytes, stop=options.on_error == "fail",
+                options.max_document_bytes, stop=options.on_error == "fail", damage=self.damage,
             ),
             on_error=options.on_error,
             eot=eot,
@@ -261,16 +263,6 @@ class Plan:
                 **({"unread": self.unread} if self.unread else {}),
             },
         }  # fmt: skip
-
-
-def is_read_once(piece: Piece) -> bool:
-    """Whether a piece may not give the same documents a second time."""
-    return piece.path == STDIN or piece.kind == GIVEN
-
-
-def is_anonymous(piece: Piece) -> bool:
-    """Whether nothing but its documents says what a piece is: of standard input and of iterables."""
-    return piece.path in (STDIN, UNNAMED)
 
 
 def _named(name: str, fingerprint: str) -> str:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -87,7 +87,7 @@ class Sink:
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
-            rejected = [self._tally.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
+            rejected = [self._tally.noted.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
         taken = _Taken(encoded.end, None, rejected)
         if self._shuffle is None:
             for split, part in encoded.splits.items():
@@ -155,7 +155,7 @@ class Sink:
         for writer in self._writers.values():
             writer.sync()
         record: dict[str, Any] = {
-            "position": asdict(Position(len(self._plan.pieces)) if at_end else self._last.end),
+            "position": (Position(len(self._plan.pieces)) if at_end else self._last.end).state(),
             "finished": {split: writer.take_finished() for split, writer in self._writers.items()},
         }
         record |= {
@@ -178,4 +178,4 @@ class Sink:
         """Close all files."""
         for writer in self._writers.values():
             writer.close()
-        self._tally.locator.close()
+        self._tally.noted.locator.close()

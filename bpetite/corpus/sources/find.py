@@ -10,6 +10,7 @@ import codecs
 import errno
 import glob
 import os
+import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,6 +54,8 @@ class Piece:
     ``size`` and ``mtime_ns``, or of an object ``version``, are those of the file when it was found; if it has changed
     when it is read, that is an error, and not a different output.
 
+    A piece that can be read ``once`` has no identity: standard input, a pipe, the iterable of a program.
+
     In a mixture, ``source`` is the name of the source, ``epoch`` the number of the repeat, and ``part`` how much of the
     documents is taken.
     """
@@ -68,6 +71,7 @@ class Piece:
     source: str = ""
     epoch: int = 0
     part: float = 1.0
+    once: bool = False
 
     @property
     def raw_bytes(self) -> int:
@@ -123,7 +127,7 @@ def find_sources(
     for argument in arguments:
         name = local_name(argument)
         if name == STDIN:
-            pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files)))
+            pieces.append(Piece(STDIN, _document_kind(kind or "text", whole_files), once=True))
             continue
         objects: dict[str, Found] = {}
         itself = False
@@ -131,19 +135,25 @@ def find_sources(
             listed, itself = find_objects(name)
             objects = {one.url: one for one in listed}
         for file in objects or _files(name):
-            found = objects.get(file)
-            piece = _piece(file, kind, whole_files, found)
+            holds, compression = _content_of(file, kind)
             named = itself or file == name
-            if piece is None and named and _is_text(file):
-                piece = _piece(file, "text", whole_files, found)
-            if piece is None and named:
+            if holds is None and named and _is_text(file):
+                holds = "text"
+            if holds is None and named:
                 raise ValueError(
                     f"{file}: not text in UTF-8, and no reader for this suffix (known: {', '.join(KINDS)}, each also "
                     f"{', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, parquet) says what it holds"
                 )
-            if piece is None:
+            if holds is None:
                 left_out.append(file)
-            elif (identity := _identity(file) if found is None else file) in seen:
+                continue
+            holds = _document_kind(holds, whole_files)
+            identity: object = file
+            if found := objects.get(file):
+                piece = Piece(file, holds, compression, found.size, version=found.version)
+            else:
+                piece, identity = _local_piece(file, holds, compression)
+            if identity in seen:
                 repeated.append(file)
             else:
                 seen.add(identity)
@@ -198,12 +208,9 @@ def _expand(pattern: str) -> set[str]:
 
 def _at_stars(pattern: str) -> tuple[str, bool, str]:
     """(what is before the first component that is ``**``, whether there is one, what is after it)."""
-    parts = pattern.split(os.sep)
-    if "**" not in parts:
-        return pattern, False, ""
-    at = parts.index("**")
-    head = os.sep.join(parts[:at])
-    return head + os.sep if at == 1 and not head else head, True, os.sep.join(parts[at + 1 :])
+    separators = re.escape(os.sep + (os.altsep or ""))
+    found = re.search(rf"(?:^|(?<=[{separators}]))\*\*(?:[{separators}]|$)", pattern)
+    return (pattern, False, "") if found is None else (pattern[: found.start()], True, pattern[found.end() :])
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str]]]:
@@ -213,7 +220,7 @@ def _walk(top: str) -> Iterator[tuple[str, list[str]]]:
     seen: set[object] = set()
     while folders or links:
         folder = folders.popleft() if folders else links.popleft()
-        identity = _identity(folder or os.curdir)
+        identity = _identity(folder, os.stat(folder or os.curdir))
         if identity in seen:
             continue
         seen.add(identity)
@@ -223,16 +230,16 @@ def _walk(top: str) -> Iterator[tuple[str, list[str]]]:
                 path = os.path.join(folder, entry.name)
                 if entry.name.startswith("."):
                     continue
-                if os.path.isdir(path):
+                if entry.is_dir():
                     (links if entry.is_symlink() else folders).append(path)
                 else:
                     files.append(path)
         yield folder, files
 
 
-def _identity(path: str) -> object:
-    """What is equal for two names of the same file or folder."""
-    status = os.stat(path)  # one int takes a third of the memory of a pair of them
+def _identity(path: str, status: os.stat_result) -> object:
+    """A value that is equal for two names of the same file or folder."""
+    # one int takes a third of the memory of a pair of them
     return status.st_dev << 64 | status.st_ino if status.st_ino else os.path.realpath(path)
 
 
@@ -259,19 +266,20 @@ def _document_kind(kind: str, whole_files: bool) -> str:
     return "whole" if whole_files and kind == "text" else kind
 
 
-def _piece(path: str, kind: str | None, whole_files: bool, found: Found | None = None) -> Piece | None:
-    """The piece of a whole file or object, or None if its suffix is unknown."""
+def _content_of(path: str, kind: str | None) -> tuple[str | None, str | None]:
+    """(the kind of content, or None if the suffix is unknown; the compression) of a file or an object."""
     name = Path(path.partition("?")[0] if path.startswith(("http://", "https://")) else path)
     compression = COMPRESSIONS.get(name.suffix.lower())
     if compression:
         name = name.with_suffix("")
-    holds = kind or KINDS.get(name.suffix.lower())
-    if holds is None:
-        return None
-    holds = _document_kind(holds, whole_files)
-    if found is not None:
-        return Piece(path, holds, compression, found.size, version=found.version)
+    return kind or KINDS.get(name.suffix.lower()), compression
+
+
+def _local_piece(path: str, kind: str, compression: str | None) -> tuple[Piece, object]:
+    """The piece of a whole file, and its identity."""
     status = os.stat(path)
-    if not (stat.S_ISREG(status.st_mode) or stat.S_ISFIFO(status.st_mode)):
+    once = stat.S_ISFIFO(status.st_mode)
+    if not (once or stat.S_ISREG(status.st_mode)):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    return Piece(path, holds, compression, status.st_size, status.st_mtime_ns)
+    piece = Piece(path, kind, compression, status.st_size, status.st_mtime_ns, once=once)
+    return piece, _identity(path, status)

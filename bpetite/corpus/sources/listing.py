@@ -28,26 +28,15 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
         full: str = store.unstrip_protocol(name) if prefix is None else prefix + name
         return full
 
-    def glob() -> dict[str, Any]:
+    def ask(method: str, where: str, **options: Any) -> Any:
         store.invalidate_cache()
-        found: dict[str, Any] = store.glob(path, detail=True)
-        return found
-
-    def look() -> dict[str, Any]:
-        store.invalidate_cache(path)
-        found: dict[str, Any] = store.info(path)
-        return found
-
-    def below(folder: str) -> dict[str, Any]:
-        store.invalidate_cache(folder)
-        found: dict[str, Any] = store.find(folder, detail=True)
-        return found
+        return getattr(store, method)(where, **options)
 
     if _is_pattern(url):
-        named_ones = patiently(url, "listing", glob, tries=FIRST_TRIES)
+        named_ones = patiently(url, "listing", partial(ask, "glob", path, detail=True), tries=FIRST_TRIES)
         hidden = any(part.startswith(".") for part in path.split("/"))
     else:
-        info = patiently(url, "looking it up", look, tries=FIRST_TRIES)
+        info = patiently(url, "looking it up", partial(ask, "info", path), tries=FIRST_TRIES)
         if info.get("type") != "directory":
             return [found_in(info, url_of(path))], True
         named_ones, hidden = {path: info}, False
@@ -55,7 +44,7 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
     for name, info in named_ones.items():
         files = {name: info}
         if info.get("type") == "directory":
-            files = patiently(url, "listing", partial(below, name))
+            files = patiently(url, "listing", partial(ask, "find", name, detail=True))
         found.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
     objects = [
         found_in(about, url_of(name)) if about.get("size") is not None else look_up(url_of(name))

@@ -1,36 +1,24 @@
 """Objects and folders of objects with the methods of `pathlib.Path` that token files and manifests are read with."""
 from __future__ import annotations
 
-import base64
 import errno
-import hashlib
 import os
-import re
-import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, BinaryIO, TypeAlias, cast
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from .files import RemoteFile
-from .stores import Found, found_in, look_up, patiently, store_of
+from .stores import found_in, look_up, patiently, store_of
 from .urls import is_url, local_name
 
 __all__ = [
-    "AnyPath", "RemotePath", "exists", "open_part", "path_of", "read_numbers", "readable", "same_place", "sizes_in",
+    "AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "readable", "same_place", "sizes_in",
 ]  # fmt: skip
-
-#: Bytes compared at a time.
-COMPARED = 4 << 20
-
-#: Bytes of a part of an upload to S3, unless there would be too many of them.
-PART = 50 << 20
-MOST_PARTS = 10_000
-
 
 class RemotePath:
     """A URL.
@@ -84,27 +72,19 @@ class RemotePath:
 
     # Asking
 
-    def _look(self) -> Found | None:
-        try:
-            return look_up(self.url)
-        except FileNotFoundError:
-            return None
-
     def exists(self) -> bool:
         """Whether there is an object of this name."""
-        return self._look() is not None
+        try:
+            look_up(self.url)
+        except FileNotFoundError:
+            return False
+        return True
 
     is_file = exists
 
     def is_dir(self) -> bool:
         """Whether there are objects below this name."""
-        store, path = store_of(self.url)
-
-        def look() -> bool:
-            store.invalidate_cache(path)
-            return bool(store.isdir(path))
-
-        return patiently(self.url, "looking it up", look)
+        return bool(self._ask("isdir", "looking it up"))
 
     def stat(self) -> SimpleNamespace:
         """``st_size``.
@@ -116,26 +96,29 @@ class RemotePath:
 
     def sizes(self) -> dict[str, int]:
         """name -> bytes of each object in this folder."""
-        store, path = store_of(self.url)
-
-        def look() -> list[dict[str, Any]]:
-            store.invalidate_cache(path)
-            try:
-                listed: list[dict[str, Any]] = store.ls(path, detail=True)
-            except FileNotFoundError:
-                return []
-            return listed
-
-        found = patiently(self.url, "listing", look)
+        try:
+            found = self._ask("ls", "listing", detail=True)
+        except FileNotFoundError:
+            return {}
         return {
             info["name"].rstrip("/").rpartition("/")[2]: info["size"] for info in found if info["type"] != "directory"
         }
 
+    def _ask(self, name: str, doing: str, **options: Any) -> Any:
+        """The answer of a method of the store, which is not taken from its cache."""
+        store, path = store_of(self.url)
+
+        def ask() -> Any:
+            store.invalidate_cache(path)
+            return getattr(store, name)(path, **options)
+
+        return patiently(self.url, doing, ask)
+
     # Reading and writing
 
-    def open(self, mode: str = "rb", buffering: int = -1) -> RemoteFile:
+    def open(self, mode: str = "rb", *, ranges: bool = False) -> RemoteFile:
         """The bytes of the object."""
-        return RemoteFile(self.url)
+        return RemoteFile(self.url, ranges=ranges)
 
     def read_bytes(self) -> bytes:
         """All bytes of the object."""
@@ -144,20 +127,18 @@ class RemotePath:
 
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object."""
-        store, path = store_of(self.url)
         try:
-            patiently(self.url, "deleting", lambda: store.rm_file(path))
+            self._ask("rm_file", "deleting")
         except FileNotFoundError:
             if not missing_ok:
                 raise
-        store.invalidate_cache(path)
 
     def move(self, target: RemotePath) -> None:
         """Give the object another name; where it has been moved already, nothing is done."""
         store, path = store_of(self.url)
-        size = look_up(self.url).size if self.exists() else None
-        if size is None:
+        if not self.exists():
             return
+        size = self.stat().st_size
         new = store_of(target.url)[1]
 
         def copy() -> None:
@@ -173,49 +154,30 @@ class RemotePath:
         self.unlink(missing_ok=True)
 
     def upload(self, local: Path) -> None:
-        """Put a file there whole, and compare its size and, where the store has one, its checksum; a small one without
-        a checksum is read again.
+        """Put a file there whole, and compare its size.
 
         Raises:
-            OSError: It does not get there, however often it is tried. What has got there of it is deleted.
+            OSError: It does not get there, however often it is tried. A part of it that has got there is deleted.
         """
         store, path = store_of(self.url)
-        part, options = None, {}
-        if "s3" in store.protocol:
-            part = max(PART, -(-local.stat().st_size // MOST_PARTS))
-            options = {"max_concurrency": 3, "chunksize": part}  # so many parts are in memory
+        size = local.stat().st_size
+        options = {"max_concurrency": 3} if "s3" in store.protocol else {}  # parts that are in memory
 
-        def put() -> dict[str, Any]:
+        def put() -> None:
             store.put_file(str(local), path, **options)
             store.invalidate_cache(path)
-            info: dict[str, Any] = store.info(path)
-            size, there = local.stat().st_size, found_in(info, self.url).size
+            there = found_in(store.info(path), self.url).size
             if there != size:
                 raise ConnectionError(f"{there} bytes arrived of {size}")
-            return info
 
         try:
-            checksum = _md5_in(patiently(self.url, "uploading", put))
-            # an ETag may be the checksum of something else, as of what the store has encrypted
-            mine = None if checksum is None else _md5_of(local, part if "-" in checksum else None)
-            doubt = local.stat().st_size <= COMPARED if checksum is None else checksum != mine
-            if doubt and not self._holds(local):
-                raise OSError(errno.EIO, "other bytes are there than were uploaded", self.url)
+            patiently(self.url, "uploading", put)
         except BaseException as error:
             with suppress(Exception):
                 store.rm_file(path)
             if isinstance(error, FileNotFoundError):
                 raise FileNotFoundError(errno.ENOENT, "no such bucket or folder", str(self.parent)) from None
             raise
-
-    def _holds(self, local: Path) -> bool:
-        with local.open("rb") as file, self.open() as there:
-            while True:
-                data = file.read(COMPARED)
-                if there.read(COMPARED) != data:
-                    return False
-                if not data:
-                    return True
 
 
 AnyPath: TypeAlias = Path | RemotePath
@@ -240,18 +202,9 @@ def exists(path: AnyPath) -> bool:
     return os.path.lexists(path) if isinstance(path, Path) else path.exists()
 
 
-def open_part(path: AnyPath, stop: int) -> BinaryIO:
-    """The bytes of a file or an object, of which those from ``stop`` on will not be read."""
-    if isinstance(path, Path):
-        return path.open("rb", buffering=0)
-    file = path.open()
-    file.ahead_until = stop
-    return cast(BinaryIO, file)
-
-
 def readable(path: AnyPath) -> Any:
     """What other packages take for a file: its path, or the open object."""
-    return path if isinstance(path, Path) else path.open()
+    return path if isinstance(path, Path) else path.open(ranges=True)
 
 
 def read_numbers(
@@ -259,7 +212,7 @@ def read_numbers(
 ) -> npt.NDArray[Any]:
     """`numpy.fromfile`, also of objects."""
     if isinstance(source, RemotePath):
-        with source.open() as file:
+        with source.open(ranges=True) as file:
             file.seek(offset)
             return read_numbers(file, dtype, count)
     if not isinstance(source, RemoteFile):
@@ -273,32 +226,3 @@ def sizes_in(folder: AnyPath, names: Iterable[str]) -> dict[str, int]:
     if isinstance(folder, RemotePath):
         return folder.sizes()
     return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}
-
-
-def _md5_of(path: Path, part: int | None = None) -> str:
-    """The MD5 of a file; of one that was uploaded in parts, that of the MD5s of all, and their number, as S3 has it."""
-    digests: list[bytes] = []
-    with path.open("rb") as file:
-        while not digests or file.peek(1):
-            checksum, left = hashlib.md5(usedforsecurity=False), sys.maxsize if part is None else part
-            while left and (data := file.read(min(COMPARED, left))):
-                checksum.update(data)
-                left -= len(data)
-            digests.append(checksum.digest())
-    if part is None:
-        return digests[0].hex()
-    return f"{hashlib.md5(b''.join(digests), usedforsecurity=False).hexdigest()}-{len(digests)}"
-
-
-def _md5_in(info: dict[str, Any]) -> str | None:
-    """The MD5 that a store has of an object, as it seems; of one that was uploaded in parts, as `_md5_of` has it.
-
-    >>> _md5_in({"ETag": '"d41d8cd98f00b204e9800998ecf8427e"'}) == _md5_in({"md5Hash": "1B2M2Y8AsgTpgAmY7PhCfg=="})
-    True
-    """
-    encoded = info.get("md5Hash")
-    if isinstance(encoded, str):
-        with suppress(ValueError):
-            return base64.b64decode(encoded).hex()
-    found = re.fullmatch(r'"?([0-9a-f]{32}(?:-[0-9]+)?)"?', str(info.get("ETag", "")))
-    return found[1] if found else None

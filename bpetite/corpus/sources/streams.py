@@ -1,7 +1,6 @@
 """Bytes of a source from its start to its end, plain or compressed, in bounded memory.
 
-Reads give exactly the size asked for except at the end, so that the layers above can be deterministic. Compressed data
-that ends early or is damaged is an error here, never a silent end of file.
+Compressed data that ends early or is damaged is an error here, never a silent end of file.
 """
 from __future__ import annotations
 
@@ -9,18 +8,18 @@ import errno
 import os
 import stat
 import sys
-import zlib
 from collections import deque
+from dataclasses import dataclass
+from functools import lru_cache
 from typing import BinaryIO
 
 from .expanding import DamagedError, Expander
 from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
-from .gaps import Gap, find_gaps
 from .stores import look_up
 from .urls import is_url
 
-__all__ = ["BOM", "Stream", "open_stream", "try_piece"]
+__all__ = ["BOM", "Stream", "Torn", "find_damage", "open_stream", "try_piece"]
 
 BOM = b"\xef\xbb\xbf"
 
@@ -28,33 +27,37 @@ BOM = b"\xef\xbb\xbf"
 SAME = ("st_size", "st_mtime_ns", "st_ino")
 
 
+@dataclass(frozen=True)
+class Torn:
+    """The damage of a compressed file: the decompressed bytes of the whole members before it, and its cause."""
+
+    offset: int
+    cause: str
+
+
 class Stream:
     """Decompressed bytes of a source, with the offset both in them and in the file.
 
-    Use as a context manager. ``offset`` counts decompressed bytes, ``raw_offset`` bytes of the file, ``gaps_met`` the
-    damaged stretches before.
+    Use as a context manager. ``offset`` counts decompressed bytes, ``raw_offset`` bytes of the file.
 
     Args:
         piece: The source.
-        gaps: Damaged stretches of a compressed file, which are not decompressed.
+        ranges: Read some ranges, and not all bytes in order.
+        torn: The damage of a compressed file, where reading ends.
     """
 
-    def __init__(self, piece: Piece, gaps: tuple[Gap, ...] = ()) -> None:
+    def __init__(self, piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> None:
         self.name: str = piece.path
         self.offset: int = 0
-        self.gaps_met: int = 0
         self._own = piece.path != STDIN
-        self._file: BinaryIO | RemoteFile = open_bytes(piece.path) if self._own else sys.stdin.buffer
+        self._file: BinaryIO | RemoteFile = open_bytes(piece.path, ranges=ranges) if self._own else sys.stdin.buffer
         self._expander = Expander(self._file, piece.compression) if piece.compression else None
         self._raw_offset = 0
         self._held: deque[bytes | memoryview] = deque()
         self._held_size = 0
         self._ended = False
-        self._gaps = deque(gaps)
-        self._passed = 0
-        self._last: Gap | None = None
+        self._torn = torn
         self._damage: DamagedError | None = None
-        self._in_gap = False
         self._opened = None if isinstance(self._file, RemoteFile) or not self._own else os.fstat(self._file.fileno())
 
     def __enter__(self) -> Stream:
@@ -65,12 +68,22 @@ class Stream:
             self._file.close()
 
     @property
+    def file(self) -> BinaryIO | RemoteFile:
+        """The open file itself."""
+        return self._file
+
+    @property
+    def verified(self) -> int:
+        """Bytes of the stream that no damage found later can touch; of a compressed file, those of whole members."""
+        return sys.maxsize if self._expander is None else self._expander.verified
+
+    @property
     def raw_offset(self) -> int:
         """Bytes of the file that have been read."""
         return self._raw_offset if self._expander is None else self._expander.read
 
     def check_unchanged(self) -> None:
-        """At the end of reading, whether the file is still the one that was opened.
+        """At the end of reading, check that the file is still the one that was opened.
 
         Raises:
             ValueError: It has been written to or replaced since.
@@ -83,15 +96,6 @@ class Stream:
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
-    def read_until(self, offset: int) -> None:
-        """Nothing from an offset on will be read, of a source that is not compressed."""
-        if isinstance(self._file, RemoteFile) and self._expander is None:
-            self._file.ahead_until = offset
-
-    def arrow_source(self) -> str | RemoteFile:
-        """What Arrow reads instead of this: the path of a file, or the open object."""
-        return self._file if isinstance(self._file, RemoteFile) else self.name
-
     def is_of(self, piece: Piece) -> bool:
         """Whether the open file is the one that was found."""
         if isinstance(self._file, RemoteFile):
@@ -102,8 +106,12 @@ class Stream:
         """The next ``size`` bytes; fewer only at the end, and before damage.
 
         Raises:
-            DamagedError: The compressed data is damaged at the next byte. So does every further read, until `go_on`.
+            DamagedError: The compressed data is damaged at the next byte.
         """
+        if self._torn is not None:
+            size = min(size, self._torn.offset - self.offset)
+            if not size:
+                raise DamagedError(self._torn.cause)
         while self._held_size < size and not self._ended and self._damage is None:
             try:
                 more = self._more(size - self._held_size)
@@ -129,25 +137,6 @@ class Stream:
         self.offset += len(data)
         return data
 
-    def go_on(self) -> bool:
-        """After a `DamagedError`: go on behind the damage. Returns whether that is possible: whole members behind a gap
-        are known."""
-        if not self._in_gap:
-            return False
-        self._damage, self._in_gap = None, False
-        self.gaps_met += 1
-        return True
-
-    def pass_gaps(self, count: int) -> None:
-        """Go on behind the next gaps without an error."""
-        self._passed = count
-        self._last = self._gaps[min(count, len(self._gaps)) - 1] if count and self._gaps else None
-
-    @property
-    def torn(self) -> bool:
-        """Whether this is the end of a gap that was passed."""
-        return self._last is not None and self._last.offset == self.offset
-
     def unread(self, data: bytes) -> None:
         """Put back the bytes that were read last."""
         self._held.appendleft(data)
@@ -160,69 +149,73 @@ class Stream:
         self._held_size, self._ended = 0, False
         self.offset = self._raw_offset = self._file.seek(offset)
 
-    def skip(self, size: int) -> int:
-        """Move forward; returns the CRC-32 of the skipped bytes if they had to be read, else 0."""
-        if self._expander is None and self._own and not self._held and self._file.seekable():
-            self.offset += size
-            self._raw_offset = self._file.seek(size, os.SEEK_CUR)
-            return 0
-        crc = 0
-        while size > 0:
-            data = self.read(min(size, 1 << 20))
-            if not data:
+    def skip(self, offset: int) -> None:
+        """Move forward to an offset.
+
+        Raises:
+            ValueError: The source ends before it.
+        """
+        if self._expander is None and self.offset < offset:
+            self.seek(offset)
+        while self.offset < offset:
+            if not self.read(min(offset - self.offset, 1 << 20)):
                 raise ValueError(f"{self.name}: ends before the offset that was reached last time")
-            crc = zlib.crc32(data, crc)
-            size -= len(data)
-        return crc
 
     def _more(self, size: int) -> bytes:
         """More decompressed bytes, or none; sets ``_ended`` at the end."""
-        expander = self._expander
-        if expander is None:
+        if self._expander is None:
             data = self._file.read(size)
             self._raw_offset += len(data)
             self._ended = not data
             return data
-        if self._gaps and expander.between and expander.boundary() == self._gaps[0].start:
-            gap = self._gaps.popleft()
-            expander.seek(gap.stop)
-            self._in_gap = True
-            if self._passed:
-                self._passed -= 1
-                self.go_on()
-                return b""
-            raise DamagedError(f"{self.name}: bytes {gap.start} to {gap.stop} of the file are not read: {gap.cause}")
-        try:
-            data = expander.more()
-        except DamagedError as damage:
-            raise DamagedError(f"{self.name}: {damage}") from None
-        self._ended = expander.ended
+        data = self._expander.more()
+        self._ended = self._expander.ended
         return data
 
 
-def open_stream(piece: Piece, *, checked: bool = False) -> Stream:
+def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> Stream:
     """The stream of a piece's file, after a check that it is still the file that was found.
 
     Args:
-        piece: The source.
-        checked: Decompress a compressed file twice, so that nothing of its damaged members is given.
+        piece, ranges, torn: As of `Stream`.
 
     Raises:
-        ValueError: The file has changed since; or it is a compressed pipe, and cannot be checked.
+        ValueError: The file has changed since.
         OSError: It cannot be opened.
     """
-    if piece.path == STDIN:
-        return Stream(piece)
-    stream = Stream(piece, find_gaps(piece) if checked and piece.compression else ())
+    stream = Stream(piece, ranges=ranges, torn=torn)
     if not stream.is_of(piece):
         stream.__exit__()
-        what = "time of change" if piece.version is None else "version"
-        raise ValueError(f"{piece.path}: has changed since the run began (size or {what} differs)")
+        differs = "time of change" if piece.version is None else "version"
+        raise ValueError(f"{piece.path}: has changed since the run began (size or {differs} differs)")
     return stream
 
 
+@lru_cache(maxsize=64)
+def find_damage(piece: Piece) -> Torn | None:
+    """The damage of a compressed file. The checksum of a member stands at its end, and damaged data often decompresses
+    for a while to what looks like text: so all of it is decompressed. The answer is cached.
+
+    Raises:
+        ValueError: It is a pipe.
+        OSError: It is not there, or cannot be read.
+    """
+    assert piece.compression is not None
+    if not (is_url(piece.path) or stat.S_ISREG(os.stat(piece.path).st_mode)):
+        raise ValueError(f"{piece.path}: a compressed pipe cannot be checked for damage before it is read, as "
+                         "on_error='skip' and 'replace' do; write it to a file, or on_error='fail'")
+    with open_bytes(piece.path) as file:
+        expander = Expander(file, piece.compression)
+        try:
+            while not expander.ended:
+                expander.more()
+        except DamagedError as damage:
+            return Torn(expander.verified, str(damage))
+    return None
+
+
 def try_piece(piece: Piece) -> None:
-    """Look whether a file is there as it was found, and may be read.
+    """Check that a file is there as it was found, and may be read.
 
     Raises:
         ValueError: It has changed.

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.core._threads import in_order
-from bpetite.corpus.reading.handoff import BoundedQueue, read_ahead
+from bpetite.corpus.reading.handoff import read_ahead
 from tests.support.running import running_threads
 
 
@@ -27,7 +27,7 @@ def jobs(sizes: list[int]) -> Generator[Job, None, None]:
 @settings(max_examples=50, deadline=None)
 @given(sizes=st.lists(st.integers(0, 50), max_size=30), workers=st.integers(1, 4), held=st.integers(1, 100))
 def test_results_come_in_order(sizes: list[int], workers: int, held: int) -> None:
-    read = read_ahead(jobs(sizes), held=held)
+    read = read_ahead(jobs(sizes))
     results = in_order(lambda job: job.number * 2, read, workers, size=lambda job: job.size, held=held)
     assert list(results) == [2 * number for number in range(len(sizes))]
 
@@ -40,18 +40,13 @@ def test_reading_ahead_is_bounded() -> None:
             made.append(number)
             yield Job(number, 10)
 
-    reading = read_ahead(counted(), held=30)
+    reading = read_ahead(counted())
     assert next(reading).number == 0
     time.sleep(0.2)
-    # the one that was given out and two more are held, one waits for room
-    assert len(made) <= 4
+    assert len(made) == 2  # the one that was given out, and the next one
     for number in range(1, 100):
         assert next(reading).number == number
     assert list(reading) == []
-
-
-def test_a_job_larger_than_the_bound_is_held_alone() -> None:
-    assert [job.number for job in read_ahead(jobs([100, 100, 5, 100]), held=10)] == [0, 1, 2, 3]
 
 
 def test_it_reads_while_the_caller_works() -> None:
@@ -102,7 +97,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
     for workers in (1, 3):
         closed.clear()
         before = running_threads()
-        reading = read_ahead(endless(), held=20)
+        reading = read_ahead(endless())
         results = in_order(work, reading, workers)
         with pytest.raises(ValueError, match="job 5"):
             list(results)
@@ -113,7 +108,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
 
 def test_closing_ends_the_reader() -> None:
     before = running_threads()
-    reading = read_ahead(jobs([1] * 1000), held=5)
+    reading = read_ahead(jobs([1] * 1000))
     next(reading)
     reading.close()
     assert running_threads() == before
@@ -124,11 +119,3 @@ def test_what_is_never_begun_starts_no_thread() -> None:
     reading = read_ahead(jobs([1]))
     assert running_threads() == before
     reading.close()
-
-
-def test_a_stopped_queue_takes_and_gives_nothing() -> None:
-    queue: BoundedQueue[str] = BoundedQueue(1)
-    assert queue.put("a", 5)
-    threading.Timer(0.1, queue.stop).start()
-    assert not queue.put("b", 5)  # waits for room, until the queue is stopped
-    assert list(queue) == []

@@ -27,9 +27,8 @@ def test_columns(ram_path: Path) -> None:
         assert read(path) == DOCUMENTS
         assert read(path, position=Position(0, 4)) == DOCUMENTS[4:]
         assert read(path, block=1) == DOCUMENTS
-    nested = pa.array([{"body": text} for text in DOCUMENTS])
-    pq.write_table(pa.table({"doc": nested}), path)
-    assert read(path, text_key="doc.body") == DOCUMENTS
+    pq.write_table(pa.table({"doc": DOCUMENTS}), path)
+    assert read(path, text_key="doc") == DOCUMENTS
     with pytest.raises(ValueError, match=r"no column 'text' \(there are: doc\)"):
         read(path)
     pq.write_table(pa.table({"text": [1, 2]}), path)

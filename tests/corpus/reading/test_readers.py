@@ -79,7 +79,7 @@ def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
     path.write_bytes(data)
     assert read(path, separator=b"|") == texts
     for size in (1, 2, 3, 1000):
-        reading = _Zstandard(zstandard.ZstdDecompressor())
+        reading = _Zstandard(zstandard.ZstdDecompressor().decompressobj())
         frame = zstandard.ZstdCompressor(write_checksum=True).compress(texts[2].encode())
         out = b"".join(reading.decompress(frame[at : at + size], 1 << 20) for at in range(0, len(frame), size))
         while not reading.eof:
@@ -87,18 +87,17 @@ def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
         assert out == texts[2].encode()
 
 
-def test_a_zstandard_block_at_a_time(ram_path: Path) -> None:
-    """Whatever data expands to, it is given out in small parts."""
+def test_a_zstandard_bomb_is_expanded_in_parts(ram_path: Path) -> None:
     zstandard = pytest.importorskip("zstandard")
     path = ram_path / "in.txt.zst"
-    path.write_bytes(zstandard.compress(b"a" * (100 << 20)))
+    path.write_bytes(zstandard.compress(b"a" * (300 << 20)))
     with path.open("rb") as file:
         expander = Expander(file, "zst")
         sizes = []
         while not expander.ended:
             sizes.append(len(expander.more()))
-    assert sum(sizes) == 100 << 20
-    assert max(sizes) <= 3 << 17
+    assert sum(sizes) == 300 << 20
+    assert max(sizes) <= 33 << 20
 
 
 @pytest.mark.parametrize(("log", "read_it"), [(27, True), (28, True), (31, True), (32, False), (41, False)])
@@ -112,7 +111,7 @@ def test_long_windows_of_zstandard(ram_path: Path, log: int, read_it: bool) -> N
     if read_it:
         assert read(path, separator=b"|") == ["hello", "there"]
     else:
-        with pytest.raises(RecordError, match=r"in\.txt\.zst: damaged .* requires too much memory"):
+        with pytest.raises(RecordError, match=r"in\.txt\.zst:1: damaged .* requires too much memory"):
             run(path, ram_path / "o")
 
 
@@ -181,15 +180,17 @@ def test_json_of_all_shapes(ram_path: Path) -> None:
     path = ram_path / "in.json"
     for data in (
         '{"text": "a"}', '{\n "text": "a"\n}\n', '[{"text": "a"}]', ' [ {"text": "a"} ] ', '{"text": "a"}\n',
-        '[\n{"text":\n"a"}\n,\n]',
+        '[\n{"text":\n"a"}\n]',
     ):  # fmt: skip
         path.write_text(data)
         for block in (1, 4, 1000):
             assert read(path, block=block) == ["a"], data
-    for data in ('{"text": "a"}\n{"text": "b"}', '{"text": "a"} {"text": "b"}', '{"text":\n"a"}\n\n {"text": "b"}'):
-        path.write_text(data)
-        for block in (1, 4, 1000):
-            assert read(path, block=block) == ["a", "b"], data
+    path.write_text('{"text": "a"}\n{"text": "b"}')
+    for block in (1, 4, 1000):
+        assert read(path, block=block) == ["a", "b"]
+    path.write_text('{"text": "a"} {"text": "b"}')
+    with pytest.raises(RecordError, match=r"in\.json: row 1: malformed JSON: Extra data"):
+        run(path, ram_path / "o")
     for data in ("", "[]", " \n", "[\n]\n"):
         path.write_text(data)
         assert read(path) == []
@@ -218,7 +219,7 @@ def test_a_file_that_changes_is_not_read(ram_path: Path) -> None:
         task.run()
 
 
-@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.parquet", "whole.txt"])
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.txt.gz", "in.parquet", "whole.txt"])
 @pytest.mark.parametrize("change", ["appended", "cut short", "overwritten", "replaced"])
 def test_a_file_that_changes_while_it_is_read(ram_path: Path, name: str, change: str) -> None:
     path = ram_path / name
@@ -324,7 +325,7 @@ print(sum(1 for block in read_blocks(pieces, reading)))
 
 
 @pytest.mark.parametrize(
-    "name", slow_but(["in.txt", "in.jsonl", "in.json", "in.txt.gz", "in.jsonl.zst"], "in.json", "in.jsonl.zst")
+    "name", slow_but(["in.txt", "in.jsonl", "in.txt.gz", "in.jsonl.zst"], "in.txt", "in.jsonl.zst")
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_memory_does_not_grow_with_the_file(ram_path: Path, name: str) -> None:

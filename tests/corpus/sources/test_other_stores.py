@@ -40,8 +40,6 @@ class Hub(AbstractFileSystem):
         return {"name": name, "size": len(data), "type": "file", "blob_id": f"{hash(data):x}", "last_commit": None}
 
     def _open(self, path: str, mode: str = "rb", **options: Any) -> Any:
-        if options.get("cache_type") != "none":
-            raise ValueError("would be read twice")
         return io.BytesIO(self.files[self._strip_protocol(path)])
 
 

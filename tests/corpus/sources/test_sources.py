@@ -1,4 +1,5 @@
 """Finding inputs, and sharing them between ranks."""
+import gzip
 import json
 import os
 from functools import partial
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from bpetite.corpus import Options, Piece, count_corpus, find_sources, make_part, merge_outputs, share
 from bpetite.corpus.reading.cutting import overlaps_itself
+from bpetite.corpus.sources import find
+from bpetite.corpus.sources.share import empty_ranks
 
 
 def make(folder: Path, *names: str) -> None:
@@ -168,6 +171,43 @@ def test_shares_are_the_whole(sizes: list[int], plain: list[bool], world: int) -
         stops = [stop for _, stop in ranges]
         assert starts == [0, *stops[:-1]]
         assert stops[-1] == piece.size
+
+
+def test_ranks_share_by_text() -> None:
+    pieces = [Piece("a.jsonl", "jsonl", None, 300), Piece("b.gz", "jsonl", "gz", 50), Piece("c.gz", "jsonl", "gz", 50)]
+    assert [[(piece.path, piece.start, piece.stop) for piece in share(pieces, rank, 2)] for rank in (0, 1)] == [
+        [("a.jsonl", 0, 300)], [("b.gz", 0, None), ("c.gz", 0, None)],
+    ]  # fmt: skip
+
+
+def test_ranks_that_have_nothing_to_read() -> None:
+    large, small = Piece("large.gz", "text", "gz", 900), Piece("small.txt", "text", None, 300)
+    warning = "2 of 4 ranks have nothing to read: large.gz cannot be cut, and is about 90% of the text; give smaller "
+    assert str(empty_ranks([large, small], 4)).startswith(warning)
+    assert empty_ranks([small], 400) is None  # cut as far as it goes
+    assert empty_ranks([large, small], 1) is None
+    assert str(empty_ranks([small], 2, cut_files=False)).startswith("1 of 2 ranks have nothing to read: small.txt")
+
+
+def test_a_rank_says_that_others_are_empty(ram_path: Path) -> None:
+    (ram_path / "a.txt.gz").write_bytes(gzip.compress(b"one"))
+    log: list[str] = []
+    for rank in range(2):
+        task = make_part(
+            [ram_path / "a.txt.gz"], ram_path / "o", byte_codec(), rank=rank, world_size=2, options=Options()
+        )
+        task.run(log=log.append)
+    assert len(log) == 2
+    assert "1 of 2 ranks have nothing to read" in log[1]
+
+
+def test_patterns_of_windows(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sep", "\\")
+    monkeypatch.setattr(os, "altsep", "/")
+    assert find._at_stars("data/**/*.txt") == ("data/", True, "*.txt")
+    assert find._at_stars("data\\**\\*.txt") == ("data\\", True, "*.txt")
+    assert find._at_stars("data/**") == ("data/", True, "")
+    assert find._at_stars("a**/b") == ("a**/b", False, "")
 
 
 def test_share_refuses() -> None:
