@@ -94,7 +94,6 @@ class Reading:
         block: Bytes of a block.
         max_document: The most bytes of a document.
         stop: Whether to stop at a document that is longer, or damaged.
-        segments: Whether documents may be segments with labels.
         checked: Whether documents are checked to be UTF-8.
         damage: The known damage of compressed files, by path; whoever gives it treats a `TornError`. Where it is None,
             and reading does not stop at damage, compressed files are decompressed once before they are read, so that
@@ -107,7 +106,6 @@ class Reading:
     block: int = BLOCK
     max_document: int = MAX_DOCUMENT
     stop: bool = False
-    segments: bool = False
     checked: bool = False
     damage: Mapping[str, Torn] | None = None
 

@@ -107,7 +107,7 @@ def _items(documents: Any, reading: Reading) -> Iterator[Item]:
         for batch in stream:
             yield from _of_batch(batch, reading)
         return
-    take = text_of_item(reading.text_key, reading.id_key, segments=reading.segments)
+    take = text_of_item(reading.text_key, reading.id_key)
     for document in documents:
         yield take(document)
 
@@ -117,7 +117,7 @@ def _rows(dataset: Any, reading: Reading, start: int) -> Iterator[Item]:
     names = dataset.column_names
     columns = [reading.text_key, reading.id_key]
     custom = dataset.format["type"] == "custom"
-    take = text_of_item(reading.text_key, reading.id_key, segments=reading.segments)
+    take = text_of_item(reading.text_key, reading.id_key)
     if not custom:
         if reading.text_key not in names:
             raise _no_column("datasets.Dataset", reading, names)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..segments import Segmented
 from ._json_lines import plain_texts
 from .blocks import Block, Reading
 from .cutting import Damage
@@ -198,7 +197,7 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     data, most = block.data, reading.max_document
     origins = out.origins
     done = read = 0
-    plain = not reading.segments and "." not in reading.text_key and not (origins is not None and reading.id_key)
+    plain = "." not in reading.text_key and not (origins is not None and reading.id_key)
     if plain and len(data) <= most:
         done, read = plain_texts(data, 0, len(data), reading.text_key.encode("utf-8", "surrogatepass"), out.texts)
         out.records = len(out.texts)
@@ -208,7 +207,6 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             return
     get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
     append = out.texts.append
-    take = _from_segments if reading.segments else str.encode
     lines = data[read:].split(b"\n")
     at, offset = 0, read  # a line, and its place in the block: that of the last problem
     for number, line in enumerate(lines):
@@ -216,7 +214,7 @@ def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
             if len(line) > most:
                 raise ValueError
             record = loads(line)
-            append(take(get(record)))
+            append(str.encode(get(record)))
         except _REFUSED:
             if not line or line.isspace():
                 continue
@@ -284,49 +282,20 @@ def _slow_line(
         record = json.loads(decoded)
     except (ValueError, RecursionError) as wrong:
         return b"", None, ("malformed-json", str(wrong))
-    text, found = _text_of(record, get, reading.text_key, reading.segments)
+    text, found = _text_of(record, get, reading.text_key)
     return text, record, problem if problem and not (found and found[0] == "no-text") else found
 
 
-def _text_of(
-    record: object, get: Callable[[Any], Any], key: str, segments: bool
-) -> tuple[bytes, tuple[str, str] | None]:
+def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
     """(the text of a parsed record or its replacement, (what, detail) of a problem)."""
     try:
         value = get(record)
     except (LookupError, TypeError):
         what = f"no {key!r} in the record" if isinstance(record, dict) else f"not an object: {_short(record)}"
         return b"", ("no-text", what)
-    if segments:
-        return _segments_of(value, key)
     if not isinstance(value, str):
         return b"", ("no-text", f"{key!r} is {_short(value)}, not a string")
     return _utf8(value)
-
-
-def _from_segments(value: object) -> bytes:
-    """The text of a document in segments; raises ValueError where something is wrong with it."""
-    text, problem = _segments_of(value, "")
-    if problem is not None:
-        raise ValueError(problem)
-    return text
-
-
-def _segments_of(value: object, key: str) -> tuple[bytes, tuple[str, str] | None]:
-    """(the text of a str or of a list of segments, or its replacement; (what, detail) of a problem)."""
-    if isinstance(value, str):
-        return _utf8(value)
-    if not isinstance(value, list | tuple):
-        return b"", ("no-text", f"{key!r} is {_short(value)}, neither a string nor a list of segments")
-    parts, problem = [], None
-    for number, segment in enumerate(value):
-        text, label = (segment.get("text"), segment.get("label")) if isinstance(segment, Mapping) else (None, None)
-        if not isinstance(text, str) or type(label) is not bool:
-            return b"", ("no-text", f"segment {number} of {key!r} is {_short(segment)}, without a text or a label")
-        data, found = _utf8(text)
-        problem = problem or found
-        parts.append((data, label))
-    return Segmented.of(parts), problem
 
 
 def _utf8(value: str) -> tuple[bytes, tuple[str, str] | None]:
@@ -349,8 +318,8 @@ def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None
         if isinstance(value, Damage):
             text, found = b"", (value.what, value.detail)
         else:
-            text, found = _text_of(value, get, reading.text_key, reading.segments)
-            if found and found[0] == "lone-surrogate" and not reading.segments:
+            text, found = _text_of(value, get, reading.text_key)
+            if found and found[0] == "lone-surrogate":
                 text, found = _mend(get(value))
             if len(text) > reading.max_document:
                 text, found = b"", _too_long(reading)
@@ -403,9 +372,7 @@ class Flaw:
     replacement: bytes
 
 
-def text_of_item(
-    key: str, id_key: str | None, *, segments: bool = False
-) -> Callable[[object], tuple[bytes | Flaw, object]]:
+def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
     """A function from a document of a program (a str, bytes, None, or a record with the text at a key) to (its text,
     the id of the record)."""
     get, get_id = _getter(key), _getter(id_key or None)
@@ -420,9 +387,6 @@ def text_of_item(
                 return Flaw("no-text", f"no {key!r} in the record", b""), found
         if isinstance(item, bytes):
             return item, found
-        if segments and isinstance(item, list | tuple):
-            text, problem = _segments_of(item, key)
-            return (text if problem is None else Flaw(*problem, text)), found
         if not isinstance(item, str):
             return Flaw("no-text", f"{_short(item)}, not a string", b""), found
         text, problem = _utf8(item)

@@ -55,9 +55,6 @@ class Piece:
     when it is read, that is an error, and not a different output.
 
     A piece that can be read ``once`` has no identity: standard input, a pipe, the iterable of a program.
-
-    In a mixture, ``source`` is the name of the source, ``epoch`` the number of the repeat, and ``part`` how much of the
-    documents is taken.
     """
 
     path: str
@@ -68,9 +65,6 @@ class Piece:
     start: int = 0
     stop: int | None = None
     version: str | None = None
-    source: str = ""
-    epoch: int = 0
-    part: float = 1.0
     once: bool = False
 
     @property
@@ -81,8 +75,6 @@ class Piece:
     def describe(self) -> list[object]:
         """What identifies the piece in a journal, as JSON."""
         more: list[object] = [] if self.version is None else [self.version]
-        if self.source:
-            more = [self.version, self.source, self.epoch, self.part]
         return [
             self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *more
         ]  # fmt: skip
