@@ -78,7 +78,8 @@ def encode_corpus(
         raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
     whole = make_part(sources, sink, tokenizer, options=settings, **how)
     began = time.perf_counter()
-    count = _begun(whole.names) or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
+    begun = _begun(whole.names)
+    count = begun or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
     digest = whole.of(0, count).run_digest  # before a file is touched: it finds every mistake in the options
     done = None if whole.overwrite else finished(whole)
     parts = [whole.of(rank, count) for rank in range(count)]
@@ -88,6 +89,8 @@ def encode_corpus(
             for names in [whole.names, *(part.names for part in parts)]:
                 _remove(names)
         _check_free(whole, count)
+        if begun is not None:
+            log(f"going on: {sum(part.names.manifest.exists() for part in parts)} of {count} parts are finished")
         shared = replace(whole, known_digest=digest, overwrite=False)
         tokens = documents = 0
         told: set[str] = set()
