@@ -5,6 +5,5 @@ bpetite brings the work, never the scheduler: `encoding` and `counting` make cal
 asked for.
 """
 from .arrow import EncodeBatch
-from .parcel import Parcel
 
-__all__ = ["EncodeBatch", "Parcel"]
+__all__ = ["EncodeBatch"]

@@ -4,9 +4,8 @@ from __future__ import annotations
 import pickle
 import traceback
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any, TypeAlias
-
-from .parcel import Parcel
 
 __all__ = ["Call", "Outcome", "WorkerError", "check_positive", "results"]
 
@@ -18,19 +17,19 @@ class WorkerError(Exception):
     """The traceback of an error on a worker: the cause of the error that the driver raises."""
 
 
+@dataclass(frozen=True)
 class Call:
-    """A picklable function for an executor, unpacked once in each process.
+    """A picklable function for an executor.
 
     Errors of the work are values: an executor that retries failures would retry them too, and the driver gets the
     error itself. A worker that is lost gives no value, and the executor calls again elsewhere.
     """
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
-        self.parcel: Parcel[Callable[[Any], Any]] = Parcel(function)
+    function: Callable[[Any], Any]
 
     def __call__(self, item: Any) -> Outcome:
         try:
-            return self.parcel.get()(item), None, ""
+            return self.function(item), None, ""
         except Exception as error:
             return None, _portable(error), traceback.format_exc()
 

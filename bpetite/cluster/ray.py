@@ -1,7 +1,7 @@
 """Ray: corpora encoded and pre-tokens counted by Ray tasks.
 
 Tasks write their files themselves; no tokens go through the driver. The tokenizer is put into the object store once,
-which sends it to each node once, and each worker process unpacks it once.
+which sends it to each node once.
 """
 from __future__ import annotations
 

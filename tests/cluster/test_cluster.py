@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,7 +20,7 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite import Tokenizer
-from bpetite.cluster import Parcel, counting
+from bpetite.cluster import counting
 from bpetite.cluster.calls import Call
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
@@ -31,7 +30,6 @@ from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.run.assembly import make_shard
 from bpetite.corpus.run.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
-from bpetite.formats import native
 from bpetite.training.counts import PretokenCounts
 from bpetite.training.spilled import CountFile
 
@@ -332,9 +330,7 @@ def test_errors_that_do_not_pickle_are_told() -> None:
     def fail(item: object) -> None:
         raise Odd("it is wrong")
 
-    call = Call(len)
-    call.parcel = SimpleNamespace(get=lambda: fail)  # type: ignore[assignment]
-    _, error, trace = pickle.loads(pickle.dumps(call(1)))
+    _, error, trace = pickle.loads(pickle.dumps(Call(fail)(1)))
     assert isinstance(error, RuntimeError)
     assert str(error) == "Odd: it is wrong"
     assert "in fail" in trace
@@ -366,40 +362,6 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
     )
     assert replaced["\ufffd".encode()] == 1
     assert said
-
-
-def test_a_parcel_of_equal_tokenizers_is_the_same_bytes(tokenizer: Tokenizer) -> None:
-    other = pickle.loads(pickle.dumps(tokenizer))
-    other.fingerprint()
-    one, two = Parcel(tokenizer), Parcel(other)
-    assert pickle.dumps(one) == pickle.dumps(two)
-    assert one == two
-    assert hash(one) == hash(two)
-    arrived = pickle.loads(pickle.dumps(one))
-    assert arrived.get() is one.get()
-    assert arrived.get() == tokenizer
-    assert pickle.dumps(arrived) == pickle.dumps(one)
-    assert pickle.loads(pickle.dumps(one, 4)).get() == tokenizer
-
-
-def test_a_tokenizer_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = Tokenizer.train(["a tokenizer that nobody has packed yet"] * 2, 270)
-    dump, dumped = native.dump, []
-    monkeypatch.setattr(native, "dump", lambda vocab: dumped.append(vocab) or dump(vocab))
-    parcels = [Parcel((number, tokenizer)) for number in range(3)]
-    assert len(dumped) == 1
-    found = subprocess.run(
-        [sys.executable, "-c", "import pickle, sys; print(pickle.load(sys.stdin.buffer).get()[1].fingerprint())"],
-        input=pickle.dumps(parcels[2]), stdout=subprocess.PIPE, check=True,
-    )
-    assert found.stdout.decode().strip() == tokenizer.fingerprint()
-
-
-def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
-    first = Parcel(("first", tokenizer))
-    for number in range(50):
-        Parcel(number)
-    assert first.get() == ("first", tokenizer)
 
 
 def test_no_engine_is_imported_unasked() -> None:
