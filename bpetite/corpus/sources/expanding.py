@@ -24,8 +24,9 @@ EXPANDED = 1 << 20
 #: decoder allocates what the file declares.
 MOST_WINDOW = 1 << 31
 
-#: Bytes given at a time to the decompressor of Zstandard, whose output has no limit: 4 bytes give up to 128 KB.
-STEP = 1 << 10
+#: Bytes given at a time to the decompressor of Zstandard, whose output has no limit: 4 bytes give up to 128 KB, so
+#: these up to 64 MB.
+STEP = 1 << 11
 
 
 class DamagedError(ValueError):
@@ -69,18 +70,18 @@ class _Zstandard:
 
     def decompress(self, data: bytes, max_length: int) -> bytes:
         rest = memoryview(data) if data else self._rest
-        parts: list[bytes] = []
+        inner, parts = self._inner, []
         at = size = 0
-        while at < len(rest) and size < max_length and not self._inner.eof:
-            part = self._inner.decompress(rest[at : at + STEP])
+        while at < len(rest) and size < max_length and not inner.eof:
+            part = inner.decompress(rest[at : at + STEP])
             at += STEP
             parts.append(part)
             size += len(part)
         self._rest = rest[at:]
-        self.eof = self._inner.eof
+        self.eof = inner.eof
         self.needs_input = not self._rest
         if self.eof:
-            self.unused_data = self._inner.unused_data + bytes(self._rest)
+            self.unused_data = inner.unused_data + bytes(self._rest)
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
 

@@ -104,7 +104,7 @@ from corpus_tools import byte_codec
 from bpetite.corpus import RecordError, count_corpus
 import numpy, zlib
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + (140 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (held + (240 << 20),) * 2)
 options = dict(max_document_bytes=1 << 20, **(dict(whole_files=True) if {whole} else dict(separator="|")))
 try:
     count_corpus([{file!r}], byte_codec(), **options)
@@ -120,7 +120,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    # 300 MB in less than a megabyte, with an address space of 140 MB more
+    # 300 MB in less than a megabyte, with an address space of 240 MB more
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),
