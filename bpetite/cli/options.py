@@ -167,7 +167,7 @@ ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read s
 #: The options of every command that encodes a corpus.
 encoding_options: Options = _all_of(tokenizer_option, option_of("special"), jobs_option, corpus_options)
 
-#: How a long run is watched, and when it gives up.
+#: Watching a long run, and when it gives up.
 watch_options: Options = _all_of(
     click.option(
         "--max-errors", metavar="N|X%",
@@ -238,7 +238,7 @@ class Sample:
 
     @property
     def files(self) -> list[str]:
-        """What is read."""
+        """The paths of the inputs."""
         return [piece.path for piece in self.sources.pieces]
 
     def documents(self, **bar_options: Any) -> Iterator[bytes]:

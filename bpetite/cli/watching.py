@@ -94,7 +94,7 @@ class Watch:
         return max(0, self._total - self._read) * seconds / (self._read - self._first[1])
 
     def numbers(self) -> dict[str, Any]:
-        """How far the run is."""
+        """The progress of the run."""
         left = self.left()
         return {
             "tokens": self._tokens,

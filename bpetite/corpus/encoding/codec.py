@@ -1,4 +1,4 @@
-"""What corpus code needs to know about a tokenizer: callables from documents to ids and back, and a few facts.
+"""A tokenizer as corpus code sees it: callables from documents to ids and back, and a few facts.
 
 Nothing in this package knows more, so any tokenizer can write token files, and tests can use one of three lines.
 """
@@ -19,7 +19,7 @@ Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
 
-#: What a special token's literal in a document is: ordinary text, the special token, or an error.
+#: Meaning of a special token's literal in a document: ordinary text, the special token, or an error.
 SPECIAL = ("text", "allow", "error")
 
 
@@ -107,7 +107,7 @@ def _separated(tokenizer: Any, eot_text: str) -> Callable[[bytes], Ids]:
 
 
 def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
-    """Whether documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
+    """True if documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
     treated differently at the start of an input. These texts show every such difference."""
     texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
     try:

@@ -20,7 +20,7 @@ from .codec import Codec, Ids, Offsets, join_rows
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
 
-#: Where the end-of-text token goes.
+#: Places of the end-of-text token.
 EOT = ("append", "prepend", "none")
 
 #: (id of the record, number of the block, number of the record in the block)
@@ -29,7 +29,7 @@ Meta = list[tuple[str | None, int, int]]
 
 @dataclass(frozen=True)
 class EncodingRules:
-    """How documents become tokens: everything that the result of a block depends on, besides the tokenizer.
+    """The way from documents to tokens: everything that the result of a block depends on, besides the tokenizer.
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
     and the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
@@ -126,7 +126,7 @@ def _texts(parsed: Sequence[Documents]) -> list[bytes]:
 
 
 def _goes_together(block: Block, rules: EncodingRules) -> bool:
-    """Whether a block is text without anything that needs a look at each document."""
+    """True for a block of text without anything that needs a look at each document."""
     return block.form == "text" and block.damage is None and 0 < len(block.data) <= rules.reading.max_document
 
 

@@ -1,4 +1,4 @@
-"""What a layout of token files is, and a shard as its layout sees it.
+"""The interface of a layout of token files, and a shard as its layout sees it.
 
 While a shard grows, it is a file of tokens and, where the layout needs them, a spool of document lengths (int64; with
 ids, the bytes of each line of ids beside them) and one of record ids and origins (JSON lines, see `meta_line`). All
@@ -76,7 +76,7 @@ class OpenShard:
 
 
 class Layout:
-    """What one kind of token file needs.
+    """One kind of token file.
 
     Attributes:
         name: As in ``format``.

@@ -51,7 +51,7 @@ class Mds(Samples):
 
 
 def _config(dtype: str) -> dict[str, Any]:
-    """What a shard, and the index of each, say about its samples."""
+    """The description of samples in a shard, and in the index of each."""
     return {
         "column_encodings": [f"ndarray:{dtype}"],
         "column_names": ["tokens"],
@@ -70,7 +70,7 @@ def _sizes(lengths: npt.NDArray[np.int64], itemsize: int) -> npt.NDArray[np.int6
 
 
 def _heads(lengths: npt.NDArray[np.int64], itemsize: int) -> Iterator[bytes]:
-    """What comes before the values of samples."""
+    """The bytes before the values of samples."""
     packed = [struct.Struct("<IBB"), struct.Struct("<IBH"), struct.Struct("<IBI")]
     sizes = _sizes(lengths, itemsize) - 4
     for length, size, code in zip(lengths.tolist(), sizes.tolist(), _length_code(lengths).tolist(), strict=True):

@@ -48,7 +48,7 @@ class Samples(Layout):
             self.write_samples(shard, tokens, file)
 
     def config(self, dtype: np.dtype[Any]) -> bytes:
-        """What stands between the table and the samples."""
+        """The bytes between the table and the samples."""
         return b""
 
     def sizes(self, lengths: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDArray[np.int64]:

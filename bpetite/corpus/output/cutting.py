@@ -1,4 +1,4 @@
-"""Where a stream of documents is cut into shards: the rule of `shards.ShardWriter` and of `run.assembly`."""
+"""The rule by which a stream of documents is cut into shards, for `shards.ShardWriter` and of `run.assembly`."""
 from __future__ import annotations
 
 from collections.abc import Iterator

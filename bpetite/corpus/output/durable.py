@@ -35,7 +35,7 @@ __all__ = [
     "write_at",
 ]
 
-#: What the temporary name of an output file ends with.
+#: The end of the temporary name of an output file.
 PARTIAL = ".partial"
 
 #: The disk or a quota is full, or a file has the largest possible size.
@@ -107,7 +107,7 @@ def open_own(path: Path, flags: int) -> int:
     return handle
 
 
-#: How a journal begins. It gets its name together with this, so a file without it is not ours.
+#: The start of a journal. It gets its name together with this, so a file without it is not ours.
 _HEAD = b"bpetite journal\n"
 
 

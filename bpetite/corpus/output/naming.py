@@ -66,7 +66,7 @@ class Names:
         return self.folder / name if self.home is None else self.home / name
 
     def taken(self, path: Path) -> bool:
-        """Whether there is a finished file of the name of this one."""
+        """True if there is a finished file of this name."""
         return os.path.lexists(path) if self.home is None else (self.home / path.name).exists()
 
     @property
@@ -80,7 +80,7 @@ class Names:
 
     @property
     def marker(self) -> RemotePath:
-        """What says that an output at a URL is unfinished."""
+        """The object that marks an output at a URL as unfinished."""
         assert self.home is not None
         return self.home / self._beside("unfinished")
 
@@ -136,7 +136,7 @@ class Names:
         return [path for path in there if self.is_temporary(path.name)]
 
     def is_temporary(self, name: str) -> bool:
-        """Whether a temporary file of this output would have a name."""
+        """True for the name of a temporary file of this output."""
         rejected = re.escape(self._beside(REJECTED))
         if re.fullmatch(rf"(?:(?:{self._bases()})(?:_\d{{6,}})?|{rejected})\.shard", name):  # a journal of `assembly`
             return True
@@ -148,15 +148,15 @@ class Names:
         return final != name and (final in own or ours.fullmatch(final) is not None)
 
     def is_finished(self, name: str) -> bool:
-        """Whether a finished file of this output would have a name."""
+        """True for the name of a finished file of this output."""
         return name == self.layout.whole or self._pattern([self.layout], []).fullmatch(name) is not None
 
     def owns(self, name: str) -> bool:
-        """Whether a file of this output, or of its parts, would have a name."""
+        """True for the name of a file of this output or of its parts."""
         return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name)
 
     def is_sign(self, name: str) -> bool:
-        """Whether a file of this name says that the output, or a part of it, has been begun."""
+        """True for the name of a file that is there once the output, or a part of it, has been begun."""
         of_part = re.escape(f"{self.stem or 'tokens'}.rank") + r"\d{5}of\d{5}[._]"
         signs = (self.manifest.name, self.journal.name, self._beside("unfinished"))
         return name in signs or re.match(of_part, name) is not None
@@ -241,7 +241,7 @@ def stems_of(name: str) -> list[str]:
 
 
 def default_staging() -> Path:
-    """Where outputs at URLs grow unless told otherwise: in a folder for each user."""
+    """The folder where outputs at URLs grow unless told otherwise, one for each user."""
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     return Path(tempfile.gettempdir()) / f"bpetite-{user}"
 

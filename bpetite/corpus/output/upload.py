@@ -91,7 +91,7 @@ def claim(names: Names, *, overwrite: bool) -> None:
 
 
 def claimed(marker: AnyPath) -> dict[str, Any] | None:
-    """What an unfinished output says of its run, or None if there is none."""
+    """The content of the marker of an unfinished output, or None if there is none."""
     try:
         found = json.loads(marker.read_bytes())
     except FileNotFoundError:

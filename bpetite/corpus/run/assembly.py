@@ -139,7 +139,7 @@ class Assembly:
         return checked_bytes(folder / listed["name"], listed, start, stop)
 
     def shards(self) -> list[Shard]:
-        """Where the output is cut: a pure function of all lengths."""
+        """The shards of the output: a pure function of all lengths."""
         streams = [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
         return [shard for stream in streams for shard in (
             self._cut_tokens(stream) if self.layout(stream).exact else self._cut_documents(stream)

@@ -111,7 +111,7 @@ def choices_of(name: str) -> tuple[Any, ...]:
 
 
 class ReadingOptions(TypedDict, total=False):
-    """How sources become documents. Keys: those fields of `Options`."""
+    """The options of reading. Keys: fields of `Options`."""
 
     separator: str | None
     text_key: str

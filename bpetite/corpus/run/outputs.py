@@ -56,7 +56,7 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any]
 
 
 def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """Whether an output of this name was begun and is not finished."""
+    """True for an output that was begun and is not finished."""
     path = path_of(path)
     endings = ("unfinished",) if isinstance(path, RemotePath) else ("journal",)
     if path.is_dir():

@@ -187,7 +187,7 @@ class Part(Plan):
             yield from pool
 
     def work(self, batch: Batch) -> Encoded:
-        """What workers do."""
+        """The result of a batch, by a worker."""
         blocks = batch.blocks or self._read(batch)
         if not blocks:  # nothing but a byte-order mark
             assert batch.range is not None
@@ -259,7 +259,7 @@ class Part(Plan):
     def _resume(
         self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
     ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
-        """Where to go on, at the start or after a journal's last record: (that record, counts, finished shards)."""
+        """The state to go on from: (last record of the journal, counts, finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
@@ -305,8 +305,8 @@ class Part(Plan):
         return last, tally, shards
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
-        """Whether a journal is that of the same command, killed after it had begun to replace the output. Not of
-        standard input and what a program gives, which may not give the same documents again."""
+        """True for the journal of the same command, killed after it had begun to replace the output; False where an
+        input can be read only once."""
         return journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
 
     def _try(self) -> None:
@@ -372,7 +372,7 @@ def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: in
 
 
 def _reads_apart(piece: Piece) -> bool:
-    """Whether to read a piece in a thread of its own. Not standard input, which may keep a reader waiting; not
+    """True for a piece that is read in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
     return not piece.once and (piece.compression is not None or piece.kind == "text")
 

@@ -91,7 +91,7 @@ class Plan:
 
     @cached_property
     def rules(self) -> EncodingRules:
-        """How documents become tokens, with every default filled in.
+        """The rules by which documents become tokens, with every default filled in.
 
         Raises:
             ValueError: An option is out of range, or the tokenizer or the format does not allow it.
@@ -140,8 +140,8 @@ class Plan:
 
     @property
     def cuts_files(self) -> bool:
-        """Whether parts may share a file. Not where the number of a record in its file is written down, which only a
-        part that reads all of the file knows; nor where a file can be cut correctly only from its start."""
+        """True if parts may share a file. Not where the number of a record in its file is written down, which only a part
+        that reads all of the file knows; nor where a file can be cut correctly only from its start."""
         return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
 
     @property
@@ -217,7 +217,7 @@ class Plan:
         return found or ["made with other options"]
 
     def _differing_input(self, before: dict[str, Any]) -> str:
-        """How the inputs of a manifest differ from those of this run."""
+        """The first difference between the inputs of a manifest and of this run."""
         now = list_inputs(self.inputs)
         if before["count"] != now["count"]:
             return f"made of {before['count']} inputs, now {now['count']}"
