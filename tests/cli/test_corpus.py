@@ -256,6 +256,15 @@ def test_inspect_a_foreign_file(ram_path: Path, tok: str, bpe: Bpe) -> None:
     assert bpe("inspect", ram_path / "x.npy", "--verify")[0] == 1
 
 
+def test_inspect_and_decode_int32(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    np.array([97, 98], np.int32).tofile(ram_path / "x.bin")
+    code, out, err = bpe("inspect", ram_path / "x.bin", "-f", "nanogpt", "--dtype", "int32", "--json")
+    assert code == 0, err
+    assert json.loads(out)["first"] == [97, 98]
+    code, out, err = bpe("decode", ram_path / "x.bin", "-f", "nanogpt", "--dtype", "int32", "-t", tok)
+    assert (code, out) == (0, b"ab\n") or out == b"ab<|endoftext|>", err
+
+
 def test_merge(ram_path: Path, tok: str, bpe: Bpe) -> None:
     (ram_path / "in.txt").write_text(TEXT * 30)
     for rank in (1, 0):

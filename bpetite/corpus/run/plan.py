@@ -140,8 +140,8 @@ class Plan:
 
     @property
     def cuts_files(self) -> bool:
-        """True if parts may share a file. Not where the number of a record in its file is written down, which only a part
-        that reads all of the file knows; nor where a file can be cut correctly only from its start."""
+        """True if parts may share a file. Not where the number of a record in its file is written down, which only a
+        part that reads all of the file knows; nor where a file can be cut correctly only from its start."""
         return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
 
     @property

@@ -17,7 +17,7 @@ from .stores import found_in, look_up, patiently, store_of
 from .urls import is_url, local_name
 
 __all__ = [
-    "AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "readable", "same_place", "sizes_in",
+    "AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "sizes_in",
 ]  # fmt: skip
 
 class RemotePath:
@@ -133,26 +133,6 @@ class RemotePath:
             if not missing_ok:
                 raise
 
-    def move(self, target: RemotePath) -> None:
-        """Give the object another name; where it has been moved already, nothing is done."""
-        store, path = store_of(self.url)
-        if not self.exists():
-            return
-        size = self.stat().st_size
-        new = store_of(target.url)[1]
-
-        def copy() -> None:
-            try:
-                store.cp_file(path, new)
-            except FileNotFoundError:  # some stores have folders as a disk has them, in which this one is not yet
-                store.makedirs(store._parent(new), exist_ok=True)
-                store.cp_file(path, new)
-
-        patiently(self.url, "copying", copy)
-        if target.stat().st_size != size:
-            raise OSError(errno.EIO, f"not all of {self.url} has been copied", target.url)
-        self.unlink(missing_ok=True)
-
     def upload(self, local: Path) -> None:
         """Put a file there whole, and compare its size.
 
@@ -183,13 +163,6 @@ class RemotePath:
 AnyPath: TypeAlias = Path | RemotePath
 
 
-def same_place(one: AnyPath, other: AnyPath) -> bool:
-    """Whether two names are of the same folder."""
-    if isinstance(one, RemotePath) or isinstance(other, RemotePath):
-        return isinstance(one, RemotePath) and isinstance(other, RemotePath) and one.place == other.place
-    return os.path.realpath(one) == os.path.realpath(other)
-
-
 def path_of(path: str | os.PathLike[str]) -> AnyPath:
     """The path of a file, or of an object."""
     if isinstance(path, RemotePath):
@@ -200,11 +173,6 @@ def path_of(path: str | os.PathLike[str]) -> AnyPath:
 def exists(path: AnyPath) -> bool:
     """Whether there is anything of this name; also a link that leads nowhere."""
     return os.path.lexists(path) if isinstance(path, Path) else path.exists()
-
-
-def readable(path: AnyPath) -> Any:
-    """What other packages take for a file: its path, or the open object."""
-    return path if isinstance(path, Path) else path.open(ranges=True)
 
 
 def read_numbers(

@@ -5,7 +5,7 @@ import os
 import re
 from urllib.parse import unquote, urlsplit
 
-__all__ = ["is_url", "local_name", "refuse_url"]
+__all__ = ["is_url", "local_name"]
 
 #: "s3://bucket/x", also as pathlib makes it, "s3:/bucket/x"; not "C:/x". "zip::s3://..." is a chain, as fsspec has it.
 _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*(?:://[^:]*)?::)*[A-Za-z][A-Za-z0-9+.-]+:/(/?)")
@@ -54,16 +54,3 @@ def local_name(path: str | os.PathLike[str]) -> str:
     if parts.netloc not in ("", "localhost"):
         raise ValueError(f"{name}: a file on {parts.netloc}; a local one is file:///...")
     return unquote(name[len("file://") + len(parts.netloc) :])
-
-
-def refuse_url(path: str | os.PathLike[str], doing: str) -> None:
-    """Raises ValueError for a URL where only local paths do.
-
-    >>> refuse_url("C:/data/x", "written by an engine")
-    >>> refuse_url("s3://bucket/x", "written by an engine")
-    Traceback (most recent call last):
-    ...
-    ValueError: s3://bucket/x: only local files are written by an engine; copy them here, or mount the store
-    """
-    if is_url(path):
-        raise ValueError(f"{os.fspath(path)}: only local files are {doing}; copy them here, or mount the store")
