@@ -33,7 +33,7 @@ from ..output.rejected import list_rejected, rejected_layout
 from ..output.shards import GrowingShard, publish
 from ..output.upload import begin_staging, end_staging
 from ..sources.paths import AnyPath, sizes_in
-from .outputs import Found, check_parts, find_parts
+from .outputs import Found, check_parts, find_manifest, find_parts
 
 __all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
 
@@ -355,7 +355,13 @@ def merge_outputs(
         FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
         FileExistsError: The output exists already, and is not that of this run.
     """
-    found = find_parts(output, parts)
+    try:
+        found = find_parts(output, parts)
+    except FileNotFoundError:
+        whole = find_manifest(output) if delete else None
+        if whole is None or whole[1]["rank"] is not None:
+            raise
+        return whole[1]  # of a process that was killed when it had deleted the last one
     assembly = Assembly.of(found, output, overwrite=overwrite)
     names = assembly.names
     begin_staging(names)

@@ -213,6 +213,11 @@ def test_ranks_are_deleted(ram_path: Path) -> None:
     merge_outputs(ram_path / "else" / "o", sorted((ram_path / "out").glob("o.rank*.manifest.json")), delete=True)
     assert list((ram_path / "out").iterdir()) == []
     assert len(outputs(ram_path / "else")) == 3
+    manifest = merge_outputs(ram_path / "else" / "o", delete=True)  # of one that was killed when all was done
+    assert manifest is not None
+    assert manifest["rank"] is None
+    with pytest.raises(FileNotFoundError):
+        merge_outputs(ram_path / "else" / "o")
 
 
 def test_overwriting_leaves_nothing_of_a_larger_output(ram_path: Path) -> None:
