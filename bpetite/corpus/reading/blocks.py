@@ -19,7 +19,7 @@ MAX_DOCUMENT = 1 << 30
 
 @dataclass(frozen=True)
 class Position:
-    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (parquet, given).
+    """A place where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (others).
 
     ``certain`` is false inside a member of a compressed file whose checksum has not been read: documents before such a
     position may turn out to be damaged, so nothing may rely on it.
@@ -30,7 +30,7 @@ class Position:
     certain: bool = True
 
     def state(self) -> dict[str, int]:
-        """What a journal records of a position, which is certain."""
+        """The part of a journal's record."""
         return {"piece": self.piece, "offset": self.offset}
 
 
@@ -86,7 +86,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read.
+    """The options of reading.
 
     Attributes:
         separator: Ends a document of text.

@@ -18,7 +18,7 @@ TRIES = 32
 
 
 def overlaps_itself(separator: bytes) -> bool:
-    r"""Whether a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before,
+    r"""True if a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before,
     so a file cannot be cut at every occurrence of its bytes.
 
     >>> overlaps_itself(b"\n\n"), overlaps_itself(b"<|endoftext|>")

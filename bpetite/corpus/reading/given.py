@@ -71,7 +71,7 @@ def given_documents(documents: Any) -> Given:
 
 
 def _is(documents: object, name: str) -> bool:
-    """Whether something is of a class of datasets, which is not imported for that."""
+    """True for an object of a class of datasets, which is not imported for that."""
     datasets = sys.modules.get("datasets")
     return datasets is not None and isinstance(documents, getattr(datasets, name))
 

@@ -64,7 +64,7 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
                 try:
                     batch = next(batches, None)
                 except (pa.ArrowException, OSError) as wrong:
-                    detail = f"row group {group}, of which {last - row:,} rows are lost: {_cause(wrong)}"
+                    detail = f"row group {group}, {last - row:,} rows are lost: {_cause(wrong)}"
                     damage = Damage("damaged-file", detail)
                     end, nothing = Position(position.piece, last), pa.array([], pa.binary())
                     yield Block("rows", nothing, position.piece, row, end, damage=damage)
@@ -87,7 +87,7 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
 
 
 def _cause(wrong: Exception) -> str:
-    """What Arrow found, in one line. An error of the system is raised: it is none of the file."""
+    """Arrow's message in one line. An error of the system is raised: the file is not to blame."""
     if isinstance(wrong, OSError) and wrong.errno is not None:
         raise wrong
     return " ".join(str(wrong).split())

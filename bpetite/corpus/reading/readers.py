@@ -78,7 +78,7 @@ def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
 
 
 def has_ranges(piece: Piece, reading: Reading) -> bool:
-    """Whether a piece can be read from any separator on: a plain file, the separators of which its bytes show."""
+    """True if a piece can be read from any separator on: a plain file, whose bytes show its separators."""
     if piece.path == STDIN or piece.compression is not None or not piece.size:
         return False
     return piece.kind == "jsonl" or (piece.kind == "text" and not overlaps_itself(reading.separator))
@@ -253,7 +253,7 @@ def _values(data: bytes) -> list[object]:
 
 
 def _holds_lines(piece: Piece, reading: Reading) -> bool:
-    """Whether the first line is a JSON object of its own."""
+    """True if the first line is a JSON object of its own."""
     with reading.open(piece) as stream:
         _skip_mark(stream)
         try:

@@ -99,7 +99,7 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
 
 
 class Places:
-    """Where the records of a block are."""
+    """The places of a block's records."""
 
     def __init__(self, block: Block, reading: Reading) -> None:
         self._block = block
@@ -173,7 +173,7 @@ def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
 
 
 def _each(texts: Sequence[bytes], block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    """Documents of which some may have a problem."""
+    """Documents, some with a problem."""
     places = None
     for number, text in enumerate(texts):
         mended, found, at = _treated(text, reading)

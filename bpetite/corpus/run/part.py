@@ -25,7 +25,7 @@ from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
-from ..sources.find import Piece
+from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks
 from ..sources.streams import Torn, try_piece
@@ -96,7 +96,7 @@ class Part(Plan):
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
-        if log is not None and self.world_size > 1:
+        if log is not None and self.world_size > 1 and self.known_digest is None:
             warning = empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
             if warning is not None:
                 log(warning)
@@ -161,7 +161,8 @@ class Part(Plan):
                         problems(tally.problem_count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
-                    certain = sink.resumes_behind.certain and sink.resumes_behind != position
+                    # where documents are shuffled, later ones than those of the position may be in the files
+                    certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
                         self._checkpoint(journal, sink.record(), shards, publisher)
                         position, last_time = sink.resumes_behind, time.monotonic()
@@ -313,7 +314,7 @@ class Part(Plan):
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
         that finds most of what can keep a run from starting. Standard input can be read only once."""
         for piece in self.pieces:
-            if piece.once:
+            if piece.once or piece.kind == GIVEN:
                 return
             try_piece(piece)
         with closing(self.batches(Position())) as batches:

@@ -16,7 +16,7 @@ __all__ = ["BLOCK", "RemoteFile", "open_bytes"]
 #: Bytes read at a time from an object that is read from start to end, the next ones while these are used.
 BLOCK = 8 << 20
 
-#: Bytes read at the start of an object of which ranges are read: many kinds of files have a header there.
+#: Bytes read at the start of an object that is read by ranges: many kinds of files have a header there.
 FIRST = 1 << 18
 
 
@@ -85,7 +85,7 @@ class RemoteFile(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Let go of what is open."""
+        """Close the object."""
         self._close()
         super().close()
 
@@ -107,7 +107,7 @@ class RemoteFile(io.RawIOBase):
             self._close()
             raise ValueError(f"{wrong} (where the server gives no ranges, download the file)") from None
         except Exception:
-            self._close()  # its cache may hold what is wrong
+            self._close()  # its cache may be wrong
             raise
         return data
 

@@ -1,4 +1,4 @@
-"""What a corpus consists of: files, folders, globs and standard input become an ordered list of pieces.
+"""The inputs of a corpus: files, folders, globs and standard input become an ordered list of pieces.
 
 The order of the pieces is the order of the output, so it is the same on every machine: arguments as given, files of a
 folder or a glob by the bytes of their names. A piece is a whole file, or the documents that start in a byte range of
@@ -73,7 +73,7 @@ class Piece:
         return (self.size if self.stop is None else self.stop) - self.start
 
     def describe(self) -> list[object]:
-        """What identifies the piece in a journal, as JSON."""
+        """The identity of the piece in a journal, as JSON."""
         more: list[object] = [] if self.version is None else [self.version]
         return [
             self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *more
@@ -236,7 +236,7 @@ def _identity(path: str, status: os.stat_result) -> object:
 
 
 def _is_text(path: str) -> bool:
-    """Whether a file of unknown suffix starts as text in UTF-8 does, or is a pipe. Compressed files are not tried:
+    """True if a file of unknown suffix starts as text in UTF-8 does, or is a pipe. Compressed files are not tried:
     those of unknown content may be archives."""
     if Path(path).suffix.lower() in COMPRESSIONS:
         return False

@@ -57,12 +57,12 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
 
 
 def _is_pattern(url: str) -> bool:
-    """Whether a URL has wildcards; in those of the web, ? begins a query."""
+    """True if a URL has wildcards; in those of the web, ? begins a query."""
     return any(mark in url for mark in ("*[" if url.startswith(("http://", "https://")) else "*?["))
 
 
 def _is_hidden(name: str, path: str) -> bool:
-    """Whether a name that was found for a path has a component that begins with a dot, in what the path leaves open."""
+    """True if a name has a component that begins with a dot, behind the part that it shares with a path."""
     known, parts = path.strip("/").split("/"), name.strip("/").split("/")
     same = 0
     while same < min(len(known), len(parts)) and known[same] == parts[same]:

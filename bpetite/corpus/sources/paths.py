@@ -52,12 +52,12 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """What is behind the last slash."""
+        """The part behind the last slash."""
         return self.url.rpartition("/")[2]
 
     @property
     def parent(self) -> RemotePath:
-        """What is before it."""
+        """The folder."""
         return RemotePath(self.url.rpartition("/")[0] + "/")
 
     def with_name(self, name: str) -> RemotePath:
@@ -66,14 +66,14 @@ class RemotePath:
 
     @property
     def place(self) -> tuple[object, str]:
-        """What is equal for two spellings of one URL: the store and the path in it."""
+        """A value that is equal for two spellings of one URL: the store and the path in it."""
         store, path = store_of(self.url)
         return type(store), path
 
     # Asking
 
     def exists(self) -> bool:
-        """Whether there is an object of this name."""
+        """True if there is an object of this name."""
         try:
             look_up(self.url)
         except FileNotFoundError:
@@ -83,7 +83,7 @@ class RemotePath:
     is_file = exists
 
     def is_dir(self) -> bool:
-        """Whether there are objects below this name."""
+        """True if there are objects below this name."""
         return bool(self._ask("isdir", "looking it up"))
 
     def stat(self) -> SimpleNamespace:
@@ -171,7 +171,7 @@ def path_of(path: str | os.PathLike[str]) -> AnyPath:
 
 
 def exists(path: AnyPath) -> bool:
-    """Whether there is anything of this name; also a link that leads nowhere."""
+    """True if there is anything of this name; also a link that leads nowhere."""
     return os.path.lexists(path) if isinstance(path, Path) else path.exists()
 
 

@@ -1,4 +1,4 @@
-"""What a URL names, through `fsspec`: its filesystem, what it says of an object, and calls that are made again.
+"""Stores of objects through `fsspec`: the filesystem of a URL, descriptions of objects, calls that are made again.
 
 Networks fail now and then. A call that fails in a way that may pass is made again, after a while, a bounded number of
 times; the error names the URL and the number. Others, such as a missing object or a refused one, are raised at once.
@@ -123,7 +123,7 @@ def _told(error: Exception) -> str:
 
 
 def found_in(info: dict[str, Any], url: str) -> Found:
-    """What a store's description of an object says.
+    """An object as its store describes it.
 
     Raises:
         ValueError: It does not say how large it is.
@@ -141,7 +141,7 @@ def found_in(info: dict[str, Any], url: str) -> Found:
 
 
 def look_up(url: str) -> Found:
-    """What a store says of an object now.
+    """An object as its store describes it now.
 
     Raises:
         FileNotFoundError: There is none.

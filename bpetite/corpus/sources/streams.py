@@ -97,7 +97,7 @@ class Stream:
                                      "differs); start anew with overwrite=True")
 
     def is_of(self, piece: Piece) -> bool:
-        """Whether the open file is the one that was found."""
+        """True if the open file is the one that was found."""
         if isinstance(self._file, RemoteFile):
             return (self._file.opened.size, self._file.opened.version) == (piece.size, piece.version)
         return self._opened is None or (self._opened.st_size, self._opened.st_mtime_ns) == (piece.size, piece.mtime_ns)

@@ -1,4 +1,4 @@
-"""Which paths are URLs: taken for local paths, they would name folders such as ``s3:/bucket``."""
+"""URLs among paths: taken for local paths, they would name folders such as ``s3:/bucket``."""
 from __future__ import annotations
 
 import os
@@ -12,7 +12,7 @@ _URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*(?:://[^:]*)?::)*[A-Za-z][A-Za-z0-
 
 
 def is_url(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the URL of something that is not local.
+    """True if a path is the URL of something that is not local.
 
     >>> [is_url(path) for path in ("s3://bucket/x", "memory://x", "file:///x", "C:/x", "./s3:/bucket/x", "x")]
     [True, True, False, False, False, False]

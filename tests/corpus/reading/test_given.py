@@ -119,6 +119,12 @@ def test_a_dataset_is_known_by_its_fingerprint_and_not_read_again(
     assert texts_in(ram_path / "o.npy") == TEXTS
 
 
+def test_a_dataset_replaces_an_output(ram_path: Path) -> None:
+    task_of(dataset(), ram_path / "o").run()
+    replace(task_of(dataset().select(range(20)), ram_path / "o"), overwrite=True).run()
+    assert texts_in(ram_path / "o.npy") == TEXTS[:20]
+
+
 def test_problems_have_rows(ram_path: Path) -> None:
     odd: list[Any] = ["a", None, b"\xff", {"text": "\ud800"}, {"no": "text"}, 7, "b"]
     summary = encode_corpus(

@@ -104,7 +104,7 @@ from corpus_tools import byte_codec
 from bpetite.corpus import RecordError, count_corpus
 import numpy, zlib
 held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
-resource.setrlimit(resource.RLIMIT_AS, (held + (240 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (held + (300 << 20),) * 2)
 options = dict(max_document_bytes=1 << 20, **(dict(whole_files=True) if {whole} else dict(separator="|")))
 try:
     count_corpus([{file!r}], byte_codec(), **options)
@@ -120,7 +120,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    # 300 MB in less than a megabyte, with an address space of 240 MB more
+    # 400 MB in less than a megabyte, with an address space of 300 MB more
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),
@@ -129,13 +129,13 @@ def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
     if name.endswith("gz"):
         with gzip.open(path, "wb", 9) as file:
             file.write(start)
-            for _ in range(300):
+            for _ in range(400):
                 file.write(b"a" * (1 << 20))
             file.write(stop)
     else:
         packer = pytest.importorskip("zstandard").ZstdCompressor().compressobj()
         with path.open("wb") as file:
-            for _ in range(300):
+            for _ in range(400):
                 file.write(packer.compress(b"a" * (1 << 20)))
             file.write(packer.compress(stop) + packer.flush())
     code = BOMB.format(path=PYTHONPATH.split(os.pathsep), file=str(path), whole=name.startswith("whole"))

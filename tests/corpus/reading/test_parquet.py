@@ -43,7 +43,7 @@ def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
     at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
     data = path.read_bytes()
     path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
-    with pytest.raises(RecordError, match=r"in\.parquet: row 101: damaged .*: row group 1, .* 100 rows are lost: "):
+    with pytest.raises(RecordError, match=r"in\.parquet: row 101: damaged .*: row group 1, 100 rows are lost: "):
         run(path, ram_path / "o")
     made = run(path, ram_path / "s", on_error="skip")
     assert made["problems"]["damaged-file"]["count"] == 1

@@ -236,6 +236,19 @@ def test_documents_before_damage_are_taken_back(
     assert made["problems"]["damaged-file"]["count"] == 2
 
 
+def test_shuffled_documents_before_damage_are_taken_back(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of the shuffle ends inside a member, and a checkpoint could stand there."""
+    monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    texts = some_texts(400)
+    data = gzip.compress(packed(texts, "jsonl"))
+    (ram_path / "a.jsonl.gz").write_bytes(gzip.compress(packed(texts[:50], "jsonl")))
+    (ram_path / "b.jsonl.gz").write_bytes(data[:-8] + b"\0\0\0\0" + data[-4:])
+    options = Options(on_error="skip", shuffle=1, memory=30_000)
+    task = make_part([ram_path / "a.jsonl.gz", ram_path / "b.jsonl.gz"], ram_path / "o", byte_codec(), options=options)
+    replace(task, block=3000, checkpoint_seconds=0).run()
+    assert sorted(texts_in(ram_path / "o.npy")) == sorted(texts[:50])
+
+
 def test_a_compressed_file_is_decompressed_once(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = ram_path / "in.jsonl.gz"
     path.write_bytes(gzip.compress(packed(some_texts(3000), "jsonl")))
