@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from bpetite.cluster.encoding import encode_corpus as encode_on
-from bpetite.cluster.executor import Executor
 from bpetite.corpus import encode_corpus
+from bpetite.corpus.run.assembly import Map
 
 from .corpus import text_file, tokenizer
 from .rounds import interleaved, processor, wall
@@ -41,20 +41,20 @@ def files_of(folder: Path) -> dict[str, bytes]:
 
 
 @contextmanager
-def ray_executor() -> Iterator[Executor]:
-    from bpetite.cluster.ray import RayExecutor
+def ray_run() -> Iterator[Map]:
+    from bpetite.cluster.ray import ray_map
 
-    with RayExecutor(num_cpus=2) as executor:
-        yield executor
+    with ray_map(num_cpus=2) as run:
+        yield run
 
 
 @contextmanager
-def spark_executor() -> Iterator[Executor]:
+def spark_run() -> Iterator[Map]:
     """Spark with its own settings, except for two that only print less."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     from pyspark.sql import SparkSession
 
-    from bpetite.cluster.spark import SparkExecutor
+    from bpetite.cluster.spark import spark_map
 
     builder = SparkSession.builder.master("local[2,4]")
     for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
@@ -62,12 +62,12 @@ def spark_executor() -> Iterator[Executor]:
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     try:
-        yield SparkExecutor(session)
+        yield spark_map(session)
     finally:
         session.stop()
 
 
-ENGINES = {"ray": ray_executor, "spark": spark_executor}
+ENGINES = {"ray": ray_run, "spark": spark_run}
 
 
 def main() -> None:
@@ -80,17 +80,16 @@ def main() -> None:
     ask.add_argument("--shard-tokens", type=int)
     asked = ask.parse_args()
     options: dict[str, Any] = {"format": asked.format, "shard_tokens": asked.shard_tokens}
-    with tempfile.TemporaryDirectory(dir=asked.folder) as name, ENGINES[asked.engine]() as executor:
+    with tempfile.TemporaryDirectory(dir=asked.folder) as name, ENGINES[asked.engine]() as run:
         folder = Path(name)
         source = text_file(folder, times=max(1, asked.megabytes // 32))
 
         def by_engine(out: Path, **more: Any) -> None:
-            encode_on(executor, source, out, tokenizer(), **options, **more)
+            encode_on(run, source, out, tokenizer(), **options, **more)
 
         ways: dict[str, Callable[[Path], Any]] = {
             "--jobs 2": lambda out: encode_corpus(source, out, tokenizer(), jobs=2, **options),
             asked.engine: by_engine,
-            f"{asked.engine}, --no-join": lambda out: by_engine(out, join_tasks=False),
         }
         check(ways["--jobs 2"], by_engine, folder)
         calls = {way: timed_run(encode, folder) for way, encode in ways.items()}

@@ -22,7 +22,7 @@ import zstandard
 from bpetite.corpus import find_sources
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
-from bpetite.corpus.reading.streams import open_stream
+from bpetite.corpus.sources.streams import open_stream
 
 from . import corpus
 from .rounds import interleaved, print_ratios, timed

@@ -318,6 +318,22 @@ def test_rooms_that_users_call_need_no_import_of_their_own() -> None:
         assert done.stdout.strip() == f"bpetite.{room}"
 
 
+#: The rooms inside corpus/, from the lowest to the highest. Modules beside them may import from all of them.
+CORPUS_ROOMS = ["sources", "reading", "encoding", "layouts", "output", "run"]
+
+
+def test_imports_inside_the_corpus_point_down() -> None:
+    height = {room: number for number, room in enumerate(CORPUS_ROOMS)}
+    above = len(CORPUS_ROOMS)
+    found = [(own, other) for own, others in imports_inside("corpus").items() for other in others]
+    assert len(found) > 50
+    assert [
+        f"corpus.{own} imports corpus.{other}"
+        for own, other in found
+        if height.get(other.split(".")[0], above) > height.get(own.split(".")[0], above)
+    ] == []
+
+
 def test_all_is_complete() -> None:
     for name in bpetite.__all__:
         assert getattr(bpetite, name) is not None

@@ -1,4 +1,4 @@
-"""What all commands have: examples, -q, --no-progress, --log, exit codes, and errors in the words of a shell.
+"""The parts that all commands have: examples, -q, --no-progress, --log, exit codes, and errors in the words of a shell.
 
 0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted, 141 the reader of the output is gone. A
 command whose exit code is an answer (the tokenizers differ; there is a fault) ends every error with 2, as diff does.

@@ -1,4 +1,4 @@
-"""``bpetite count``: how many tokens a corpus has."""
+"""``bpetite count``: the number of tokens of a corpus."""
 from __future__ import annotations
 
 from dataclasses import asdict
@@ -9,19 +9,9 @@ import click
 
 from ..core._threads import job_count
 from ..corpus import Options, count_corpus
-from ..corpus.api import as_sources
 from .base import Command
-from .options import (
-    SIZE,
-    duplicates_option,
-    encoding_options,
-    find_corpus,
-    json_option,
-    load_tokenizer,
-    unescape,
-    watch_options,
-)
-from .reports import counted, refuse_nothing, report_filtered, report_problems, say, show, show_json
+from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape, watch_options
+from .reports import counted, refuse_nothing, report_problems, say, show, show_json
 from .watching import Watch
 
 __all__ = ["command"]
@@ -36,8 +26,6 @@ __all__ = ["command"]
     ],
 )
 @encoding_options
-@duplicates_option
-@click.option("--memory", type=SIZE, default="1G", show_default=True, help="For --drop-duplicates.")
 @watch_options
 @json_option
 def command(
@@ -46,7 +34,6 @@ def command(
     jobs: int | None,
     as_json: bool,
     separator: str | None,
-    mixture: Path | None,
     max_errors: str | None,
     status: Path | None,
     **options: Any,
@@ -54,25 +41,17 @@ def command(
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
 
     FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
-    input. The number goes to standard output. Of a --mixture, each source is read once, whatever its repeats or weight.
+    input. The number goes to standard output.
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    if mixture is None:
-        settings.check_together()
-    sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
-    loaded = load_tokenizer(tokenizer)
-    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
-    with Watch(pieces, status) as watch:
+    sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    with Watch(sources.pieces, status) as watch:
         found = count_corpus(
-            sources, loaded, jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say,
-            max_errors=max_errors, **asdict(settings),
+            sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
+            problems=watch.count_problems, log=say, max_errors=max_errors, **asdict(settings),
         )
     report_problems(found)
-    report_filtered(found)
-    for name, of in found.get("sources", {}).items():
-        numbers = ", ".join(counted(of[f"{noun}s"], noun) for noun in ("document", "token"))
-        say(f"{name}: {numbers}, to be read {of['repeats']:g} times")
     say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
     if as_json:
         show_json(found)

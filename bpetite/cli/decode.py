@@ -7,12 +7,12 @@ from typing import Any, BinaryIO
 
 import click
 
-from ..corpus.codec import Codec, codec_of
 from ..corpus.decoding import decode_files, document_chunks
-from ..corpus.outputs import find_manifest, token_files
-from ..corpus.remote.paths import path_of
-from ..corpus.tokenfiles import TokenFile, open_token_file
-from ..corpus.writing.layouts import layout_of
+from ..corpus.encoding.codec import Codec, codec_of
+from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
+from ..corpus.layouts.token_file import TokenFile
+from ..corpus.run.outputs import find_manifest, token_files
+from ..corpus.sources.paths import path_of
 from ..errors import FormatError
 from .base import Command
 from .options import load_tokenizer, overwrite_option, unescape
@@ -67,9 +67,7 @@ def open_output(
     names = [name for name in names if split is None or splits[name] == split]
     if not names:
         raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(set(splits.values())))}")
-    files = [
-        open_token_file(found_at.parent / name, format=manifest["format"], dtype=manifest["dtype"]) for name in names
-    ]
+    files = [open_in(found_at.parent, manifest, name) for name in names]
     opened = Opened(files, manifest, codec)
     if names[-1] != token_files(manifest)[-1] or "all" not in splits.values():
         opened.final_separator = True  # other documents follow these, in files that are not decoded
@@ -90,7 +88,7 @@ def open_output(
     "-t", "--tokenizer", metavar="TOKENIZER", help="The tokenizer, if the one that the manifest names is not found."
 )
 @click.option("-f", "--format", "format", help="What the file is, if neither it nor a manifest says.")
-@click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, if neither says.")
+@click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--split", type=click.Choice(["train", "val"]), help="Only this part of an output with two.")
 @click.option("--separator", help="Between documents [default: the one they were split at].")
 @click.option("--jsonl", is_flag=True, help='Write {"text": ...} lines instead of text with separators.')
@@ -108,7 +106,8 @@ def command(
 ) -> None:
     """Decode TOKENS: a token file, an output name as given to encode, a manifest, or a folder.
 
-    Text that was encoded from one file comes back byte for byte.
+    Text that was encoded from one file comes back byte for byte. The formats npy, nanogpt, llmc and megatron are read;
+    an error names the reader of any other.
     """
     opened = open_output(tokens, tokenizer=tokenizer, format=format, dtype=dtype, split=split)
     with create_output(output, overwrite) as file:

@@ -7,12 +7,11 @@ from typing import Any
 import click
 
 from ..core._threads import thread_count
-from ..corpus.outputs import file_of_all, files_of_shard, find_manifest
-from ..corpus.remote.paths import AnyPath, path_of
-from ..corpus.tokenfiles import TokenFile, open_token_file
-from ..corpus.unfinished import find_journals, progress_at, progress_of
-from ..corpus.urls import is_url
-from ..corpus.writing.checksums import check_file
+from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
+from ..corpus.layouts.token_file import TokenFile
+from ..corpus.output.checksums import check_file
+from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest, is_unfinished
+from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -37,7 +36,7 @@ __all__ = ["command"]
     help="Shows tokens as text [default: that of the manifest, if it is found].",
 )
 @click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
-@click.option("--dtype", type=click.Choice(["uint16", "uint32"]), help="Type of the tokens, if neither says.")
+@click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
 @json_option
@@ -50,7 +49,7 @@ def command(
     verify: bool,
     as_json: bool,
 ) -> None:
-    """Describe token FILES: documents, tokens, type, the first tokens as text; of an unfinished output, how far it is.
+    """Describe token FILES: documents, tokens, type, the first tokens as text.
 
     A file may also be an output name as given to encode, a manifest, a folder, or a status file of encode. With --json,
     a line a file.
@@ -74,13 +73,9 @@ def _look(
         return [status]
     located = None if format else find_manifest(name)
     if located is None:
-        unfinished = [] if format else (
-            progress_at(name) if is_url(name) else [progress_of(journal) for journal in find_journals(name)]
-        )
-        if unfinished and verify:
-            raise FormatError(f"{name}: the output is not finished, so it has no checksums yet")
-        if unfinished:
-            return unfinished
+        if not format and is_unfinished(name):
+            raise FormatError(f"{name}: the output is not finished; the same command goes on (--status FILE shows how "
+                              "far it is)")
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
         if path_of(name).is_dir():
@@ -94,8 +89,10 @@ def _look(
     tokenizer = _tokenizer_of(path, stored, spec)
     described = []
     for token_file in names:
-        file = open_token_file(path.parent / token_file, format=manifest["format"], dtype=manifest["dtype"])
-        found = _describe(file, tokenizer, shown)
+        if layout_in(manifest).reader is None:
+            found = _describe(open_in(path.parent, manifest, token_file), tokenizer, shown)
+        else:
+            found = _listed(path.parent, manifest, token_file)
         found["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
         found["eot"] = manifest["eot"]
         if verify:
@@ -117,6 +114,19 @@ def _tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None) -> To
     if spec is not None:
         raise FormatError(f"{path}: made with another tokenizer ({stored['name']}, {stored['fingerprint'][:8]})")
     return None
+
+
+def _listed(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> dict[str, Any]:
+    """A file of a layout that has a reader of its own, by its manifest alone."""
+    file = files_of_shard(manifest, token_file)[0]
+    return {
+        "file": str(folder / token_file),
+        "format": manifest["format"],
+        "dtype": manifest["dtype"],
+        "tokens": file["tokens"],
+        "documents": file["documents"],
+        "reader": layout_in(manifest).reader,
+    }
 
 
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:

@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import click
 
+from ..core._threads import in_order, job_count
 from ..corpus import merge_outputs
 from .base import Command
-from .options import json_option, overwrite_option
+from .options import jobs_option, json_option, overwrite_option
 from .reports import counted, progress_bar, say, show_summary
 
 __all__ = ["command"]
@@ -15,26 +16,41 @@ __all__ = ["command"]
     cls=Command,
     examples=[
         "bpetite merge -o tokens/megatron",
-        "bpetite merge tokens/megatron.ranks/*.manifest.json -o tokens/whole --delete",
+        "bpetite merge parts/megatron.rank*.manifest.json -o tokens/whole --delete",
+        "bpetite merge -o tokens/megatron --rank 0 --world-size 4",
     ],
-    after_interrupt="nothing is lost, the same command merges again",
+    after_interrupt="the same command makes the shards that are missing",
 )
 @click.argument("parts", nargs=-1)
 @click.option("-o", "--output", required=True, help="The name that the ranks were given, or another.")
 @overwrite_option
-@click.option("--delete", is_flag=True, help="Delete the ranks' files when they have been verified and merged.")
+@click.option("--delete", is_flag=True, help="Delete the ranks' files when they are merged.")
+@click.option("--rank", type=click.IntRange(0), default=0, help="Part of the shards that this process makes.")
+@click.option("--world-size", type=click.IntRange(1), default=1, help="Processes that merge; the last one finishes.")
+@jobs_option
 @json_option
-def command(parts: tuple[str, ...], output: str, overwrite: bool, delete: bool, as_json: bool) -> None:
-    """Join the outputs of `encode --rank R --world-size W` into what one run would have written.
+def command(
+    parts: tuple[str, ...], output: str, overwrite: bool, delete: bool, rank: int, world_size: int, jobs: int | None,
+    as_json: bool,
+) -> None:
+    """Join the outputs of `encode --rank R --world-size W` into those of one run.
 
-    PARTS are the ranks' outputs [default: those of the same name beside the output]. Those beside the output are moved
-    into a folder NAME.ranks, because a trainer that reads a whole folder would read them, too. A summary goes to
-    standard output as JSON; to a terminal only with --json.
+    PARTS are the ranks' outputs [default: those of the same name beside the output]. A summary goes to standard output
+    as JSON; to a terminal only with --json.
     """
     if not output:
         raise click.UsageError("--output has no name; . is this folder")
+    if rank >= world_size:
+        raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
     with progress_bar(unit=" tokens", unit_scale=True) as bar:
-        manifest = merge_outputs(output, parts, overwrite=overwrite, delete=delete, progress=bar.update)
+        manifest = merge_outputs(
+            output, parts, overwrite=overwrite, delete=delete, rank=rank, world_size=world_size,
+            run=lambda function, items: in_order(function, items, job_count(jobs)), progress=bar.update,
+        )
+    if manifest is None:
+        say("the shards of this process are made; others are missing")
+        show_summary({"finished": False}, as_json)
+        return
     files = [file["name"] for file in manifest["files"]]
     numbers = [counted(manifest[f"{noun}s"], noun) for noun in ("document", "token")]
     say(f"{', '.join(numbers)} in {counted(len(files), 'file')}")

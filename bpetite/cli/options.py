@@ -1,4 +1,4 @@
-"""Options that several commands have, and what their values stand for."""
+"""Options that several commands have, and their values."""
 from __future__ import annotations
 
 import re
@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
 
-from ..corpus import Mixture, Sources, find_sources, read_documents
-from ..corpus.limits import LONG_DOCUMENTS
-from ..corpus.options import ErrorPolicy
+from ..corpus import Sources, find_sources, read_documents
 from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
-from ..corpus.reading.sources import TASK_BYTES
+from ..corpus.run.options import ErrorPolicy, choices_of
+from ..corpus.run.options import Options as CorpusOptions
+from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, report_left_out, say
 
@@ -26,16 +26,15 @@ __all__ = [
     "Amount",
     "Sample",
     "corpus_options",
-    "duplicates_option",
     "encoding_options",
     "engine_options",
-    "find_corpus",
     "find_inputs",
     "jobs_option",
     "json_option",
     "load_tokenizer",
     "named_corpus_options",
     "only_with_engine",
+    "option_of",
     "ordinary_option",
     "overwrite_option",
     "sample_options",
@@ -107,26 +106,40 @@ COUNT = Amount(1000, 1)
 COUNT_OR_NONE = Amount(1000, 0)
 
 
+def _help_of(name: str) -> str:
+    """The documentation of an option of `corpus.Options`."""
+    found = re.search(rf"^        {name}: (.*?)(?=^        \w+: |^    \"|\Z)", CorpusOptions.__doc__ or "", re.M | re.S)
+    assert found is not None, name
+    return " ".join(found[1].split())
+
+
+def option_of(name: str, *spellings: str, **how: Any) -> Options:
+    """The click option of an option of `corpus.Options`: its type, default and help are those that are declared there.
+
+    Args:
+        name: Of the field.
+        spellings: On the command line; --NAME when none are given.
+        how: Arguments of click for what is not declared.
+    """
+    default, choices = getattr(CorpusOptions, name), choices_of(name)
+    if default is False:
+        how["is_flag"] = True
+    elif choices:
+        how["type"] = click.Choice([choice for choice in choices if choice is not None])
+    how = {"default": default, "show_default": default not in (None, False), "help": _help_of(name), **how}
+    return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)
+
+
 def _documents_in(files: Options) -> Options:
     """FILES, and how documents are found in them."""
     return _all_of(
         files,
-        click.option(
-            "--input-format", "input_kind", type=click.Choice(["text", "jsonl", "json", "parquet"]),
-            help="What the files hold, whatever their names.",
-        ),
-        click.option("--separator", help="Between the documents of text files [default: the end-of-text literal]."),
-        click.option("--whole-files", is_flag=True, help="One document a text file."),
-        click.option(
-            "--text-key", default="text", show_default=True, help="Key of the text in records; a.b is b in a."
-        ),
-        click.option(
-            "--on-error", type=click.Choice(["fail", "skip", "replace"]), default="fail", show_default=True,
-            help="What happens to records that have no valid text, or are too long.",
-        ),
-        click.option(
-            "--max-document-bytes", type=SIZE, default="1G", show_default=True, help="The longest document."
-        ),
+        option_of("input_kind", "--input-format"),
+        option_of("separator"),
+        option_of("whole_files"),
+        option_of("text_key"),
+        option_of("on_error"),
+        option_of("max_document_bytes", type=SIZE, default="1G"),
     )
 
 
@@ -146,36 +159,15 @@ tokenizer_option: Options = click.option(
 )
 overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 jobs_option: Options = click.option(
-    "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core; with --engine ray, one a task]."
+    "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core]."
 )
 json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-duplicates_option: Options = click.option(
-    "--drop-duplicates", is_flag=True, help="Keep only the first of documents that are equal byte for byte."
-)
 ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
 #: The options of every command that encodes a corpus.
-encoding_options: Options = _all_of(
-    tokenizer_option,
-    click.option(
-        "--special", type=click.Choice(["text", "allow", "error"]), default="text", show_default=True,
-        help="What special tokens in documents are.",
-    ),
-    jobs_option,
-    _documents_in(click.argument("files", nargs=-1)),
-    click.option(
-        "--mixture", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-        help="In the place of FILES, a TOML file of sources with repeats or weights.",
-    ),
-    click.option("--min-document-bytes", type=Amount(1024, 0), default=0, help="Leave out documents with fewer bytes."),
-    click.option("--max-document-tokens", type=COUNT, help="The most tokens of a document [default: any number]."),
-    click.option(
-        "--long-documents", type=click.Choice(LONG_DOCUMENTS), default="cut", show_default=True,
-        help="What becomes of longer ones: the first tokens are kept, they are split, or they are left out.",
-    ),
-)
+encoding_options: Options = _all_of(tokenizer_option, option_of("special"), jobs_option, corpus_options)
 
-#: How a long run is watched, and when it gives up.
+#: Watching a long run, and when it gives up.
 watch_options: Options = _all_of(
     click.option(
         "--max-errors", metavar="N|X%",
@@ -183,7 +175,7 @@ watch_options: Options = _all_of(
     ),
     click.option(
         "--status", type=click.Path(dir_okay=False, path_type=Path),
-        help="A file that says how far the run is, for `inspect`; in Prometheus's text format if it ends in .prom.",
+        help="A JSON file of the progress, for `inspect` and for scripts.",
     ),
 )
 
@@ -224,21 +216,10 @@ def unescape(value: str | None) -> str | None:
 
 
 def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> Sources:
-    """The inputs that FILES stand for; a message says which files are left out."""
+    """The inputs of FILES; a message names files that are left out."""
     sources = find_sources(files, kind=kind, whole_files=whole_files)
     report_left_out(sources)
     return sources
-
-
-def find_corpus(files: Sequence[str], mixture: Path | None, kind: str | None, whole_files: bool) -> Sources | Mixture:
-    """What FILES or --mixture stand for."""
-    if bool(files) == (mixture is not None):
-        raise click.UsageError("give FILES or --mixture, one of them")
-    if mixture is None:
-        return find_inputs(files, kind, whole_files)
-    loaded = Mixture.load(mixture)
-    report_left_out(loaded.find(kind, whole_files))
-    return loaded
 
 
 class Sample:
@@ -257,7 +238,7 @@ class Sample:
 
     @property
     def files(self) -> list[str]:
-        """What is read."""
+        """The paths of the inputs."""
         return [piece.path for piece in self.sources.pieces]
 
     def documents(self, **bar_options: Any) -> Iterator[bytes]:

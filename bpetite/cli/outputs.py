@@ -1,4 +1,4 @@
-"""Where commands write: files, which appear when they are complete, in folders that are made; or standard output."""
+"""The outputs of commands: files, which appear when they are complete, in folders that are made; or standard output."""
 from __future__ import annotations
 
 import errno
@@ -34,7 +34,7 @@ def named(path: str | os.PathLike[str]) -> str:
 
 
 def is_stream(path: str | os.PathLike[str]) -> bool:
-    """Whether what is written there goes to a reader, and not into a file: standard output, a pipe, a terminal."""
+    """True for an output that goes to a reader, and not into a file: standard output, a pipe, a terminal."""
     name = os.fspath(path)
     if name in STDOUT:
         return True

@@ -23,7 +23,6 @@ __all__ = [
     "manner",
     "progress_bar",
     "refuse_nothing",
-    "report_filtered",
     "report_left_out",
     "report_problems",
     "say",
@@ -112,29 +111,10 @@ def report_problems(summary: dict[str, Any]) -> None:
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
 
 
-#: The counts of "filtered" in a summary.
-FILTERED = {
-    "short": "shorter than --min-document-bytes, left out",
-    "cut": "longer than --max-document-tokens, cut",
-    "split": "longer than --max-document-tokens, split",
-    "duplicate": "equal to an earlier one, left out",
-    "skip": "longer than --max-document-tokens, left out",
-}
-
-
-def report_filtered(summary: dict[str, Any]) -> None:
-    """Say what limits did."""
-    for kind, count in summary["filtered"].items():
-        say(f"{counted(count, 'document')} {FILTERED[kind]}")
-
-
 def refuse_nothing(summary: dict[str, Any]) -> None:
-    """Raises ValueError where problems or limits left no document: what comes next would work on nothing."""
-    if summary["documents"] or not (summary["problems"] or summary["filtered"]):
-        return
-    if summary["filtered"]:
-        raise ValueError("no document was kept: every record had a problem or was left out")
-    raise ValueError("no document was kept: every record had a problem")
+    """Raises ValueError where problems left no document: the next step would work on nothing."""
+    if not summary["documents"] and summary["problems"]:
+        raise ValueError("no document was kept: every record had a problem")
 
 
 class _NoBar:

@@ -1,4 +1,4 @@
-"""What is seen of a run over a corpus while it goes on: a bar in a terminal, lines elsewhere, a file from afar."""
+"""The progress of a run over a corpus: a bar in a terminal, lines elsewhere, a file for other machines."""
 from __future__ import annotations
 
 import json
@@ -34,7 +34,7 @@ class Watch:
 
     Args:
         pieces: What is read.
-        status: A file that says how far the run is; Prometheus's text format where its name ends in ``.prom``.
+        status: A JSON file of the progress.
     """
 
     def __init__(self, pieces: Iterable[Piece], status: Path | None = None) -> None:
@@ -94,7 +94,7 @@ class Watch:
         return max(0, self._total - self._read) * seconds / (self._read - self._first[1])
 
     def numbers(self) -> dict[str, Any]:
-        """How far the run is."""
+        """The progress of the run."""
         left = self.left()
         return {
             "tokens": self._tokens,
@@ -126,20 +126,11 @@ class Watch:
         }  # fmt: skip
         if error is not None:
             content["error"] = " ".join(str(error).split()) or type(error).__name__
-        data = json.dumps(content, indent=1) + "\n"
-        if self._status.suffix == ".prom":
-            content["running"] = int(state == "running")
-            content["failed"] = int(state == "failed")
-            data = "".join(
-                f"# TYPE bpetite_{name} gauge\nbpetite_{name} {value}\n"
-                for name, value in content.items()
-                if isinstance(value, int | float) and name not in ("bpetite_status", "pid")
-            )
-        write_file(self._status, data.encode(), overwrite=True)
+        write_file(self._status, json.dumps(content, indent=1).encode() + b"\n", overwrite=True)
 
 
 def read_status(path: str) -> dict[str, Any] | None:
-    """What a status file says, and its age in seconds; None for a file that is something else.
+    """The content of a status file, and its age in seconds; None for a file that is something else.
 
     Raises:
         FormatError: It is of another version.

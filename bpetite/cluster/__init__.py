@@ -1,10 +1,9 @@
-"""Corpora on clusters and in dataframes: Ray, Spark, datasets.
+"""Corpora on clusters: the parts of a run as tasks of Ray or Spark, and callables for dataframes.
 
-bpetite brings the work, never the scheduler. `encoding` and `counting` split a corpus into tasks and join their results
-by any executor; `ray` and `spark` have one each. `arrow` and `datasets` have callables for dataframes. Each is imported
-only when it is asked for.
+bpetite brings the work, never the scheduler: `encoding` and `counting` make calls for any ``map(function, items)``;
+`ray` and `spark` have one each. `arrow` and `datasets` have callables for dataframes. Each is imported only when it is
+asked for.
 """
 from .arrow import EncodeBatch
-from .parcel import Parcel
 
-__all__ = ["EncodeBatch", "Parcel"]
+__all__ = ["EncodeBatch"]

@@ -15,19 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
-from ..corpus.options import Options, ReadingOptions, refuse_unknown
+from ..corpus.output.manifest import digest, libraries
+from ..corpus.reading.cutting import overlaps_itself
 from ..corpus.reading.readers import Reading
-from ..corpus.reading.sources import TASK_BYTES, overlaps_itself
-from ..corpus.writing.manifest import digest
+from ..corpus.run.assembly import Map
+from ..corpus.run.options import Options, ReadingOptions, refuse_unknown
+from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from ..training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from ..training.counting.cutting import COUNT_DEFAULTS, Cutting
 from ..training.counting.texts import count_pretokens
 from ..training.options import LearningOptions, chosen_options
 from ..training.train import check_trainable, train_from_counts
-from .executor import Executor, Report, check_positive, run_all
+from .calls import check_positive
 from .options import ClusterCountOptions, ClusterTrainOptions
-from .parcel import Parcel
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -38,18 +39,8 @@ __all__ = ["count_corpus", "train"]
 FAN_IN = 64
 
 
-@dataclass(frozen=True)
-class _Shared:
-    """What all tasks of a count have in common."""
-
-    reading: Reading
-    on_error: str
-    cutting: Cutting
-    threads: int
-
-
 def count_corpus(
-    executor: Executor,
+    run: Map,
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
@@ -60,7 +51,7 @@ def count_corpus(
     Called again after it was killed, it counts only the shares that had not been counted.
 
     Args:
-        executor: Runs the tasks.
+        run: ``map(function, items)`` of a cluster.
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
@@ -78,7 +69,7 @@ def count_corpus(
     """
     refuse_unknown("count_corpus", options, ClusterCountOptions)
     counting, reading = _parted(options, COUNT_DEFAULTS)
-    table = _count_to_table(executor, sources, Path(work), Cutting.of(**counting), **reading)
+    table = _count_to_table(run, sources, Path(work), Cutting.of(**counting), **reading)
     counts = PretokenCounts.load(table)
     _clean(table)
     return counts
@@ -90,8 +81,34 @@ def _parted(options: Mapping[str, Any], names: Container[str]) -> tuple[Any, Any
     return named, {name: value for name, value in options.items() if name not in names}
 
 
+@dataclass(frozen=True)
+class _Count:
+    """The call of a task: a share counted into a table, unless it exists; returns messages for people."""
+
+    reading: Reading
+    on_error: str
+    cutting: Cutting
+    threads: int
+
+    def __call__(self, job: tuple[tuple[Piece, ...], str]) -> list[str]:
+        pieces, table = job
+        messages: list[str] = []
+        if not os.path.exists(table):
+            documents = read_documents(pieces, self.reading, on_error=self.on_error, log=messages.append)
+            counts = count_pretokens(documents, **vars(self.cutting), num_threads=self.threads)
+            counts.save(table, overwrite=True)
+        return messages
+
+
+def _add_up(job: tuple[list[str], str]) -> None:
+    """The call of a task: some tables added up into one, unless it exists."""
+    tables, out = job
+    if not os.path.exists(out):
+        merge_count_files(tables, out, overwrite=True)
+
+
 def _count_to_table(
-    executor: Executor,
+    run: Map,
     sources: SourcesLike,
     folder: Path,
     cutting: Cutting,
@@ -102,50 +119,42 @@ def _count_to_table(
     log: Callable[[str], None] | None = None,
     **options: Unpack[ReadingOptions],
 ) -> Path:
-    """Count into a table file; `_clean` deletes it and the tables that it is the sum of."""
+    """The counts as a table file; `_clean` deletes it and the tables that it was made of."""
     check_positive(task_bytes=task_bytes, threads=threads)
     settings = Options(**options)
     settings.check()
-    settings.check_together()
-    sources = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
-    separator, text_key, on_error = settings.separator or "<|endoftext|>", settings.text_key, settings.on_error
-    reading = Reading(separator.encode("utf-8"), text_key, max_document=settings.max_document_bytes)
+    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
+    separator = (settings.separator or "<|endoftext|>").encode("utf-8")
+    reading = Reading(separator, settings.text_key, max_document=settings.max_document_bytes)
     count_pretokens([], **vars(cutting))  # finds a pattern that is no regular expression
-    shared = _Shared(reading, on_error, cutting, threads)
-    count = max(1, math.ceil(sum(piece.size for piece in sources.pieces) / task_bytes))
-    cut = list(shares(sources.pieces, count, cut_files=not overlaps_itself(reading.separator)))
+    count = max(1, math.ceil(sum(piece.raw_bytes for piece in pieces) / task_bytes))
+    cut = list(shares(pieces, count, cut_files=not overlaps_itself(separator)))
     folder.mkdir(parents=True, exist_ok=True)
-    identity = digest(
-        [[piece.describe() for piece in sources.pieces], count, separator, text_key, on_error, cutting.pattern,
-         cutting.special_tokens, cutting.normalization, cutting.unicode, settings.max_document_bytes]
-    )
+    identity = digest([
+        [piece.describe() for piece in pieces], count, separator.decode(), settings.text_key, settings.on_error,
+        settings.max_document_bytes, vars(cutting), libraries(pieces),
+    ])  # fmt: skip
     prefix = f"counts-{identity[:16]}"
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
-    jobs = [(pieces, table) for pieces, table in zip(cut, tables, strict=True)]
-
-    def done(number: int, messages: list[str]) -> None:
+    call = _Count(reading, settings.on_error, cutting, threads)
+    for share, messages in zip(cut, run(call, list(zip(cut, tables, strict=True))), strict=True):
         if log is not None:
             for message in messages:
                 log(message)
         if progress is not None:
-            progress(sum(piece.raw_bytes for piece in cut[number]))
-
-    run_all(executor, _count_share, Parcel(shared), jobs, on_result=done)
+            progress(sum(piece.raw_bytes for piece in share))
     level = 0
     while len(tables) > 1:
         groups = [tables[at : at + FAN_IN] for at in range(0, len(tables), FAN_IN)]
         tables = [str(folder / f"{prefix}-level{level}-{number:05d}.table") for number in range(len(groups))]
-        merges = list(zip(groups, tables, strict=True))
-        if len(merges) == 1:
-            _add_up(None, merges[0], None)
-        else:
-            run_all(executor, _add_up, Parcel(None), merges)
+        for _ in run(_add_up, list(zip(groups, tables, strict=True))):
+            pass
         level += 1
     return Path(tables[0])
 
 
 def _clean(table: Path) -> None:
-    """Delete a table of `_count_to_table`, what it was made of, and the folder if nothing else is there."""
+    """Delete a table of `_count_to_table`, the tables that it was made of, and the folder if nothing else is there."""
     prefix = table.name[: len("counts-") + 16]
     for path in [*table.parent.glob(f"{prefix}*"), *table.parent.glob(f".{prefix}*")]:
         path.unlink(missing_ok=True)
@@ -154,7 +163,7 @@ def _clean(table: Path) -> None:
 
 
 def train(
-    executor: Executor,
+    run: Map,
     sources: SourcesLike,
     vocab_size: int,
     *,
@@ -166,7 +175,7 @@ def train(
     The counts are read as a stream. When learning fails they stay in `work`, and a second call takes them from there.
 
     Args:
-        executor, sources, work: As for :func:`count_corpus`.
+        run, sources, work: As for :func:`count_corpus`.
         vocab_size: As for `bpetite.Tokenizer.train`.
         options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
 
@@ -177,29 +186,8 @@ def train(
     learning, reading = _parted(options, LearningOptions.__annotations__)
     chosen = chosen_options(vocab_size, learning)
     check_trainable(chosen)
-    table = _count_to_table(executor, sources, Path(work), chosen.cutting, **reading)
+    table = _count_to_table(run, sources, Path(work), chosen.cutting, **reading)
     with CountFile(table) as counts:
         vocab = train_from_counts(counts, chosen)
     _clean(table)
     return Tokenizer.from_vocab(vocab)
-
-
-def _count_share(shared: _Shared, job: tuple[tuple[Piece, ...], str], report: Report) -> list[str]:
-    """What a worker does: count into one table, unless it exists. Returns messages for people."""
-    pieces, table = job
-    messages: list[str] = []
-    if not os.path.exists(table):
-        counts = count_pretokens(
-            read_documents(pieces, shared.reading, on_error=shared.on_error, log=messages.append),
-            num_threads=shared.threads,
-            **vars(shared.cutting),
-        )
-        counts.save(table, overwrite=True)
-    return messages
-
-
-def _add_up(_: None, job: tuple[list[str], str], report: Report | None) -> None:
-    """What a worker does: add some tables up into one, unless it exists."""
-    tables, out = job
-    if not os.path.exists(out):
-        merge_count_files(tables, out, overwrite=True)

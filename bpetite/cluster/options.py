@@ -1,41 +1,31 @@
-"""Signatures of the functions that Ray and Spark share; `encoding`, `counting` and `arrow` document them."""
+"""Signatures of the functions that Ray and Spark share; `encoding` and `counting` document them."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, TypedDict
+from typing import TypedDict
 
-from ..corpus.options import EncodeOptions, EotPosition, ReadingOptions, SpecialPolicy
-from ..corpus.task import Progress
+from ..corpus.run.options import EncodeOptions, ReadingOptions
+from ..corpus.run.part import Progress
 from ..training.counting.cutting import CountOptions
 from ..training.options import LearningOptions
 
-__all__ = ["BatchOptions", "ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions"]
+__all__ = ["ClusterCountOptions", "ClusterEncodeOptions", "ClusterTrainOptions"]
 
 
-class BatchOptions(TypedDict, total=False):
-    """How the texts of a column are encoded. Keys: those arguments of `bpetite.cluster.arrow.EncodeBatch`."""
-
-    special: SpecialPolicy
-    eot: EotPosition
-    on_error: Literal["fail", "null", "replace"]
-    large: bool
+class _Tasks(TypedDict, total=False):
+    task_bytes: int
+    threads: int
+    log: Callable[[str], None] | None
 
 
-class ClusterEncodeOptions(EncodeOptions, total=False):
+class ClusterEncodeOptions(EncodeOptions, _Tasks, total=False):
     """Keys: the options of `bpetite.cluster.encoding.encode_corpus`."""
 
-    task_bytes: int
-    threads: int
-    join_tasks: bool
     progress: Progress | None
-    log: Callable[[str], None] | None
 
 
-class _CountingTasks(ReadingOptions, total=False):
-    task_bytes: int
-    threads: int
+class _CountingTasks(ReadingOptions, _Tasks, total=False):
     progress: Callable[[int], object] | None
-    log: Callable[[str], None] | None
 
 
 class ClusterCountOptions(_CountingTasks, CountOptions, total=False):

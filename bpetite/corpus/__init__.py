@@ -1,30 +1,29 @@
-"""Corpora to token files: readers, writers, journal, tasks."""
-from .api import count_corpus, encode_corpus, make_task
-from .codec import Codec, codec_of
-from .mixture import Mixture, MixtureSource
-from .options import Options
+"""Corpora to token files: sources, reading, encoding, layouts, output, and runs of one part or several."""
+from .api import count_corpus, encode_corpus, make_part
+from .encoding.codec import Codec, codec_of
+from .layouts.registry import open_token_file
+from .layouts.token_file import TokenFile
 from .reading.documents import read_documents
-from .reading.sources import Piece, Sources, find_sources, share, shares
-from .tally import RecordError
-from .task import ShardTask
-from .tokenfiles import TokenFile, open_token_file
-from .writing.merge import merge_outputs
+from .reading.problems import RecordError
+from .run.assembly import merge_outputs
+from .run.options import Options
+from .run.part import Part
+from .sources.find import Piece, Sources, find_sources
+from .sources.share import share, shares
 
 __all__ = [
     "Codec",
-    "Mixture",
-    "MixtureSource",
     "Options",
+    "Part",
     "Piece",
     "RecordError",
-    "ShardTask",
     "Sources",
     "TokenFile",
     "codec_of",
     "count_corpus",
     "encode_corpus",
     "find_sources",
-    "make_task",
+    "make_part",
     "merge_outputs",
     "open_token_file",
     "read_documents",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .tokenfiles import CHUNK, TokenFile
+from .layouts.token_file import CHUNK, TokenFile
 
 __all__ = ["decode_files", "document_chunks"]
 

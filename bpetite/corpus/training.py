@@ -10,9 +10,9 @@ from ..training.options import TrainOptions, chosen_options
 from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
-from .options import Options, ReadingOptions, refuse_unknown
 from .reading.documents import read_documents
 from .reading.readers import Reading, require
+from .run.options import Options, ReadingOptions, refuse_unknown
 
 __all__ = ["SEPARATOR", "FileTrainOptions", "train_from_files"]
 
@@ -40,7 +40,6 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     learning = {name: value for name, value in options.items() if name in TrainOptions.__annotations__}
     settings = Options(**reading)
     settings.check()
-    settings.check_together()
     chosen = chosen_options(vocab_size, learning)
     found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
     require(found.pieces)

@@ -1,12 +1,13 @@
-"""Manifests: what `inspect`, `decode` and `merge` make of one that is damaged or forged.
+"""Manifests that are damaged or forged, as `inspect`, `decode` and `merge` find them.
 
 They refuse it with FormatError or OSError, and touch nothing but their output.
 """
 from __future__ import annotations
 
 from bpetite import FormatError, Tokenizer
-from bpetite.corpus import encode_corpus, merge_outputs, open_token_file
-from bpetite.corpus.outputs import find_manifest
+from bpetite.corpus import encode_corpus, merge_outputs
+from bpetite.corpus.layouts.registry import open_in
+from bpetite.corpus.run.outputs import find_manifest
 
 from .scratch import fresh, scratch
 
@@ -44,7 +45,7 @@ def one(data: bytes) -> None:
         found = find_manifest(path)
         if found is not None:
             for name in found[2]:
-                for _ in open_token_file(folder / name, format=found[1]["format"], dtype=found[1]["dtype"]).spans():
+                for _ in open_in(folder, found[1], name).spans():
                     pass
     except (FormatError, OSError):
         pass

@@ -107,20 +107,6 @@ def test_a_status_file_of_another_version(ram_path: Path, bpe: Bpe) -> None:
     assert bpe("inspect", path)[0] == 1
 
 
-def test_status_for_prometheus(ram_path: Path, records: Path, bpe: Bpe) -> None:
-    status = ram_path / "bpetite.prom"
-    assert bpe("count", records, "--on-error", "skip", "--status", status)[0] == 0
-    lines = status.read_text().splitlines()
-    assert "bpetite_documents 20" in lines
-    assert "bpetite_problems 20" in lines
-    assert "bpetite_running 0" in lines
-    assert "bpetite_failed 0" in lines
-    for line in lines:
-        name, value = line.removeprefix("# TYPE ").split(" ")
-        assert name.startswith("bpetite_")
-        assert value == "gauge" or float(value) >= 0
-
-
 def test_too_many_problems(ram_path: Path, records: Path, bpe: Bpe) -> None:
     start = ("encode", records, "--on-error", "skip", "-o", ram_path / "o")
     for limit in ("19", "49.9%", 0, "0%"):

@@ -1,4 +1,4 @@
-"""bpetite.cluster without an engine: shard tasks, joining, counting, parcels. The engines are in test_cluster_*."""
+"""bpetite.cluster without an engine: parts, assembly, counting, parcels. Ray and Spark are in files of their own."""
 from __future__ import annotations
 
 import inspect
@@ -8,30 +8,29 @@ import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import FORMATS, HereExecutor, contents, make_corpus, text_of
+from cluster_tools import FORMATS, HereMap, contents, make_corpus, text_of
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite import Tokenizer
-from bpetite.cli import main
-from bpetite.cluster import EncodeBatch, Parcel, counting
+from bpetite.cluster import counting
+from bpetite.cluster.calls import Call
 from bpetite.cluster.counting import count_corpus, train
 from bpetite.cluster.encoding import encode_corpus
-from bpetite.cluster.executor import Call, Outcome, Work, run_all
-from bpetite.cluster.joining import _make_shard
-from bpetite.cluster.options import BatchOptions, ClusterCountOptions, ClusterEncodeOptions
-from bpetite.corpus import Mixture, MixtureSource, RecordError, find_sources, share, shares
+from bpetite.cluster.options import ClusterCountOptions, ClusterEncodeOptions
+from bpetite.corpus import Options, RecordError, find_sources, make_part, share, shares
 from bpetite.corpus import encode_corpus as encode_here
-from bpetite.corpus.options import EncodeOptions, ReadingOptions
+from bpetite.corpus.run.assembly import make_shard
+from bpetite.corpus.run.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
-from bpetite.formats import native
-from bpetite.training.counting.counts import CountFile, PretokenCounts
+from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 
 pytest.importorskip("pyarrow")
 
@@ -55,7 +54,7 @@ def test_the_output_is_that_of_one_process(
 ) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens}
     one = encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
-    two = encode_corpus(HereExecutor(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    two = encode_corpus(HereMap(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
     assert {name: two[name] for name in ("documents", "tokens", "files")} == {
         name: one[name] for name in ("documents", "tokens", "files")
@@ -70,7 +69,7 @@ def test_the_size_of_tasks_changes_nothing(
     source = corpus / "a one.txt"
     task_bytes = max(task_bytes, source.stat().st_size // 60)
     encode_here(source, ram_path / "here" / "out", tokenizer, **options)
-    encode_corpus(HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    encode_corpus(HereMap(), source, ram_path / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -78,7 +77,7 @@ def test_an_output_folder(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
     for name in ("here", "there"):
         (ram_path / name).mkdir()
     encode_here(corpus, ram_path / "here", tokenizer)
-    encode_corpus(HereExecutor(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
+    encode_corpus(HereMap(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -99,40 +98,27 @@ def test_shards_are_cut_where_one_process_cuts_them(
     options: dict[str, Any] = {"format": format, "shard_tokens": limit, "eot": "none"}
     encode_here(source, folder / "here" / "out", tokenizer, **options)
     task_bytes = max(1, -(-source.stat().st_size // tasks))
-    encode_corpus(HereExecutor(), source, folder / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
+    encode_corpus(HereMap(), source, folder / "there" / "out", tokenizer, task_bytes=task_bytes, **options)
     assert contents(folder / "there") == contents(folder / "here")
 
 
 @pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
-    encode_corpus(HereExecutor(), corpus, ram_path / "whole" / "out", tokenizer, **options)
+    encode_corpus(HereMap(), corpus, ram_path / "whole" / "out", tokenizer, **options)
     died = 0
     for lose in range(1, 100):
         folder = ram_path / str(lose)
         try:
-            encode_corpus(HereExecutor(lose=lose), corpus, folder / "out", tokenizer, **options)
+            encode_corpus(HereMap(lose=lose), corpus, folder / "out", tokenizer, **options)
         except ConnectionError:
             died += 1
             # the size of tasks is that of the run begun, whatever is asked for now
-            encode_corpus(HereExecutor(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
+            encode_corpus(HereMap(), corpus, folder / "out", tokenizer, **{**options, "task_bytes": TINY})
         assert contents(folder) == contents(ram_path / "whole")
         if died < lose:
             break
     assert died > 5
-
-
-def test_files_that_a_power_failure_damaged(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    out = ram_path / "there" / "out"
-    with pytest.raises(ConnectionError):
-        encode_corpus(HereExecutor(lose=5), corpus, out, tokenizer, task_bytes=TINY)
-    damaged = sorted(path for path in out.parent.iterdir() if ".rank" in path.name and path.name.endswith(".npy"))
-    assert len(damaged) > 4
-    damaged[0].write_bytes(bytes(damaged[0].stat().st_size))
-    damaged[-1].unlink()
-    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY)
-    encode_here(corpus, ram_path / "here" / "out", tokenizer)
-    assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
 @pytest.mark.parametrize("shard_tokens", [None, 700])
@@ -142,49 +128,30 @@ def test_a_bit_that_flips_before_files_are_joined_is_found(
 ) -> None:
     choose = random.Random(format)
 
-    class Flipping(HereExecutor):
-        def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
-            if work.call.function is _make_shard:
-                files = sorted(path for path in ram_path.glob("out.rank*") if path.suffix != ".json")
+    class Flipping(HereMap):
+        def __call__(self, function: Any, items: Any) -> Any:
+            if function.func is make_shard:
+                files = sorted(ram_path.glob("out.rank*.tokens"))
                 path = choose.choice(sorted(files, key=lambda path: path.stat().st_size)[-3:])  # the smallest are empty
                 data = bytearray(path.read_bytes())
-                data[choose.randrange(140, len(data))] ^= 1 << choose.randrange(8)
+                data[choose.randrange(len(data))] ^= 1 << choose.randrange(8)
                 path.write_bytes(data)
-            yield from super().run(work)
+            return super().__call__(function, items)
 
     options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens, "task_bytes": TINY}
     for _ in range(4):
         with pytest.raises(FormatError, match=r"out\.rank"):
             encode_corpus(Flipping(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
         assert not (ram_path / "out.manifest.json").exists()
-    encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
-
-
-@pytest.mark.parametrize("shard_tokens", [None, 700])
-@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
-def test_a_manifest_that_lists_too_little_before_files_are_joined_is_found(
-    ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
-) -> None:
-    class Forging(HereExecutor):
-        def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
-            yield from super().run(work)
-            path = min(ram_path.glob("out.rank*.manifest.json"))
-            path.write_text(path.read_text().replace('"name": "out.rank', '"name": "out.sank', 1))
-
-    options: dict[str, Any] = {"format": format, "shard_tokens": shard_tokens, "task_bytes": TINY}
-    with pytest.raises(FormatError, match=r"out\.rank00000of\d+\.manifest\.json: files\[0\] is \('out\.sank"):
-        encode_corpus(Forging(), corpus, ram_path / "out", tokenizer, **options)
-    assert not (ram_path / "out.manifest.json").exists()
-    encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, **options)
-    assert not [path for path in ram_path.iterdir() if ".rank" in path.name]
+    encode_corpus(HereMap(), corpus, ram_path / "out", tokenizer, overwrite=True, **options)
 
 
 def test_files_of_others_that_are_named_like_own_ones(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    for name in ("out.tasks.journal", "out.lock", "out.npy.partial"):
+    for name in ("out.journal", "out.shard", "out.npy"):
         (ram_path / name).write_text("mine\n")
         for _ in range(2):
             with pytest.raises((FormatError, FileExistsError), match=name):
-                encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, task_bytes=TINY)
+                encode_corpus(HereMap(), corpus, ram_path / "out", tokenizer, task_bytes=TINY)
             assert (ram_path / name).read_text() == "mine\n"
         for path in ram_path.iterdir():
             path.unlink()
@@ -192,53 +159,34 @@ def test_files_of_others_that_are_named_like_own_ones(ram_path: Path, corpus: Pa
 
 def test_doing_it_again_does_nothing(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "out"
-    first = encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY)
-    executor = HereExecutor()
-    again = encode_corpus(executor, corpus, out, tokenizer, task_bytes=TINY)
-    assert executor.begun == 0
+    first = encode_corpus(HereMap(), corpus, out, tokenizer, task_bytes=TINY)
+    run = HereMap()
+    again = encode_corpus(run, corpus, out, tokenizer, task_bytes=TINY)
+    assert run.begun == 0
     assert again["tokens"] == first["tokens"]
     with pytest.raises(FileExistsError):
-        encode_corpus(executor, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
+        encode_corpus(run, corpus, out, tokenizer, task_bytes=TINY, eot="append", special="allow")
 
 
 def test_overwrite(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     out = ram_path / "there" / "out"
     with pytest.raises(ConnectionError):
-        encode_corpus(HereExecutor(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
-    with pytest.raises(ValueError, match="overwrite=True"):
-        encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
-    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
-    encode_corpus(HereExecutor(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
+        encode_corpus(HereMap(lose=4), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=500)
+    with pytest.raises(FileExistsError, match="made with shard_tokens 500, now 600; overwrite=True"):
+        encode_corpus(HereMap(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600)
+    encode_corpus(HereMap(), corpus, out, tokenizer, task_bytes=TINY, shard_tokens=600, overwrite=True)
+    encode_corpus(HereMap(), corpus, out, tokenizer, task_bytes=TINY, overwrite=True)
     encode_here(corpus, ram_path / "here" / "out", tokenizer)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
 def test_files_of_others_are_not_replaced(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     (ram_path / "out.npy").write_bytes(b"precious")
-    executor = HereExecutor()
+    run = HereMap()
     with pytest.raises(FileExistsError):
-        encode_corpus(executor, corpus, ram_path / "out", tokenizer, task_bytes=TINY)
-    assert executor.begun == 0
+        encode_corpus(run, corpus, ram_path / "out", tokenizer, task_bytes=TINY)
+    assert run.begun == 0
     assert contents(ram_path)["out.npy"] == b"precious"
-
-
-def test_tasks_left_apart(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    from bpetite.corpus import merge_outputs
-
-    encode_corpus(HereExecutor(), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, join_tasks=False)
-    parts = sorted((ram_path / "there").glob("*.manifest.json"))
-    assert len(parts) > 3
-    apart: dict[str, Any] = {"task_bytes": TINY, "join_tasks": False}
-    executor = HereExecutor()
-    with pytest.raises(FileExistsError):
-        encode_corpus(executor, corpus, ram_path / "there" / "out", tokenizer, eot="none", **apart)
-    again = HereExecutor()
-    encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, eot="none", **apart)
-    encode_corpus(again, corpus, ram_path / "again" / "out", tokenizer, overwrite=True, **apart)
-    assert contents(ram_path / "again") == contents(ram_path / "there")
-    merge_outputs(ram_path / "joined" / "out", parts)
-    encode_here(corpus, ram_path / "here" / "out", tokenizer)
-    assert contents(ram_path / "joined") == contents(ram_path / "here")
 
 
 @pytest.mark.parametrize("policy", ["fail", "skip", "replace"])
@@ -252,7 +200,7 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
         found = []
         for run in (
             lambda: encode_here(source, ram_path / "here" / "out", tokenizer),
-            lambda: encode_corpus(HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY),
+            lambda: encode_corpus(HereMap(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY),
         ):
             with pytest.raises(RecordError, match=r"in\.jsonl:41") as caught:
                 run()
@@ -262,7 +210,7 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
     said: list[str] = []
     encode_here(source, ram_path / "here" / "out", tokenizer, on_error=policy)
     encode_corpus(
-        HereExecutor(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
+        HereMap(), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error=policy, log=said.append
     )
     assert contents(ram_path / "there") == contents(ram_path / "here")
     assert any("in.jsonl:41" in line for line in said)
@@ -274,35 +222,25 @@ def test_rejected_records_are_joined(ram_path: Path, tokenizer: Tokenizer) -> No
     options: dict[str, Any] = {"on_error": "skip", "rejected": True}
     encode_here(ram_path / "in.jsonl", ram_path / "here" / "out", tokenizer, **options)
     encode_corpus(
-        HereExecutor(), ram_path / "in.jsonl", ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options
+        HereMap(), ram_path / "in.jsonl", ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options
     )
     assert contents(ram_path / "there") == contents(ram_path / "here")
     taken = ram_path / "other" / "out.rejected.jsonl.gz"
     taken.parent.mkdir()
     taken.write_text("of somebody else")
     with pytest.raises(FileExistsError, match="rejected"):
-        encode_corpus(HereExecutor(), ram_path / "in.jsonl", ram_path / "other" / "out", tokenizer, **options)
+        encode_corpus(HereMap(), ram_path / "in.jsonl", ram_path / "other" / "out", tokenizer, **options)
 
 
-def test_a_mixture_is_that_of_one_process(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    again = MixtureSource("again", (str(corpus),), 0.4, options={"min_document_bytes": 30})
-    mixture = Mixture((MixtureSource("all", (str(corpus),), 1.5), again))
-    one = encode_here(mixture, ram_path / "here" / "out", tokenizer)
-    two = encode_corpus(HereExecutor(), mixture, ram_path / "there" / "out", tokenizer, task_bytes=TINY)
-    assert contents(ram_path / "there") == contents(ram_path / "here")
-    assert two["sources"] == one["sources"]
-
-
-def test_what_needs_one_process_is_refused(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    for options in ({"shuffle": 1}, {"drop_duplicates": True}):
-        with pytest.raises(ValueError, match="several tasks sees a part: run one process"):
-            encode_corpus(HereExecutor(), corpus, ram_path / "out", tokenizer, **options)  # type: ignore[arg-type]
+def test_shuffling_is_refused(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    with pytest.raises(ValueError, match="each of several parts sees some: run one process"):
+        encode_corpus(HereMap(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, shuffle=1)
 
 
 def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
     steps: list[tuple[int, int, int]] = []
     summary = encode_corpus(
-        HereExecutor(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
+        HereMap(), corpus, ram_path / "out", tokenizer, task_bytes=TINY, progress=lambda *step: steps.append(step)
     )
     assert sum(step[0] for step in steps) == sum(path.stat().st_size for path in corpus.iterdir())
     assert steps[-1][1:] == (summary["tokens"], summary["documents"])
@@ -310,21 +248,21 @@ def test_progress_adds_up(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
 
 @pytest.mark.parametrize("wrong", [{"task_bytes": 0}, {"threads": 0}, {"eot": "x"}, {"format": "x"}])
 def test_options_that_cannot_be(ram_path: Path, corpus: Path, tokenizer: Tokenizer, wrong: dict[str, Any]) -> None:
-    executor = HereExecutor()
+    run = HereMap()
     with pytest.raises(ValueError):
-        encode_corpus(executor, corpus, ram_path / "out", tokenizer, **wrong)
-    assert executor.begun == 0
+        encode_corpus(run, corpus, ram_path / "out", tokenizer, **wrong)
+    assert run.begun == 0
     assert contents(ram_path) == {}
 
 
 def test_options_that_there_are_not(ram_path: Path, tokenizer: Tokenizer) -> None:
-    executor, missing, work = HereExecutor(), ram_path / "missing", ram_path / "work"
+    run, missing, work = HereMap(), ram_path / "missing", ram_path / "work"
     with pytest.raises(TypeError, match=r"^encode_corpus\(\) got an unexpected keyword argument 'formt'$"):
-        encode_corpus(executor, missing, ram_path / "out", tokenizer, formt="npy")  # type: ignore[call-arg]
+        encode_corpus(run, missing, ram_path / "out", tokenizer, formt="npy")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'format'$"):
-        count_corpus(executor, missing, work=work, format="npy")  # type: ignore[call-arg]
+        count_corpus(run, missing, work=work, format="npy")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^train\(\) .* 'tie_brake'$"):
-        train(executor, missing, 300, work=work, tie_brake="ids")  # type: ignore[call-arg]
+        train(run, missing, 300, work=work, tie_brake="ids")  # type: ignore[call-arg]
     assert contents(ram_path) == {}
 
 
@@ -334,8 +272,8 @@ def test_signatures_of_engines_are_those_that_they_call() -> None:
         return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work"}
 
     assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
-    assert set(ClusterCountOptions.__annotations__) == options_of(count_corpus) | set(ReadingOptions.__annotations__)
-    assert set(BatchOptions.__annotations__) < options_of(EncodeBatch)
+    counting = options_of(counting_to_table) | set(ReadingOptions.__annotations__) | set(COUNT_DEFAULTS)
+    assert set(ClusterCountOptions.__annotations__) == counting
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:
@@ -352,11 +290,11 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
 
     texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
     source = corpus / "a one.txt"
-    counts = count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=200)
+    counts = count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
     assert not (ram_path / "work").exists()
-    learned = train(HereExecutor(), source, 400, work=ram_path / "work", task_bytes=40)
+    learned = train(HereMap(), source, 400, work=ram_path / "work", task_bytes=40)
     assert learned == Tokenizer.train(texts, 400)
     assert learned.extend(counts, 50) == learned.extend(texts, 50)
 
@@ -369,50 +307,45 @@ def test_learning_that_fails_leaves_the_counts(ram_path: Path, corpus: Path, mon
     with monkeypatch.context() as patch:
         patch.setattr(counting, "train_from_counts", fail)
         with pytest.raises(MemoryError):
-            train(HereExecutor(), source, 400, work=work, task_bytes=200)
+            train(HereMap(), source, 400, work=work, task_bytes=200)
     (table,) = work.glob("*-level*")
-    with CountFile(table) as counts:
-        assert len(Tokenizer.train_from_counts(counts.at_least(2), 300).merges) == 44
-    learned = train(HereExecutor(), source, 400, work=work, task_bytes=200)
+    merge_count_files([table], work / "frequent", min_count=2)
+    with CountFile(work / "frequent") as counts:
+        assert len(Tokenizer.train_from_counts(counts, 300).merges) == 44
+    (work / "frequent").unlink()
+    learned = train(HereMap(), source, 400, work=work, task_bytes=200)
     assert learned == Tokenizer.train_from_files(source, 400)
     assert not work.exists()
 
 
-def test_workers_with_another_release(tokenizer: Tokenizer) -> None:
-    outcome = Call(len, version="0.0.1")(Parcel(tokenizer), None, print)
-    assert isinstance(outcome.error, RuntimeError)
-    assert "0.0.1" in str(outcome.error)
+def test_workers_with_other_versions(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
+    part = replace(make_part(corpus, ram_path / "out", tokenizer, options=Options()), known_digest="0" * 64)
+    with pytest.raises(ValueError, match=r"this worker would write another output .* 'regex': "):
+        part.of(1, 3).run()
+    assert contents(ram_path) == {}
 
 
 def test_errors_that_do_not_pickle_are_told() -> None:
     class Odd(Exception):
         pass
 
-    def fail(*_: object) -> None:
-        raise Odd("what is wrong")
+    def fail(item: object) -> None:
+        raise Odd("it is wrong")
 
-    outcome = pickle.loads(pickle.dumps(Call(fail)(Parcel(1), None, print)))
-    assert isinstance(outcome.error, RuntimeError)
-    assert str(outcome.error) == "Odd: what is wrong"
-    with pytest.raises(RuntimeError, match="no result for 2 of 2 jobs"):
-        run_all(Nothing(), fail, Parcel(1), [1, 2])
-
-
-class Nothing(HereExecutor):
-    """An engine that loses everything."""
-
-    def run(self, *_: Any) -> Any:
-        return (pair for pair in ())
+    _, error, trace = pickle.loads(pickle.dumps(Call(fail)(1)))
+    assert isinstance(error, RuntimeError)
+    assert str(error) == "Odd: it is wrong"
+    assert "in fail" in trace
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
-    whole = count_corpus(HereExecutor(), corpus, work=ram_path / "work", task_bytes=TINY)
+    whole = count_corpus(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
     with pytest.raises(ConnectionError):
-        count_corpus(HereExecutor(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+        count_corpus(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
     before = {path: path.stat().st_mtime_ns for path in (ram_path / "work").iterdir()}
     assert before
     (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
-    counts = count_corpus(HereExecutor(), corpus, work=ram_path / "work", task_bytes=TINY)
+    counts = count_corpus(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
     assert isinstance(counts, PretokenCounts)
     assert dict(counts) == dict(whole)
     assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
@@ -422,49 +355,15 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
     source = ram_path / "in.txt"
     source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")
     with pytest.raises(RecordError, match=r"in\.txt:1: text that is not UTF-8"):
-        count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=10)
-    skipped = count_corpus(HereExecutor(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
+        count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=10)
+    skipped = count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
     assert dict(skipped) == {b"one": 1, b" two": 1, b"\n": 1, b"four": 1}
     said: list[str] = []
     replaced = count_corpus(
-        HereExecutor(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
+        HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
     )
     assert replaced["\ufffd".encode()] == 1
     assert said
-
-
-def test_a_parcel_of_equal_tokenizers_is_the_same_bytes(tokenizer: Tokenizer) -> None:
-    other = pickle.loads(pickle.dumps(tokenizer))
-    other.fingerprint()
-    one, two = Parcel(tokenizer), Parcel(other)
-    assert pickle.dumps(one) == pickle.dumps(two)
-    assert one == two
-    assert hash(one) == hash(two)
-    arrived = pickle.loads(pickle.dumps(one))
-    assert arrived.get() is one.get()
-    assert arrived.get() == tokenizer
-    assert pickle.dumps(arrived) == pickle.dumps(one)
-    assert pickle.loads(pickle.dumps(one, 4)).get() == tokenizer
-
-
-def test_a_tokenizer_is_packed_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = Tokenizer.train(["a tokenizer that nobody has packed yet"] * 2, 270)
-    dump, dumped = native.dump, []
-    monkeypatch.setattr(native, "dump", lambda vocab: dumped.append(vocab) or dump(vocab))
-    parcels = [Parcel((number, tokenizer)) for number in range(3)]
-    assert len(dumped) == 1
-    found = subprocess.run(
-        [sys.executable, "-c", "import pickle, sys; print(pickle.load(sys.stdin.buffer).get()[1].fingerprint())"],
-        input=pickle.dumps(parcels[2]), stdout=subprocess.PIPE, check=True,
-    )
-    assert found.stdout.decode().strip() == tokenizer.fingerprint()
-
-
-def test_parcels_do_not_pile_up(tokenizer: Tokenizer) -> None:
-    first = Parcel(("first", tokenizer))
-    for number in range(50):
-        Parcel(number)
-    assert first.get() == ("first", tokenizer)
 
 
 def test_no_engine_is_imported_unasked() -> None:
@@ -472,22 +371,3 @@ def test_no_engine_is_imported_unasked() -> None:
     code += "print(sorted({'pyarrow', 'ray', 'pyspark', 'datasets', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--task-bytes", "1X"], "is not a number such as 4096 or 64M"),
-        (["--task-bytes", "64M"], "goes with --engine ray"),
-        (["--address", "auto"], "goes with --engine ray"),
-        (["--no-join"], "--no-join goes with --engine ray"),
-        (["--engine", "ray", "--world-size", "2"], "leave --rank and --world-size away"),
-    ],
-)
-def test_the_command_line_refuses(
-    ram_path: Path, corpus: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
-) -> None:
-    with pytest.raises(SystemExit) as left:
-        main(["encode", str(corpus), "-o", str(ram_path / "out"), *arguments])
-    assert left.value.code == 2
-    assert message in capsys.readouterr().err

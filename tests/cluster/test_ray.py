@@ -28,8 +28,7 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cli import main
-from bpetite.cluster import EncodeBatch, Parcel
+from bpetite.cluster import EncodeBatch
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -86,33 +85,26 @@ def test_the_output_is_that_of_one_process(ram_path: Path, corpus: Path, tokeniz
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
-def test_the_command(ram_path: Path, corpus: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    for folder, more in (("here", []), ("there", ["--engine", "ray", "--task-bytes", "2K"])):
-        with pytest.raises(SystemExit) as left:
-            main(["encode", str(corpus), "-o", str(ram_path / folder / "out"), "-f", "llmc", *more])
-        assert left.value.code == 0
-        summary = json.loads(capfd.readouterr().out)
-        assert summary["documents"] > 100
-    assert contents(ram_path / "there") == contents(ram_path / "here")
+def test_ray_is_shut_down_when_it_could_not_be_initialised(monkeypatch: pytest.MonkeyPatch) -> None:
+    called = []
+
+    def fail(**options: Any) -> None:
+        called.append("init")
+        raise ConnectionError("no cluster there")
+
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr(ray, "init", fail)
+    monkeypatch.setattr(ray, "shutdown", lambda: called.append("shutdown"))
+    with pytest.raises(ConnectionError), on_ray.ray_map("nowhere:1"):
+        pass
+    assert called == ["init", "shutdown"]
 
 
-def test_a_mistake_is_one_line(ram_path: Path, corpus: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    (ram_path / "bad.jsonl").write_bytes(b'{"text": "a"}\n' * 50 + b"{\n")
-    command = ["encode", str(ram_path / "bad.jsonl"), "-o", str(ram_path / "out"), "--engine", "ray"]
-    with pytest.raises(SystemExit) as left:
-        main([*command, "--task-bytes", "100"])
-    assert left.value.code == 1
-    assert capfd.readouterr().err.splitlines()[-1].startswith(f"Error: {ram_path}/bad.jsonl:51: malformed JSON")
-
-
-def test_training(ram_path: Path, corpus: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    source = str(corpus / "a one.txt")
-    for name, more in (("here", []), ("there", ["--engine", "ray", "--task-bytes", "500"])):
-        with pytest.raises(SystemExit) as left:
-            main(["train", source, "-n", "400", "-o", str(ram_path / name), *more])
-        assert left.value.code == 0
-    assert (ram_path / "there").read_bytes() == (ram_path / "here").read_bytes()
-    assert sorted(os.listdir(ram_path)) == ["here", "there"]
+def test_training(ram_path: Path, corpus: Path) -> None:
+    source = corpus / "a one.txt"
+    learned = on_ray.train(source, 400, work=ram_path / "work", task_bytes=500)
+    assert learned == Tokenizer.train_from_files(source, 400)
+    assert list(ram_path.iterdir()) == []
 
 
 def test_workers_killed_in_mid_job(ram_path: Path, tokenizer: Tokenizer) -> None:
@@ -186,8 +178,7 @@ def created() -> dict[str, int]:
 def test_the_tokenizer_goes_to_a_node_once(ram_path: Path) -> None:
     pytest.importorskip("grpc", reason="reading a node's statistics takes grpcio")
     packaged = Tokenizer.load("bpetite-32k")
-    size = len(Parcel(packaged))
-    assert size > 1_000_000
+    size = len(pickle.dumps(packaged))
     source = ram_path / "in.txt"
     source.write_text("<|endoftext|>".join(text_of(seed, 100) for seed in range(400)), encoding="utf-8")
     before = created()

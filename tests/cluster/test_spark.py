@@ -20,18 +20,14 @@ from cluster_tools import (
     big_corpus,
     contents,
     kill_workers,
-    look_up,
     make_corpus,
-    modules,
     slow_codec,
     text_of,
 )
 from paths import PYTHONPATH
 
-import bpetite
 from bpetite import Tokenizer
-from bpetite.cluster import Parcel
-from bpetite.cluster.executor import Call, Work
+from bpetite.cluster import EncodeBatch
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -91,44 +87,18 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
 
 
-def test_workers_of_a_classic_session_import_no_more_than_they_need(spark: Any) -> None:
-    executor = on_spark.SparkExecutor(spark)
-    ((_, outcome),) = executor.run(Work(Call(modules), Parcel(None), [None]))
-    assert "pyspark" in outcome.result
-    assert not {"pandas", "pyarrow"} & {*outcome.result}
+def test_calls_and_what_becomes_of_them(spark: Any) -> None:
+    run = on_spark.spark_map(spark)
+    assert list(run(len, ["a", "bc", ""])) == [1, 2, 0]
+    assert list(run(len, [])) == []
+    with pytest.raises(TypeError, match="has no len"):
+        list(run(len, ["a", 1]))
 
 
-@pytest.mark.parametrize("connect", [False, True])
-def test_jobs_and_what_becomes_of_them(spark: Any, monkeypatch: pytest.MonkeyPatch, connect: bool) -> None:
-    """Both ways in a classic session: Connect takes packages that are not among those of the tests."""
-    monkeypatch.setattr(on_spark, "_is_connect", lambda session: connect)
-    shared, jobs = Parcel({3: "three"}), list(range(9))
-    outcomes = dict(on_spark.SparkExecutor(spark).run(Work(Call(look_up), shared, jobs, lambda number: number != 7)))
-    assert sorted(outcomes) == [0, 1, 2, 3, 4, 5, 6, 8]
-    assert outcomes[3].result == (3, "three")
-    assert {number for number, outcome in outcomes.items() if isinstance(outcome.error, KeyError)} == {*outcomes} - {3}
-    assert not list(on_spark.SparkExecutor(spark).run(Work(Call(look_up), shared, jobs, lambda number: False)))
-
-
-@pytest.mark.parametrize("shared", [1, bytes(3 << 20)], ids=["small", "large"])
-def test_a_task_is_more_than_one_packet_and_less_than_two(
-    spark: Any, monkeypatch: pytest.MonkeyPatch, shared: Any
-) -> None:
-    """Of the 64 KB of the loopback device: fewer bytes wait 40 ms for an acknowledgement, and the last of many can."""
-    from pyspark import RDD
-    from pyspark.cloudpickle import dumps
-
-    sizes = []
-    real = RDD.mapPartitions
-
-    def map_partitions(rdd: Any, function: Any, *more: Any) -> Any:
-        sizes.append(len(dumps(function)))
-        return real(rdd, function, *more)
-
-    monkeypatch.setattr(RDD, "mapPartitions", map_partitions)
-    list(on_spark.SparkExecutor(spark).run(Work(Call(modules), Parcel(shared), [None])))
-    assert len(sizes) == 1
-    assert 70_000 < sizes[0] < 120_000
+def test_spark_connect_is_refused() -> None:
+    session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
+    with pytest.raises(ValueError, match="Spark Connect runs dataframes alone"):
+        on_spark.spark_map(session)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -182,30 +152,32 @@ def test_ten_thousand_small_files(spark: Any, ram_path: Path, tokenizer: Tokeniz
 
 
 def test_a_column_of_texts(spark: Any, tokenizer: Tokenizer) -> None:
+    """The five lines of the docs."""
     texts = [None if seed == 7 else text_of(seed, seed % 30) for seed in range(300)]
     frame = spark.createDataFrame([(seed, text) for seed, text in enumerate(texts)], "id int, text string")
-    encoded = on_spark.encode_column(frame.repartition(3), tokenizer, keep=["id"], eot="append")
-    assert encoded.schema.simpleString() == "struct<id:int,input_ids:array<int>>"
+    encode = EncodeBatch(tokenizer, keep=["id"], dtype="int32")
+    encoded = frame.repartition(3).mapInArrow(Batches(encode), "id int, input_ids array<int>")
     found = {row["id"]: row["input_ids"] for row in encoded.collect()}
-    eot = tokenizer.eot_token
     assert found == {
-        seed: None if text is None else [*tokenizer.encode_ordinary(text), eot] for seed, text in enumerate(texts)
+        seed: None if text is None else tokenizer.encode_ordinary(text) for seed, text in enumerate(texts)
     }
-    with pytest.raises(ValueError, match="no column 'txt'"):
-        on_spark.encode_column(frame, tokenizer, column="txt")
-    with pytest.raises(ValueError, match="exists already"):
-        on_spark.encode_column(frame, tokenizer, output="id")
 
 
-def test_counting_and_training(spark: Any, ram_path: Path, tokenizer: Tokenizer) -> None:
+class Batches:
+    """``lambda batches: map(encode, batches)``, by name."""
+
+    def __init__(self, encode: Any) -> None:
+        self.encode = encode
+
+    def __call__(self, batches: Any) -> Any:
+        return map(self.encode, batches)
+
+
+def test_training(spark: Any, ram_path: Path) -> None:
     texts = [text_of(seed, 60) + "<|endoftext|>" for seed in range(200)]
-    frame = spark.createDataFrame([(text,) for text in [*texts, None]], "text string").repartition(4)
-    counts = on_spark.to_counts(on_spark.count_column(frame))
-    assert dict(counts) == dict(bpetite.count_pretokens(texts, special_tokens=["<|endoftext|>"]))
-    one = Tokenizer.train(texts, 400)
-    assert on_spark.train_column(frame, 400) == one
     (ram_path / "in.txt").write_text("".join(texts), encoding="utf-8")
-    assert on_spark.train(spark, ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY) == one
+    learned = on_spark.train(spark, ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY)
+    assert learned == Tokenizer.train(texts, 400)
 
 
 DRIVER = """

@@ -1,6 +1,6 @@
 """Layouts read back by the trainers' own readers, in the environment that `environment.py` makes.
 
-nanoGPT's and llm.c's readers are on no registry; tests/corpus/test_layouts.py reads those as their scripts do.
+nanoGPT's and llm.c's readers are on no registry; tests/corpus/layouts/test_layouts.py reads those as their scripts do.
 """
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""What the tests of bpetite.cluster share: a corpus, what lies in a folder, an engine of this process."""
+"""What the tests of bpetite.cluster share: a corpus, the content of a folder, a map in this process."""
 from __future__ import annotations
 
 import gzip
@@ -7,18 +7,17 @@ import os
 import pickle
 import random
 import signal
-import sys
 import threading
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from bpetite import Tokenizer
-from bpetite.cluster.executor import Outcome, Work
-from bpetite.corpus.codec import Codec, Ids, Offsets, codec_of
+from bpetite.cluster.calls import Call, results
+from bpetite.corpus.encoding.codec import Codec, Ids, Offsets, codec_of
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
@@ -50,40 +49,23 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-class HereExecutor:
-    """Runs jobs in this process, everything that travels pickled: backwards, and every third one twice."""
+class HereMap:
+    """Makes calls in this process, everything that travels pickled: backwards, and every third one twice."""
 
     def __init__(self, *, lose: int | None = None) -> None:
         self.lose, self.begun = lose, 0
 
-    def run(self, work: Work) -> Generator[tuple[int, Outcome], None, None]:
-        sent = pickle.dumps((work.call, work.shared))
-        for number in reversed(range(len(work.jobs))):
+    def __call__(self, function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        sent = pickle.dumps(Call(function))
+        outcomes = {}
+        for number in reversed(range(len(items))):
             for _ in range(1 + (number % 3 == 0)):
-                if not work.wanted(number):
-                    break
                 self.begun += 1
                 if self.begun == self.lose:
-                    raise ConnectionError("the engine is gone")
-                call, shared = pickle.loads(sent)
-                job = pickle.loads(pickle.dumps(work.jobs[number]))
-
-                def report(value: Any, number: int = number) -> None:
-                    if work.on_report is not None:
-                        work.on_report(number, value)
-
-                outcome = call(shared, job, report)
-                yield number, pickle.loads(pickle.dumps(outcome))
-
-
-def look_up(shared: dict[int, str], job: int, report: Callable[[Any], None]) -> tuple[int, str]:
-    """A job that fails where there is nothing."""
-    return job, shared[job]
-
-
-def modules(shared: object, job: object, report: Callable[[Any], None]) -> list[str]:
-    """A job that tells what its process has imported."""
-    return [*sys.modules]
+                    raise ConnectionError("the cluster is gone")
+                item = pickle.loads(pickle.dumps(items[number]))
+                outcomes.setdefault(number, pickle.loads(pickle.dumps(pickle.loads(sent)(item))))
+        return results(outcomes[number] for number in range(len(items)))
 
 
 def slow_codec(tokenizer: Tokenizer, folder: Path, seconds: float) -> Codec:

@@ -110,6 +110,13 @@ def texts_in(path: Path) -> list[str]:
     return [bytes(document[:-1]).decode() for document in documents_in(path)]
 
 
+def texts_of_part(path: Path) -> list[str]:
+    """The documents of a part of several, by its spool alone."""
+    tokens = np.fromfile(path.with_name(path.name + ".tokens"), "<u2")
+    ends = np.cumsum(np.fromfile(path.with_name(path.name + ".lengths"), "<i8"))
+    return [bytes(part[:-1].tolist()).decode() for part in np.split(tokens, ends[:-1]) if len(part)]
+
+
 def some_documents(count: int, seed: int = 0, longest: int = 60) -> list[str]:
     """Documents with newlines, other scripts and empty ones among them."""
     chosen = random.Random(seed)

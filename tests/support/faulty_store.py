@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 from fsspec.implementations.memory import MemoryFileSystem
+from fsspec.spec import AbstractBufferedFile
 
-from bpetite.corpus.remote import stores
+from bpetite.corpus.sources import stores
 
 #: Called before each call of a store with (its name, path); raises what is to go wrong.
 Fault = Callable[[str, str], None]
@@ -46,7 +47,7 @@ class FaultyStore(MemoryFileSystem):
         self._begin("open" if "r" in mode else "write", path)
         if "r" not in mode:
             return super().open(path, mode, **options)
-        return FaultyFile(self, path, super().open(path, mode, **options).getvalue())
+        return FaultyFile(self, path, super().open(path, mode).getvalue(), **options)
 
     def put_file(self, local: str, path: str, **options: Any) -> Any:
         try:
@@ -63,29 +64,21 @@ class FaultyStore(MemoryFileSystem):
         super().rm_file(path)
 
 
-class FaultyFile:
-    """The bytes of an object when it was opened."""
+class FaultyFile(AbstractBufferedFile):
+    """The bytes of an object when it was opened, read through the cache that the caller asks for."""
 
-    def __init__(self, store: FaultyStore, path: str, data: bytes) -> None:
-        self.store, self.path, self.data, self.at = store, path, data, 0
+    def __init__(self, store: FaultyStore, path: str, data: bytes, **options: Any) -> None:
+        self.data = data
+        super().__init__(store, path, size=len(data), **options)
 
-    def tell(self) -> int:
-        return self.at
+    @property
+    def details(self) -> None:
+        """Nothing is known when it is opened."""
 
-    def seek(self, at: int) -> int:
-        self.at = at
-        return at
-
-    def read(self, size: int) -> bytes:
-        self.store._begin("read", self.path, self.at, size)
-        data = self.data[self.at : self.at + size]
-        if FaultyStore.cut is not None:
-            data = FaultyStore.cut(data)
-        self.at += len(data)
-        return data
-
-    def close(self) -> None:
-        self.data = b""
+    def _fetch_range(self, start: int, end: int) -> bytes:
+        self.fs._begin("read", self.path, start, end - start)
+        data = self.data[start:end]
+        return data if FaultyStore.cut is None else FaultyStore.cut(data)
 
 
 class DiskStore(LocalFileSystem):

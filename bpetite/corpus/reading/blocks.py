@@ -1,15 +1,15 @@
 """Blocks of records, where reading goes on behind each, and how to read: what the readers of all files share."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..sources.find import Piece
+from ..sources.streams import Stream, Torn, find_damage, open_stream
 from .cutting import Damage
-from .sources import Piece
-from .streams import Stream, open_stream
 
-__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading"]
+__all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "TornError"]
 
 #: Bytes of a block, unless one record is longer.
 BLOCK = 4 << 20
@@ -19,18 +19,31 @@ MAX_DOCUMENT = 1 << 30
 
 @dataclass(frozen=True)
 class Position:
-    """Where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (json, parquet).
+    """A place where reading goes on: a piece, and in it a byte offset (text, jsonl) or a number of records (others).
 
-    For standard input, which cannot be read a second time, it also has the number of newlines and a checksum of all
-    bytes before it, so that a resumed run can check that it is given the same input again. ``damaged`` counts the
-    damaged stretches of a compressed file before it.
+    ``certain`` is false inside a member of a compressed file whose checksum has not been read: documents before such a
+    position may turn out to be damaged, so nothing may rely on it.
     """
 
     piece: int = 0
     offset: int = 0
-    newlines: int = 0
-    crc: int = 0
-    damaged: int = 0
+    certain: bool = True
+
+    def state(self) -> dict[str, int]:
+        """The part of a journal's record."""
+        return {"piece": self.piece, "offset": self.offset}
+
+
+class TornError(Exception):
+    """A compressed file is damaged behind documents that have been given already.
+
+    Reading begins anew at a certain position, with ``torn`` among the known damage of `Reading`.
+    """
+
+    def __init__(self, path: str, torn: Torn) -> None:
+        super().__init__(f"{path}: {torn.cause}")
+        self.path: str = path
+        self.torn: Torn = torn
 
 
 @dataclass
@@ -38,15 +51,15 @@ class Block:
     """Whole records of one file.
 
     Attributes:
-        form: "text" or "jsonl" (a Segment), "whole" (bytes of one document), "values" (parsed JSON or Damage) or "rows"
-            (an Arrow array of binary, or of nothing but nulls)
-            or "items" (`objects.Items`).
+        form: "text", "jsonl" or "whole" (bytes), "values" (parsed JSON or Damage), "rows" (an Arrow array of binary, or
+            of nothing but nulls), "items" (`given.Items`), or "too-long" (one record that was not kept; of text,
+            whether a separator ends it).
         data: The records, of the type that ``form`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
         raw: Bytes of the file read since the previous block.
-        lines: Line of each record of "values"; of text, the line at ``start`` if it cannot be counted later.
+        line: The line at ``start``, of standard input, which cannot be counted later.
         ids: For "rows" and "items", the id of each record.
         damage: The file cannot be read any further.
     """
@@ -57,7 +70,7 @@ class Block:
     start: int
     end: Position
     raw: int = 0
-    lines: Any = None
+    line: int | None = None
     ids: Sequence[object] | None = None
     damage: Damage | None = None
 
@@ -66,13 +79,26 @@ class Block:
         """Bytes held, roughly."""
         if self.form == "rows":
             return int(self.data.nbytes)
+        if self.form == "too-long":
+            return 0
         return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read: the separator of text, the keys of text and id in records, the size of blocks, the most bytes of a
-    document, whether to stop at one that is longer or damaged, and whether documents may be segments with labels."""
+    """The options of reading.
+
+    Attributes:
+        separator: Ends a document of text.
+        text_key, id_key: Of text and id in records.
+        block: Bytes of a block.
+        max_document: The most bytes of a document.
+        stop: Whether to stop at a document that is longer, or damaged.
+        checked: Whether documents are checked to be UTF-8.
+        damage: The known damage of compressed files, by path; whoever gives it treats a `TornError`. Where it is None,
+            and reading does not stop at damage, compressed files are decompressed once before they are read, so that
+            no documents of damaged members are given.
+    """
 
     separator: bytes = b"<|endoftext|>"
     text_key: str = "text"
@@ -80,8 +106,12 @@ class Reading:
     block: int = BLOCK
     max_document: int = MAX_DOCUMENT
     stop: bool = False
-    segments: bool = False
+    checked: bool = False
+    damage: Mapping[str, Torn] | None = None
 
-    def open(self, piece: Piece) -> Stream:
-        """The stream of a piece. Where a run goes on behind damage, a compressed file is checked first."""
-        return open_stream(piece, checked=not self.stop)
+    def open(self, piece: Piece, *, ranges: bool = False) -> Stream:
+        """The stream of a piece, up to its damage."""
+        torn = None
+        if piece.compression is not None and not self.stop:
+            torn = find_damage(piece) if self.damage is None else self.damage.get(piece.path)
+        return open_stream(piece, ranges=ranges, torn=torn)

@@ -1,18 +1,14 @@
 """The documents of a corpus as texts instead of tokens, for training."""
 from __future__ import annotations
 
-from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import PurePath
 
-import numpy as np
-
-from ..codec import Codec, Ids, Offsets
-from ..encoding import EncodingRules, encode_blocks
-from ..tally import Tally
+from ..sources.find import Piece
+from .problems import Problems
 from .readers import Reading, read_blocks
-from .sources import Piece
+from .records import documents_of
 
 __all__ = ["read_documents", "read_labelled"]
 
@@ -98,41 +94,12 @@ def _blocks(
     progress: Callable[[int], object] | None,
 ) -> Iterator[tuple[list[bytes], list[str | None], int]]:
     """(documents, the ids of their records if asked for, number of the piece) of each block."""
-    reading = replace(reading, stop=on_error == "fail")
-    collector = _Collector()
-    codec = Codec(collector.encode, collector.encode, lambda _: b"", 1, None, None, "", "")
-    rules = EncodingRules(reading, on_error, "none", "uint32", with_origins=with_ids)
-    tally = Tally(tuple(pieces), on_error, log)
+    reading = replace(reading, stop=on_error == "fail", checked=True)
+    found = Problems(pieces, on_error, log)
     for block in read_blocks(pieces, reading):
-        encoded = encode_blocks([block], codec, rules)
-        tally.add(encoded)
-        yield collector.take(), [found for found, _, _ in encoded.splits["all"].meta or ()], block.piece
+        documents = documents_of(block, reading, on_error, with_origins=with_ids)
+        for problem in documents.problems:
+            found.add(problem)
+        yield documents.texts, [name for name, _ in documents.origins or ()], block.piece
         if progress is not None:
-            progress(encoded.raw)
-
-
-def _check_utf8(text: bytes) -> None:
-    """Raises UnicodeDecodeError for bytes that are not UTF-8; a window at a time, because a str can take four bytes a
-    character."""
-    decoder = getincrementaldecoder("utf-8")()
-    for at in range(0, len(text), 1 << 20):
-        decoder.decode(text[at : at + (1 << 20)])
-    decoder.decode(b"", final=True)
-
-
-@dataclass
-class _Collector:
-    """A codec's encoder that gives no ids and keeps the documents that are UTF-8."""
-
-    texts: list[bytes] = field(default_factory=list)
-
-    def encode(self, texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-        for text in texts:
-            if not text.isascii():
-                _check_utf8(text)
-        self.texts.extend(texts)
-        return np.empty(0, np.uint32), np.zeros(len(texts) + 1, np.int64)
-
-    def take(self) -> list[bytes]:
-        texts, self.texts = self.texts, []
-        return texts
+            progress(block.raw)

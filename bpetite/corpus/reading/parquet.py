@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..remote.files import RemoteFile
+from ..sources.find import STDIN, Piece
+from ..sources.streams import Stream, open_stream
+from ..sources.urls import is_url
 from .blocks import Block, Position, Reading
-from .cutting import LONG, Damage
-from .sources import STDIN, Piece
-from .streams import open_stream
+from .cutting import Damage
 
-__all__ = ["binary_column", "dig", "find_column", "parquet_blocks"]
+__all__ = ["binary_column", "parquet_blocks"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -25,35 +25,30 @@ def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterat
     """
     if piece.compression or piece.path == STDIN:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
-    with open_stream(piece) as stream:
-        yield from _row_groups(stream.arrow_source(), piece, position, reading)
+    with open_stream(piece, ranges=True) as stream:
+        yield from _row_groups(stream, piece, position, reading)
         stream.check_unchanged()
 
 
-def _row_groups(
-    source: str | RemoteFile, piece: Piece, position: Position, reading: Reading
-) -> Iterator[Block]:
+def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     import pyarrow as pa
-    import pyarrow.compute
     import pyarrow.parquet as pq
 
     try:
         # of an object, the columns of a row group are read in a few ranges; of a file, a buffer at a time
         file = pq.ParquetFile(
-            source, buffer_size=1 << 20, pre_buffer=source is not piece.path, page_checksum_verification=True
+            stream.file, buffer_size=1 << 20, pre_buffer=is_url(piece.path), page_checksum_verification=True
         )
     except (pa.ArrowException, OSError) as wrong:
         damage = Damage("damaged-file", f"not a Parquet file: {_cause(wrong)}")
         yield Block("rows", pa.array([], pa.binary()), position.piece, 0, Position(position.piece + 1), damage=damage)
         return
     with file:
-        schema = file.schema_arrow
-        text_path = find_column(schema, reading.text_key, pa)
-        if text_path is None:
-            names = ", ".join(schema.names)
-            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {names}); name it: text_key=")
-        id_path = find_column(schema, reading.id_key, pa) if reading.id_key else None
-        columns = [".".join(path) for path in (text_path, id_path) if path]
+        names = file.schema_arrow.names
+        if reading.text_key not in names:
+            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: "
+                             "text_key=")
+        columns = [reading.text_key, *([reading.id_key] if reading.id_key in names else [])]
         total = max(1, file.metadata.num_rows)
         row, raw = 0, piece.size * position.offset // total
         for group in range(file.num_row_groups):
@@ -69,7 +64,7 @@ def _row_groups(
                 try:
                     batch = next(batches, None)
                 except (pa.ArrowException, OSError) as wrong:
-                    detail = f"row group {group}, of which {last - row:,} rows are lost: {_cause(wrong)}"
+                    detail = f"row group {group}, {last - row:,} rows are lost: {_cause(wrong)}"
                     damage = Damage("damaged-file", detail)
                     end, nothing = Position(position.piece, last), pa.array([], pa.binary())
                     yield Block("rows", nothing, position.piece, row, end, damage=damage)
@@ -82,54 +77,26 @@ def _row_groups(
                 if skip >= len(batch):
                     continue
                 batch = batch.slice(skip)
-                texts = binary_column(dig(batch, text_path, pa), pa, piece.path, reading.text_key)
-                ids = dig(batch, id_path, pa).to_pylist() if id_path else None
+                texts = binary_column(batch.column(reading.text_key), pa, piece.path, reading.text_key)
+                ids = batch.column(reading.id_key).to_pylist() if reading.id_key in columns else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
                 block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
                 raw = done
-                del batch, texts  # only the block holds them from now on
-                if row == last and block.size >= LONG:
-                    next(batches, None)  # has the reader free its pages, which can be twice as large as the rows
-                    pa.default_memory_pool().release_unused()
                 yield block
-                del block
 
 
 def _cause(wrong: Exception) -> str:
-    """What Arrow found, in one line. An error of the system is raised: it is none of the file."""
+    """Arrow's message in one line. An error of the system is raised: the file is not to blame."""
     if isinstance(wrong, OSError) and wrong.errno is not None:
         raise wrong
     return " ".join(str(wrong).split())
-
-
-def find_column(schema: Any, key: str, pa: Any) -> tuple[str, ...] | None:
-    """The path of a column: its literal name, or names of nested structs joined by dots."""
-    if key in schema.names:
-        return (key,)
-    path = tuple(key.split("."))
-    if path[0] not in schema.names:
-        return None
-    kind = schema.field(path[0]).type
-    for name in path[1:]:
-        if not pa.types.is_struct(kind) or kind.get_field_index(name) < 0:
-            return None
-        kind = kind.field(name).type
-    return path
 
 
 def _views(pa: Any) -> list[Any]:
     """The tests for the types ``string_view`` and ``binary_view``, which older releases of Arrow do not have."""
     found = [getattr(pa.types, f"is_{name}_view", None) for name in ("string", "binary")]
     return [is_view for is_view in found if is_view is not None]
-
-
-def dig(batch: Any, path: tuple[str, ...], pa: Any) -> Any:
-    """The column at a path."""
-    column = batch.column(path[0])
-    for name in path[1:]:
-        column = pa.compute.struct_field(column, name)
-    return column
 
 
 def binary_column(column: Any, pa: Any, path: str, key: str) -> Any:

@@ -1,9 +1,9 @@
 """Blocks to documents: splitting, parsing, and the treatment of records that have a problem.
 
-This is the first half of what workers do in parallel. A record that has no text, or text that is not UTF-8, is a
-`Problem`: the policy decides whether the run ends there ("fail"), goes on without the record ("skip"), or takes the
-nearest text ("replace": U+FFFD for bytes that are not text, an empty document where there is no text). Either way it is
-counted, and the rest of the file is read.
+Workers do this in parallel. A record that has no text, or text that is not UTF-8, is a `Problem`: the policy decides
+whether the run ends there ("fail"), goes on without the record ("skip"), or takes the nearest text ("replace": U+FFFD
+for bytes that are not text, an empty document where there is no text). Either way it is counted, and the rest of the
+file is read.
 """
 from __future__ import annotations
 
@@ -13,54 +13,34 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..segments import Segmented
 from ._json_lines import plain_texts
 from .blocks import Block, Reading
-from .cutting import LONG, Damage, Segment
-from .long_lines import parse_long_line
+from .cutting import Damage
+from .problems import Problem
 
-_fast_loads: Callable[[bytes | memoryview], Any]
+loads: Callable[[bytes], Any]
 
 
-def json_loads(line: bytes | memoryview) -> Any:
+def json_loads(line: bytes) -> Any:
     """orjson.loads where orjson is not installed. Results are the same: lines that either refuses are parsed again by
     json.loads, see `_slow_line`."""
     return json.loads(str(line, "utf-8"))
 
 
 try:
-    from orjson import loads as _fast_loads
+    from orjson import loads
 except ImportError:
-    _fast_loads = json_loads
+    loads = json_loads
 
-__all__ = ["POLICIES", "Documents", "Flaw", "Problem", "documents_of", "text_of_item"]
-
-POLICIES = ("fail", "skip", "replace")
+__all__ = ["Documents", "Flaw", "Places", "documents_of", "loads", "text_of_item"]
 
 #: What parsing a line, or taking the text of it, raises where something is wrong.
 _REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
-
-@dataclass(frozen=True)
-class Problem:
-    """What is wrong with a record.
-
-    Attributes:
-        what: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "too-long",
-            "special-token" or "unencodable".
-        detail: What was found, for people.
-        piece: Number of the piece.
-        offset: In bytes of the (decompressed) file; for Parquet, the number of the row.
-        line: The line, if it is known already.
-    """
-
-    what: str
-    detail: str
-    piece: int
-    offset: int
-    line: int | None = None
+#: (what, detail) of a problem, if there is one.
+Found = tuple[str, str] | None
 
 
 @dataclass
@@ -85,46 +65,94 @@ class Documents:
             self.texts = [self.texts[number] for number in numbers]
             self.origins = [self.origins[number] for number in numbers]
 
+    def add(self, text: bytes, found_id: str | None, problem: Problem | None, policy: str) -> bool:
+        """Add the next record's document, or treat its problem; returns whether to go on."""
+        self.records += 1
+        if problem is not None:
+            self.problems.append(problem)
+            if policy != "replace":
+                return policy == "skip"
+        self.texts.append(text)
+        if self.origins is not None:
+            self.origins.append((found_id, self.records - 1))
+        return True
+
 
 def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: bool = False) -> Documents:
     """Parse a block.
 
     Args:
         block: From `readers.read_blocks`.
-        reading: The one that the block was read with.
+        reading: The one that the block was read with. Unless it is ``checked``, text that is not UTF-8 may be among
+            the documents: an encoder that refuses it finds it at no cost.
         policy: "fail", "skip" or "replace". With "fail", parsing stops at the first problem.
         with_origins: Also collect the id of each record and its number in the block.
     """
     documents = Documents(origins=[] if with_origins else None)
-    if isinstance(block.data, Segment) and block.data.dropped:
-        _dropped(block, reading, policy, documents)
-    else:
-        _PARSERS[block.form](block, reading, policy, documents)
-    if block.damage is not None and not (policy == "fail" and documents.problems):
-        held = block.data.join() if isinstance(block.data, Segment) else b""
-        line = None if block.lines is None else block.lines + held.count(b"\n")
-        documents.problems.append(
-            Problem(block.damage.what, block.damage.detail, block.piece, block.start + len(held), line)
-        )
+    _PARSERS[block.form](block, reading, policy, documents)
+    if (damage := block.damage) is not None:
+        row = block.form in ("values", "rows")
+        documents.problems.append(Problem(damage.what, damage.detail, block.piece, block.start, block.line, row))
+        if block.form == "rows" and block.end.piece == block.piece:
+            documents.records = block.end.offset - block.start  # rows that are lost keep their numbers
     return documents
 
 
-def _dropped(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    """A record that was too long to be kept in memory, or of which the beginning may be missing."""
-    if block.data.torn:
-        return
-    out.records = 1
-    if block.form == "text":
-        out.final_separator = block.data.closed
-    out.problems.append(Problem(*_too_long(reading), block.piece, block.start, block.lines))
-    if policy == "replace":
-        out.texts = [b""]
-        if out.origins is not None:
-            out.origins = [(None, 0)]
+class Places:
+    """The places of a block's records."""
+
+    def __init__(self, block: Block, reading: Reading) -> None:
+        self._block = block
+        self._places = [(0, 0)]
+        if block.form in ("text", "jsonl"):
+            self._places = []
+            separator = b"\n" if block.form == "jsonl" else reading.separator
+            offset = lines = 0
+            for record in block.data.split(separator):
+                if block.form == "text" or (record and not record.isspace()):
+                    self._places.append((offset, lines))
+                offset += len(record) + len(separator)
+                lines += record.count(b"\n") + separator.count(b"\n")
+
+    def problem(self, what: str, detail: str, record: int, before: bytes = b"") -> Problem:
+        """A problem of a record.
+
+        Args:
+            what, detail: As of a `Problem`.
+            record: Its number in the block.
+            before: Its text before the problem, where that is found in the file as it is.
+        """
+        block = self._block
+        if block.form not in ("text", "jsonl", "whole"):
+            return Problem(what, detail, block.piece, block.start + record, row=True)
+        offset, lines = self._places[record]
+        if block.form == "jsonl":
+            before = b""
+        line = None if block.line is None else block.line + lines + before.count(b"\n")
+        return Problem(what, detail, block.piece, block.start + offset + len(before), line)
+
+
+def _treated(text: bytes, reading: Reading) -> tuple[bytes, Found, int]:
+    """(a text or its replacement, its problem, the problem's offset in it)."""
+    if len(text) > reading.max_document:
+        return b"", _too_long(reading), 0
+    if reading.checked and not text.isascii():
+        try:
+            text.decode()
+        except UnicodeDecodeError as bad:
+            found = "invalid-utf8", f"byte {text[bad.start]:#04x} is not UTF-8 ({bad.reason})"
+            return text.decode("utf-8", "replace").encode(), found, bad.start
+    return text, None, 0
 
 
 def _too_long(reading: Reading) -> tuple[str, str]:
     return "too-long", f"more than {reading.max_document} bytes"
+
+
+def _dropped(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    """A record that was too long to be kept in memory."""
+    out.final_separator = block.data
+    out.add(b"", None, Problem(*_too_long(reading), block.piece, block.start, block.line), policy)
 
 
 def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
@@ -132,128 +160,79 @@ def _text(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     terminated = not texts[-1]
     if terminated:
         texts.pop()
-    elif block.damage is not None and policy != "replace":
-        texts.pop()  # the document that the damage cut short
-    out.records = len(texts)
-    if len(block.data):
+    if block.data:
         out.final_separator = terminated
-    kept: Sequence[int] = range(len(texts))
-    if len(block.data) > reading.max_document and max(map(len, texts), default=0) > reading.max_document:
-        kept, texts = _short_enough(block, reading, policy, out, texts)
-    out.texts = texts
+    if reading.checked or (
+        len(block.data) > reading.max_document and max(map(len, texts), default=0) > reading.max_document
+    ):
+        _each(texts, block, reading, policy, out)
+        return
+    out.texts, out.records = texts, len(texts)
     if out.origins is not None:
-        out.origins = [(None, number) for number in kept]
+        out.origins = [(None, number) for number in range(len(texts))]
 
 
-def _short_enough(
-    block: Block, reading: Reading, policy: str, out: Documents, texts: list[bytes]
-) -> tuple[Sequence[int], list[bytes]]:
-    """The documents of text that are not too long, or stand for those that are, and their numbers."""
-    kept = []
-    offset = block.start
+def _each(texts: Sequence[bytes], block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    """Documents, some with a problem."""
+    places = None
     for number, text in enumerate(texts):
-        if len(text) > reading.max_document:
-            before = b"" if block.lines is None else block.data.join()[: offset - block.start]
-            line = None if block.lines is None else block.lines + before.count(b"\n")
-            out.problems.append(Problem(*_too_long(reading), block.piece, offset, line))
-            if policy == "fail":
-                break
-        if policy == "replace" or len(text) <= reading.max_document:
-            kept.append(number)
-        offset += len(text) + len(reading.separator)
-    return kept, [texts[number] if len(texts[number]) <= reading.max_document else b"" for number in kept]
+        mended, found, at = _treated(text, reading)
+        problem = None
+        if found is not None:
+            places = places or Places(block, reading)
+            problem = places.problem(*found, number, text[:at])
+        if not out.add(mended, None, problem, policy):
+            return
 
 
 def _whole(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    out.records = 1
     out.final_separator = False
-    text = block.data
-    if len(text) > reading.max_document:
-        text = b""
-        out.problems.append(Problem(*_too_long(reading), block.piece, 0, block.lines))
-    if not (block.damage or out.problems) or policy == "replace":
-        out.texts = [text]
-        if out.origins is not None:
-            out.origins = [(None, 0)]
+    if block.damage is None:
+        _each([block.data], block, reading, policy, out)
+    else:
+        out.records = 1
 
 
 def _jsonl(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    data, most = block.data, reading.max_document
     origins = out.origins
-    most = reading.max_document
-    done = 0
-    simple = block.damage is None and not reading.segments and "." not in reading.text_key
-    if simple and (origins is None or not reading.id_key) and len(block.data) <= min(most, LONG):
-        done, ended = _plain_texts(block.data, reading.text_key.encode("utf-8", "surrogatepass"), out.texts)
+    done = read = 0
+    plain = "." not in reading.text_key and not (origins is not None and reading.id_key)
+    if plain and len(data) <= most:
+        done, read = plain_texts(data, 0, len(data), reading.text_key.encode("utf-8", "surrogatepass"), out.texts)
         out.records = len(out.texts)
         if origins is not None:
             origins += [(None, number) for number in range(out.records)]
-        if ended:
+        if read == len(data):
             return
-    lines = block.data.lines()
-    if block.damage is not None:
-        lines.pop()  # the line that the damage cut short; it is no JSON
-    get = _getter(reading.text_key)
+    get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
     append = out.texts.append
-    get_id = _getter(reading.id_key or None)
-    at = offset = 0  # a line, and its place in the block: that of the last problem
-    take = _from_segments if reading.segments else str.encode
-    for number, line in enumerate(lines[done:], done):
+    lines = data[read:].split(b"\n")
+    at, offset = 0, read  # a line, and its place in the block: that of the last problem
+    for number, line in enumerate(lines):
         try:
             if len(line) > most:
                 raise ValueError
-            if len(line) >= LONG and not reading.segments:
-                record, text = _long_line(bytes(line), get, get_id)
-                append(text)
-            else:
-                record = _fast_loads(line)
-                append(take(get(record)))
+            record = loads(line)
+            append(str.encode(get(record)))
         except _REFUSED:
-            line = bytes(line)
             if not line or line.isspace():
                 continue
-            out.records += 1
-            problem: tuple[str, str] | None = _too_long(reading)
+            found: Found = _too_long(reading)
             text, record = b"", None
             if len(line) <= most:
-                text, record, problem = _slow_line(line, get, reading)
-            if problem is not None:
-                what, detail = problem
+                text, record, found = _slow_line(line, get, reading)
+            problem = None
+            if found is not None:
                 at, offset = number, offset + sum(map(len, lines[at:number])) + number - at
-                known = None if block.lines is None else block.lines + number
-                out.problems.append(Problem(what, detail, block.piece, block.start + offset, known))
-                if policy == "fail":
-                    return
-                if policy == "skip":
-                    continue
-            append(text)
+                known = None if block.line is None else block.line + done + number
+                problem = Problem(*found, block.piece, block.start + offset, known)
+            if not out.add(text, _id_of(record, get_id), problem, policy):
+                return
         else:
             out.records += 1
-        if origins is not None:
-            origins.append((_id_of(record, get_id), out.records - 1))
-
-
-def _plain_texts(data: Segment, key: bytes, texts: list[bytes]) -> tuple[int, bool]:
-    """Append the texts of lines up to the first that is not plain; returns their number, blank ones included, and
-    whether these are all."""
-    start = before = 0
-    if data.head:
-        start = data.chunk.find(b"\n", 0, data.end) + 1 or data.end
-        first = b"".join([*data.head, memoryview(data.chunk)[:start]])
-        before, read = plain_texts(first, 0, len(first), key, texts)
-        if read < len(first):
-            return before, False
-    lines, read = plain_texts(data.chunk, start, data.end, key, texts)
-    return before + lines, read == data.end
-
-
-def _long_line(line: bytes, get: Callable[[Any], Any], get_id: Callable[[Any], Any]) -> tuple[Any, bytes]:
-    """(record, its text) of a line that the fast parser would need a lot of memory for."""
-    record, strings = parse_long_line(line, _fast_loads)
-    text = strings.get(get(record))
-    if text is None or _id_of(record, get_id) in strings:
-        record = _fast_loads(line)
-        text = get(record).encode()
-    return record, text
+            if origins is not None:
+                origins.append((_id_of(record, get_id), out.records - 1))
 
 
 def _id_of(record: object, get_id: Callable[[Any], Any]) -> str | None:
@@ -303,49 +282,20 @@ def _slow_line(
         record = json.loads(decoded)
     except (ValueError, RecursionError) as wrong:
         return b"", None, ("malformed-json", str(wrong))
-    text, found = _text_of(record, get, reading.text_key, reading.segments)
+    text, found = _text_of(record, get, reading.text_key)
     return text, record, problem if problem and not (found and found[0] == "no-text") else found
 
 
-def _text_of(
-    record: object, get: Callable[[Any], Any], key: str, segments: bool
-) -> tuple[bytes, tuple[str, str] | None]:
+def _text_of(record: object, get: Callable[[Any], Any], key: str) -> tuple[bytes, tuple[str, str] | None]:
     """(the text of a parsed record or its replacement, (what, detail) of a problem)."""
     try:
         value = get(record)
     except (LookupError, TypeError):
         what = f"no {key!r} in the record" if isinstance(record, dict) else f"not an object: {_short(record)}"
         return b"", ("no-text", what)
-    if segments:
-        return _segments_of(value, key)
     if not isinstance(value, str):
         return b"", ("no-text", f"{key!r} is {_short(value)}, not a string")
     return _utf8(value)
-
-
-def _from_segments(value: object) -> bytes:
-    """The text of a document in segments; raises ValueError where something is wrong with it."""
-    text, problem = _segments_of(value, "")
-    if problem is not None:
-        raise ValueError(problem)
-    return text
-
-
-def _segments_of(value: object, key: str) -> tuple[bytes, tuple[str, str] | None]:
-    """(the text of a str or of a list of segments, or its replacement; (what, detail) of a problem)."""
-    if isinstance(value, str):
-        return _utf8(value)
-    if not isinstance(value, list | tuple):
-        return b"", ("no-text", f"{key!r} is {_short(value)}, neither a string nor a list of segments")
-    parts, problem = [], None
-    for number, segment in enumerate(value):
-        text, label = (segment.get("text"), segment.get("label")) if isinstance(segment, Mapping) else (None, None)
-        if not isinstance(text, str) or type(label) is not bool:
-            return b"", ("no-text", f"segment {number} of {key!r} is {_short(segment)}, without a text or a label")
-        data, found = _utf8(text)
-        problem = problem or found
-        parts.append((data, label))
-    return Segmented.of(parts), problem
 
 
 def _utf8(value: str) -> tuple[bytes, tuple[str, str] | None]:
@@ -363,26 +313,19 @@ def _short(value: object) -> str:
 
 def _values(block: Block, reading: Reading, policy: str, out: Documents) -> None:
     get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
-    for value, line in zip(block.data, block.lines, strict=True):
-        out.records += 1
-        text, problem = b"", None
+    for value in block.data:
+        found: Found
         if isinstance(value, Damage):
-            problem = value.what, value.detail
+            text, found = b"", (value.what, value.detail)
         else:
-            text, problem = _text_of(value, get, reading.text_key, reading.segments)
-            if problem and problem[0] == "lone-surrogate" and not reading.segments:
-                text, problem = _mend(get(value))
+            text, found = _text_of(value, get, reading.text_key)
+            if found and found[0] == "lone-surrogate":
+                text, found = _mend(get(value))
             if len(text) > reading.max_document:
-                text, problem = b"", _too_long(reading)
-        if problem is not None:
-            out.problems.append(Problem(*problem, block.piece, block.start + out.records - 1, line))
-            if policy == "fail":
-                return
-            if policy == "skip" or problem[0] == "damaged-file":
-                continue
-        out.texts.append(text)
-        if out.origins is not None:
-            out.origins.append((_id_of(value, get_id), out.records - 1))
+                text, found = b"", _too_long(reading)
+        problem = found and Problem(*found, block.piece, block.start + out.records, row=True)
+        if not out.add(text, _id_of(value, get_id), problem, policy):
+            return
 
 
 def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
@@ -396,21 +339,28 @@ def _mend(value: str) -> tuple[bytes, tuple[str, str] | None]:
 
 
 def _rows(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    for number, text in enumerate(block.data.to_pylist()):
-        out.records += 1
-        if text is None or len(text) > reading.max_document:
-            problem = ("no-text", f"{reading.text_key!r} is null") if text is None else _too_long(reading)
-            out.problems.append(Problem(*problem, block.piece, block.start + number))
-            if policy == "fail":
-                return
-            if policy == "skip":
-                continue
-            text = b""
-        out.texts.append(text)
-        if out.origins is not None:
-            out.origins.append((None if block.ids is None else _id(block.ids[number]), number))
-    if block.damage is not None and block.end.piece == block.piece:
-        out.records = block.end.offset - block.start  # rows that are lost keep their numbers
+    texts = block.data.to_pylist()
+    null = Flaw("no-text", f"{reading.text_key!r} is null", b"")
+    _numbered([null if text is None else text for text in texts], block, reading, policy, out)
+
+
+def _items(block: Block, reading: Reading, policy: str, out: Documents) -> None:
+    _numbered(block.data.texts, block, reading, policy, out)
+
+
+def _numbered(
+    texts: Sequence[bytes | Flaw], block: Block, reading: Reading, policy: str, out: Documents
+) -> None:
+    """Records that have numbers, and ids."""
+    for number, text in enumerate(texts):
+        found: Found
+        if isinstance(text, Flaw):
+            mended, found = text.replacement, (text.what, text.detail)
+        else:
+            mended, found, _ = _treated(text, reading)
+        problem = found and Problem(*found, block.piece, block.start + number, row=True)
+        if not out.add(mended, None if block.ids is None else _id(block.ids[number]), problem, policy):
+            return
 
 
 @dataclass(frozen=True)
@@ -422,9 +372,7 @@ class Flaw:
     replacement: bytes
 
 
-def text_of_item(
-    key: str, id_key: str | None, *, segments: bool = False
-) -> Callable[[object], tuple[bytes | Flaw, object]]:
+def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
     """A function from a document of a program (a str, bytes, None, or a record with the text at a key) to (its text,
     the id of the record)."""
     get, get_id = _getter(key), _getter(id_key or None)
@@ -439,34 +387,12 @@ def text_of_item(
                 return Flaw("no-text", f"no {key!r} in the record", b""), found
         if isinstance(item, bytes):
             return item, found
-        if segments and isinstance(item, list | tuple):
-            text, problem = _segments_of(item, key)
-            return (text if problem is None else Flaw(*problem, text)), found
         if not isinstance(item, str):
             return Flaw("no-text", f"{_short(item)}, not a string", b""), found
         text, problem = _utf8(item)
         return (text if problem is None else Flaw(*problem, text)), found
 
     return take
-
-
-def _items(block: Block, reading: Reading, policy: str, out: Documents) -> None:
-    for number, text in enumerate(block.data.texts):
-        out.records += 1
-        problem = None
-        if isinstance(text, Flaw):
-            problem, text = (text.what, text.detail), text.replacement
-        if len(text) > reading.max_document:
-            problem, text = _too_long(reading), b""
-        if problem is not None:
-            out.problems.append(Problem(*problem, block.piece, block.start + number))
-            if policy == "fail":
-                return
-            if policy == "skip":
-                continue
-        out.texts.append(text)
-        if out.origins is not None:
-            out.origins.append((None if block.ids is None else _id(block.ids[number]), number))
 
 
 _PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {
@@ -476,4 +402,5 @@ _PARSERS: dict[str, Callable[[Block, Reading, str, Documents], None]] = {
     "values": _values,
     "rows": _rows,
     "items": _items,
+    "too-long": _dropped,
 }

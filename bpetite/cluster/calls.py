@@ -1,0 +1,58 @@
+"""Calls on workers: sent once, with their errors as values."""
+from __future__ import annotations
+
+import pickle
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+__all__ = ["Call", "Outcome", "WorkerError", "check_positive", "results"]
+
+#: (result, error, traceback of the error)
+Outcome: TypeAlias = tuple[Any, Exception | None, str]
+
+
+class WorkerError(Exception):
+    """The traceback of an error on a worker: the cause of the error that the driver raises."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """A picklable function for an executor.
+
+    Errors of the work are values: an executor that retries failures would retry them too, and the driver gets the
+    error itself. A worker that is lost gives no value, and the executor calls again elsewhere.
+    """
+
+    function: Callable[[Any], Any]
+
+    def __call__(self, item: Any) -> Outcome:
+        try:
+            return self.function(item), None, ""
+        except Exception as error:
+            return None, _portable(error), traceback.format_exc()
+
+
+def _portable(error: Exception) -> Exception:
+    """The error itself if it can be pickled, else a RuntimeError with the same message."""
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {error}")
+    return error
+
+
+def results(outcomes: Iterable[Outcome]) -> Iterator[Any]:
+    """The results of calls; the first error is raised in its place."""
+    for result, error, trace in outcomes:
+        if error is not None:
+            raise error from WorkerError(trace)
+        yield result
+
+
+def check_positive(**values: int) -> None:
+    """Raises ValueError for a value below 1, naming it."""
+    for name, value in values.items():
+        if value < 1:
+            raise ValueError(f"{name} {value} is not at least 1")

@@ -1,0 +1,142 @@
+"""A tokenizer as corpus code sees it: callables from documents to ids and back, and a few facts.
+
+Nothing in this package knows more, so any tokenizer can write token files, and tests can use one of three lines.
+"""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["SPECIAL", "Codec", "EncodeBatch", "Ids", "Offsets", "codec_of", "join_rows"]
+
+Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Offsets: TypeAlias = "npt.NDArray[np.int64]"
+EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
+
+#: Meaning of a special token's literal in a document: ordinary text, the special token, or an error.
+SPECIAL = ("text", "allow", "error")
+
+
+@dataclass(frozen=True)
+class Codec:
+    """A tokenizer as a corpus sees it. Picklable when its callables are.
+
+    Attributes:
+        encode: Documents as UTF-8 bytes -> (ids uint32[n], offsets int64[documents + 1]), releasing the interpreter
+            lock; several threads may call it at once. Raises UnicodeError for bytes that are not UTF-8 and another
+            ValueError for a document that cannot be encoded.
+        encode_ordinary: The same with no special token recognised.
+        decode: ids -> bytes.
+        vocab_size: One more than the highest id.
+        eot_id: The id of the end-of-text token, if there is one.
+        eot_text: Its literal.
+        tokenizer_digest: The fingerprint of the tokenizer, or what else identifies its content.
+        name: For people.
+        special: What `encode` does with special tokens in documents, see `SPECIAL`.
+        encode_separated: Documents with the literal ``eot_text`` between them, as one text -> the ids of all, with
+            ``eot_id`` between them. None where that would give other ids than encoding one by one.
+    """
+
+    encode: EncodeBatch
+    encode_ordinary: EncodeBatch
+    decode: Callable[[npt.NDArray[Any]], bytes]
+    vocab_size: int
+    eot_id: int | None
+    eot_text: str | None
+    tokenizer_digest: str
+    name: str
+    special: str = "text"
+    encode_separated: Callable[[bytes], Ids] | None = None
+
+
+def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) -> Codec:
+    """A bpetite.Tokenizer as a Codec; a Codec is returned as it is.
+
+    Args:
+        special: "text" reads special tokens in documents as ordinary text; "allow" recognises them; "error" makes a
+            document that has one a problem.
+        name: What to call the tokenizer in manifests.
+
+    Raises:
+        ValueError: ``special`` is none of these.
+    """
+    if isinstance(tokenizer, Codec):
+        return tokenizer
+    if special not in SPECIAL:
+        raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
+    ordinary = _encoder(tokenizer, allowed_special=(), disallowed_special=())
+    encode = ordinary
+    if special == "allow":
+        encode = _encoder(tokenizer, allowed_special="all", disallowed_special=())
+    elif special == "error":
+        encode = _encoder(tokenizer, allowed_special=(), disallowed_special="all")
+    eot_id = tokenizer.eot_token
+    eot_text = None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8")
+    separated = None
+    if eot_text is not None and special == "text":
+        separated = _separated(tokenizer, eot_text)
+        if not _agree(separated, ordinary, eot_text, eot_id):
+            separated = None
+    return Codec(
+        encode=encode,
+        encode_ordinary=ordinary,
+        decode=tokenizer.decode_bytes,
+        vocab_size=tokenizer.vocab_size,
+        eot_id=eot_id,
+        eot_text=eot_text,
+        tokenizer_digest=tokenizer.fingerprint(),
+        name=name or "tokenizer",
+        special=special,
+        encode_separated=separated,
+    )
+
+
+def _separated(tokenizer: Any, eot_text: str) -> Callable[[bytes], Ids]:
+    specials = {"allowed_special": frozenset([eot_text]), "disallowed_special": ()}
+    try:
+        tokenizer.encode_to_numpy(b"", num_threads=1, **specials)
+    except TypeError:  # it has one thread only
+        return partial(tokenizer.encode_to_numpy, **specials)
+    return partial(tokenizer.encode_to_numpy, num_threads=1, **specials)
+
+
+def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
+    """True if documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
+    treated differently at the start of an input. These texts show every such difference."""
+    texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
+    try:
+        together = separated(eot_text.join(texts).encode()).tolist()
+        alone, offsets = ordinary([text.encode() for text in texts])
+    except ValueError:
+        return False
+    rows = [[*alone[start:stop].tolist(), eot_id] for start, stop in itertools.pairwise(offsets)]
+    return [*together, eot_id] == [token for row in rows for token in row]
+
+
+def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:
+    # one thread: the documents of a corpus are spread over threads already
+    if hasattr(tokenizer, "encode_batch_to_numpy"):
+        return partial(tokenizer.encode_batch_to_numpy, num_threads=1, **specials)
+    return partial(_encode_each, tokenizer, specials)
+
+
+def _encode_each(tokenizer: Any, specials: dict[str, Any], texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
+    return join_rows([tokenizer.encode_to_numpy(text, **specials) for text in texts])
+
+
+def join_rows(rows: Sequence[Ids]) -> tuple[Ids, Offsets]:
+    """The ids of several documents as one array, and where each document starts and ends in it.
+
+    >>> ids, offsets = join_rows([np.array([5, 6], np.uint32), np.array([], np.uint32)])
+    >>> ids.tolist(), offsets.tolist()
+    ([5, 6], [0, 2, 2])
+    """
+    offsets = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum([len(row) for row in rows], out=offsets[1:])
+    return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets

@@ -1,0 +1,257 @@
+"""Blocks to tokens: the second half of the work that threads share, and the only module that calls a tokenizer.
+
+The result of a block depends on nothing but the block and the options, so any worker, on any machine, at any time,
+makes the same one.
+"""
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..reading.problems import Problem
+from ..reading.readers import Block, Position, Reading
+from ..reading.records import Documents, Places, documents_of
+from .codec import Codec, Ids, Offsets, join_rows
+
+__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
+
+#: Places of the end-of-text token.
+EOT = ("append", "prepend", "none")
+
+#: (id of the record, number of the block, number of the record in the block)
+Meta = list[tuple[str | None, int, int]]
+
+
+@dataclass(frozen=True)
+class EncodingRules:
+    """The way from documents to tokens: everything that the result of a block depends on, besides the tokenizer.
+
+    ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
+    and the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
+    """
+
+    reading: Reading
+    on_error: str
+    eot: str
+    dtype: str
+    val_fraction: float = 0.0
+    seed: int = 0
+    with_origins: bool = False
+    eot_of_empty: bool = True
+    together: bool = False
+    keep_order: bool = False
+
+
+@dataclass
+class SplitTokens:
+    """Tokens of consecutive documents, end-of-text tokens included, the length of each document, and its `Meta` if
+    that was asked for. ``held_out`` marks the documents of the second split where both are kept together."""
+
+    tokens: npt.NDArray[Any]
+    lengths: npt.NDArray[np.int64]
+    meta: Meta | None = None
+    held_out: npt.NDArray[np.bool_] | None = None
+
+
+@dataclass
+class Encoded:
+    """The result of consecutive blocks; ``splits`` has their tokens by the name of the split."""
+
+    end: Position
+    raw: int
+    splits: dict[str, SplitTokens]
+    documents: int
+    text_bytes: int
+    blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
+    problems: list[Problem] = field(default_factory=list)
+    final_separator: bool | None = None
+
+
+def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
+    """Parse and encode blocks; small ones are encoded together."""
+    if rules.together and len(blocks) == 1 and _goes_together(blocks[0], rules):
+        encoded = _encode_together(blocks[0], codec, rules)
+        if encoded is not None:
+            return encoded
+    parsed = _parsed(blocks, rules.reading, rules)
+    texts = _texts(parsed)
+    try:
+        ids, offsets = codec.encode(texts)
+    except ValueError:
+        parsed = _parsed(blocks, replace(rules.reading, checked=True), replace(rules, with_origins=True))
+        rows = [
+            row
+            for block, documents in zip(blocks, parsed, strict=True)
+            for row in _encode_one_by_one(block, documents, codec, rules)
+        ]
+        ids, offsets = join_rows(rows)
+        texts = _texts(parsed)
+    problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
+    meta = None
+    if rules.with_origins:
+        meta = [
+            (found, number, record)
+            for number, documents in enumerate(parsed)
+            for found, record in documents.origins or ()
+        ]
+    separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
+    return Encoded(
+        end=blocks[-1].end,
+        raw=sum(block.raw for block in blocks),
+        splits=_split(texts, ids, offsets, meta, codec, rules),
+        documents=len(texts),
+        text_bytes=sum(map(len, texts)),
+        blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
+        problems=problems,
+        final_separator=separators[-1] if separators else None,
+    )
+
+
+def _place(problem: Problem) -> tuple[int, int, int]:
+    """The order of problems."""
+    return problem.piece, problem.offset, problem.line or 0
+
+
+def _parsed(blocks: Sequence[Block], reading: Reading, rules: EncodingRules) -> list[Documents]:
+    return [documents_of(block, reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
+
+
+def _texts(parsed: Sequence[Documents]) -> list[bytes]:
+    return parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
+
+
+def _goes_together(block: Block, rules: EncodingRules) -> bool:
+    """True for a block of text without anything that needs a look at each document."""
+    return block.form == "text" and block.damage is None and 0 < len(block.data) <= rules.reading.max_document
+
+
+def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
+    """A block of text in one call; None if something is wrong in it, which encoding one by one will name."""
+    assert codec.encode_separated is not None
+    data = block.data
+    try:
+        ids = codec.encode_separated(data)
+    except ValueError:
+        return None
+    terminated = data.endswith(rules.reading.separator)
+    added = 0 if terminated else 1
+    tokens = np.empty(len(ids) + added, rules.dtype)
+    tokens[: len(ids)] = ids
+    tokens[len(ids) :] = codec.eot_id
+    ends = np.flatnonzero(tokens == codec.eot_id) + 1
+    separators = len(ends) - added
+    return Encoded(
+        end=block.end,
+        raw=block.raw,
+        splits={"all": SplitTokens(tokens, np.diff(ends, prepend=0))},
+        documents=len(ends),
+        text_bytes=len(data) - separators * len(rules.reading.separator),
+        blocks=[(block.piece, len(ends))],
+        final_separator=terminated,
+    )
+
+
+def _encode_one_by_one(block: Block, documents: Documents, codec: Codec, rules: EncodingRules) -> list[Ids]:
+    """The ids of a block's documents, some of which may be refused: the policy treats those."""
+    assert documents.origins is not None
+    what = "special-token" if codec.special == "error" else "unencodable"
+    places = None
+    rows, kept = [], []
+    for number, text in enumerate(documents.texts):
+        try:
+            row = codec.encode([text])[0]
+        except ValueError as wrong:
+            places = places or Places(block, rules.reading)
+            documents.problems.append(places.problem(what, str(wrong), documents.origins[number][1]))
+            if rules.on_error != "replace":
+                continue
+            documents.texts[number], row = _replacement(text, codec)
+        kept.append(number)
+        rows.append(row)
+    documents.keep(kept)
+    return rows
+
+
+def _replacement(text: bytes, codec: Codec) -> tuple[bytes, Ids]:
+    """The nearest document that can be encoded."""
+    try:
+        return text, codec.encode_ordinary([text])[0]
+    except ValueError:
+        return b"", np.empty(0, np.uint32)
+
+
+def _split(
+    texts: list[bytes], ids: Ids, offsets: Offsets, meta: Meta | None, codec: Codec, rules: EncodingRules
+) -> dict[str, SplitTokens]:
+    """The tokens of each split, with end-of-text tokens and in the type of the file."""
+    dtype = np.dtype(rules.dtype)
+    if not rules.val_fraction:
+        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
+    held_out = _held_out(texts, rules.val_fraction, rules.seed)
+    if rules.keep_order:
+        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
+    lengths = np.diff(offsets)
+    of_tokens = np.repeat(held_out, lengths)
+    splits = {}
+    for name, chosen, tokens in (("train", ~held_out, ids[~of_tokens]), ("val", held_out, ids[of_tokens])):
+        ends = np.zeros(int(chosen.sum()) + 1, np.int64)
+        np.cumsum(lengths[chosen], out=ends[1:])
+        rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
+        splits[name] = SplitTokens(*_with_eot(tokens, ends, codec, rules, dtype), rows)
+    return splits
+
+
+def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
+    """The documents of the second split, by a hash of seed and content."""
+    below, key = int(fraction * 2**64), str(seed).encode()
+    return np.fromiter(
+        (int.from_bytes(hashlib.blake2b(text, digest_size=8, key=key).digest(), "big") < below for text in texts),
+        bool,
+        len(texts),
+    )
+
+
+def _with_eot(
+    ids: Ids, offsets: Offsets, codec: Codec, rules: EncodingRules, dtype: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """`place_eot`, for the documents that get one."""
+    empty = np.diff(offsets) == 0
+    if rules.eot_of_empty or not empty.any():
+        return place_eot(ids, offsets, codec.eot_id, rules.eot, dtype)
+    tokens, placed = place_eot(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]), codec.eot_id, rules.eot, dtype)
+    lengths = np.zeros(len(empty), np.int64)
+    lengths[~empty] = placed
+    return tokens, lengths
+
+
+def place_eot(
+    ids: Ids, offsets: Offsets, eot_id: int | None, eot: str, dtype: npt.DTypeLike
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """(tokens with an end-of-text token for each document, length of each document).
+
+    >>> tokens, lengths = place_eot(np.array([5, 6, 7], np.uint32), np.array([0, 2, 2, 3]), 9, "append", "uint16")
+    >>> tokens.tolist(), lengths.tolist()
+    ([5, 6, 9, 9, 7, 9], [3, 1, 2])
+    """
+    lengths = np.diff(offsets)
+    count = len(lengths)
+    if eot == "none" or not count:
+        return ids.astype(dtype), lengths
+    tokens = np.empty(len(ids) + count, dtype)
+    shift = 0 if eot == "append" else 1
+    eot_at = (offsets[:-1] if shift else offsets[1:]) + np.arange(count)
+    if len(ids) > 256 * count:
+        # long documents: copying each is cheaper than a mask over every token
+        for number, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
+            tokens[start + number + shift : stop + number + shift] = ids[start:stop]
+    else:
+        is_text = np.ones(len(tokens), bool)
+        is_text[eot_at] = False
+        tokens[is_text] = ids
+    tokens[eot_at] = eot_id
+    return tokens, lengths + 1

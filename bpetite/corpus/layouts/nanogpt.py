@@ -1,0 +1,17 @@
+"""nanoGPT: uint16 tokens and nothing else."""
+from __future__ import annotations
+
+from typing import ClassVar
+
+from .layout import Layout
+
+__all__ = ["NanoGPT"]
+
+
+class NanoGPT(Layout):
+    """nanoGPT: uint16 tokens and nothing else, because its trainer reads every file as that."""
+
+    name = "nanogpt"
+    suffix = ".bin"
+    exact = True
+    dtypes: ClassVar[tuple[str, ...]] = ("uint16",)

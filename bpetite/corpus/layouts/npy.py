@@ -1,0 +1,95 @@
+"""NumPy: tokens and the offsets of documents, memory-mappable."""
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import FormatError
+from ..sources.paths import AnyPath, read_numbers
+from .layout import Layout, OpenShard
+from .token_file import TokenFile, count_tokens
+
+__all__ = ["Npy", "NpyFile"]
+
+#: Bytes of the header of an array: always the same, as NumPy leaves room for any shape.
+HEADER = 128
+
+
+class Npy(Layout):
+    """NumPy: tokens and int64 offsets of documents, memory-mappable."""
+
+    name = "npy"
+    suffix = ".npy"
+    header = HEADER
+    lengths = True
+
+    def outputs(self, base: Path) -> list[Path]:
+        return [Path(f"{base}.npy"), Path(f"{base}.offsets.npy")]
+
+    def head(self, shard: OpenShard) -> bytes:
+        return npy_header(shard.dtype, shard.tokens)
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        file.write(npy_header(np.dtype("<i8"), shard.documents + 1))
+        file.write(bytes(8))
+        for ends in shard.ends():
+            file.write(ends.astype("<i8").tobytes())
+
+
+class NpyFile(TokenFile):
+    """Tokens, and their offsets where that file is there."""
+
+    def __init__(self, path: AnyPath) -> None:
+        dtype, count, header = _npy_head(path)
+        super().__init__(path, "npy", dtype, header, count)
+        self.offsets = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
+        if self.offsets.exists():
+            self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
+            if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
+                raise FormatError(f"{self.offsets}: does not begin with offset 0")
+            self.documents = ends - 1
+
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        return self._ends(self.offsets, self._offsets_dtype, self._offsets_header + self._offsets_dtype.itemsize)
+
+
+def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
+    """The header of a NumPy file."""
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    )
+    if file.tell() != HEADER:
+        raise OSError(f"NumPy wrote a header of {file.tell()} bytes, not {HEADER}")
+    return file.getvalue()
+
+
+def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
+    """(dtype, count, bytes of the header) of a one-dimensional .npy file of integers.
+
+    NumPy's own reader of headers raises many kinds of errors for damaged ones, and parses what no NumPy writes.
+    """
+    with path.open("rb") as file:
+        head = file.read(4096)
+    start, size = (12, 4) if head[6:7] > b"\1" else (10, 2)
+    header = start + int.from_bytes(head[start - size : start], "little")
+    if head[:6] != b"\x93NUMPY" or not b"\1" <= head[6:7] <= b"\3" or header > len(head):
+        raise FormatError(f"{path}: not a NumPy file, or one that is cut short")
+    said = re.fullmatch(
+        rb"\s*\{'descr': '([<>|=]?[ui][1248])', 'fortran_order': False, "
+        rb"'shape': \((\d{1,19}),(?: (\d{1,19}))?\),? *\}\s*",
+        head[start:header],
+    )
+    if said is None:
+        found = ascii(head[start:header].decode("latin-1").strip())
+        raise FormatError(f"{path}: an array with header {found[:200]}, not rows of integers")
+    dtype, count = np.dtype(said[1].decode()), int(said[2]) * int(said[3] or 1)
+    if count_tokens(path, header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} elements, the size {count_tokens(path, header, dtype)}")
+    return dtype, count, header

@@ -1,0 +1,103 @@
+"""All layouts by their names: which one writes, and which file is read by which."""
+from __future__ import annotations
+
+import os
+import struct
+from typing import Any
+
+import numpy as np
+
+from ...errors import FormatError
+from ..sources.paths import AnyPath, path_of
+from .datatrove import Datatrove
+from .dolma import Dolma
+from .layout import Layout
+from .litdata import Litdata
+from .llmc import LlmC, open_llmc
+from .mds import Mds
+from .megatron import Megatron, MegatronFile
+from .nanogpt import NanoGPT
+from .npy import Npy, NpyFile
+from .parquet import Parquet
+from .spool import Spool, SpoolFile
+from .token_file import TokenFile, count_tokens
+
+__all__ = ["DTYPES", "LAYOUTS", "layout_in", "layout_of", "open_in", "open_token_file"]
+
+LAYOUTS: dict[str, type[Layout]] = {
+    layout.name: layout for layout in (Npy, NanoGPT, LlmC, Megatron, Datatrove, Dolma, Parquet, Mds, Litdata)
+}
+
+DTYPES = ("uint16", "uint32", "int32")
+
+
+def layout_of(name: str) -> Layout:
+    """The layout of a ``format``.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    if name not in LAYOUTS:
+        raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}")
+    return LAYOUTS[name]()
+
+
+def layout_in(manifest: dict[str, Any]) -> Layout:
+    """The layout of the files that a manifest lists: a spool, for a part."""
+    layout = layout_of(manifest["format"])
+    return layout if manifest["rank"] is None else Spool(layout)
+
+
+def open_in(folder: AnyPath, manifest: dict[str, Any], name: str) -> TokenFile:
+    """A token file that a manifest lists."""
+    layout = layout_in(manifest)
+    if isinstance(layout, Spool):
+        return SpoolFile(folder / name, layout, manifest["dtype"])
+    return open_token_file(folder / name, format=manifest["format"], dtype=manifest["dtype"])
+
+
+def open_token_file(
+    path: str | os.PathLike[str], *, format: str | None = None, dtype: str | None = None
+) -> TokenFile:
+    """A token file of NumPy, nanoGPT, llm.c or Megatron, in bounded memory.
+
+    Args:
+        format: The layout, where the file does not say.
+        dtype: Of the tokens, where the file does not say.
+
+    Raises:
+        FormatError: The file is damaged, nothing says its layout, or its layout has a reader of its own.
+        OSError: It cannot be read.
+    """
+    path = path_of(path)
+    format = format or _sniff(path)
+    layout = layout_of(format)  # the error for a wrong name lists the right ones
+    if dtype not in (None, *DTYPES):
+        raise ValueError(f"dtype {dtype!r} is not one of {', '.join(DTYPES)}")
+    if layout.reader is not None:
+        raise FormatError(f"{path}: {format} files are read by {layout.reader}")
+    if format == "npy":
+        return NpyFile(path)
+    if format == "llmc":
+        return open_llmc(path)
+    if format == "megatron":
+        return MegatronFile(path)
+    kind = np.dtype(dtype or layout.dtypes[0])
+    return TokenFile(path, format, kind, 0, count_tokens(path, 0, kind))
+
+
+def _sniff(path: AnyPath) -> str:
+    """The layout by a file's first bytes and name."""
+    with path.open("rb") as file:
+        head = file.read(12)
+    index = path.with_name(path.name.removesuffix(".bin") + ".idx")
+    if head.startswith(b"MMIDIDX") or (path.name.endswith(".bin") and index.exists()):
+        return "megatron"
+    if head[:8] in [struct.pack("<2i", magic, version) for magic, version in LlmC.codes.values()]:
+        return "llmc"
+    for start, ending, format in ((b"\x93NUMPY", "", "npy"), (b"PAR1", "", "parquet"), (b"", ".mds", "mds")):
+        if head.startswith(start) and path.name.endswith(ending):
+            return format
+    if path.name.endswith((".ds", ".ds.index", ".ds.metadata")):
+        return "datatrove"
+    raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")

@@ -1,0 +1,253 @@
+"""Writing that survives `kill -9` and a power failure.
+
+The order is always this: data is synced before a journal says that it exists, a journal record is synced before
+anything acts on it, and a file gets its final name only when it is complete.
+"""
+from __future__ import annotations
+
+import errno
+import json
+import os
+import stat
+import zlib
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+
+from ...atomic import rename_to_new, sync_folder
+from ...errors import FormatError, file_exists
+
+try:
+    import fcntl
+except ImportError:  # on Windows, where two runs of the same output go unnoticed
+    fcntl = None  # type: ignore[assignment]
+
+__all__ = [
+    "NO_ROOM",
+    "PARTIAL",
+    "Journal",
+    "begin_writeback",
+    "explained",
+    "open_own",
+    "read_records",
+    "write_all",
+    "write_at",
+]
+
+#: The end of the temporary name of an output file.
+PARTIAL = ".partial"
+
+#: The disk or a quota is full, or a file has the largest possible size.
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+WAY_ON = "; finished shards are whole, and the same command goes on from here once there is room"
+
+
+def write_all(file: BinaryIO, data: Any) -> int:
+    """Write a buffer to an unbuffered file, however few bytes the system takes at a time; returns its size in bytes."""
+    view = memoryview(data).cast("B")
+    size = len(view)
+    while len(view):
+        view = view[file.write(view) :]
+    return size
+
+
+def explained(error: OSError, path: Path) -> OSError:
+    """An error of writing that names the file, and what to do when there is no room left. Errors of the system's read
+    and write calls name no file; those of opening do."""
+    what = error.strerror or str(error)
+    if error.errno in NO_ROOM and WAY_ON not in what:
+        what += WAY_ON
+    return OSError(error.errno, what, error.filename or str(path))
+
+
+#: Held for a write at a place where the system cannot do that in one call.
+_seeking = Lock()
+
+
+def write_at(file: BinaryIO, data: Any, offset: int) -> None:
+    """Write a buffer to a place in an unbuffered file; several threads may, each to its own."""
+    view = memoryview(data).cast("B")
+    if not hasattr(os, "pwrite"):
+        with _seeking:
+            file.seek(offset)
+            write_all(file, view)
+        return
+    while len(view):
+        written = os.pwrite(file.fileno(), view, offset)
+        view, offset = view[written:], offset + written
+
+
+def begin_writeback(file: BinaryIO, start: int, stop: int) -> None:
+    """Have the system begin to write a range of a file to disk, without waiting, so that a later sync finds little left
+    to do. Nothing depends on it."""
+    if hasattr(os, "posix_fadvise"):
+        # On Linux "not needed" begins to write dirty pages and drops only clean ones, and no page is clean yet.
+        os.posix_fadvise(file.fileno(), start, stop - start, os.POSIX_FADV_DONTNEED)
+
+
+def open_own(path: Path, flags: int) -> int:
+    """Open a file that only this program writes: never through a symbolic link, which could lead anywhere.
+
+    Raises:
+        FileExistsError: There is a link, or something else that is not a file.
+        OSError: It cannot be opened.
+    """
+    try:
+        handle = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0), 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR, errno.ENXIO):
+            raise
+        handle = -1
+    if handle < 0 or not stat.S_ISREG(os.fstat(handle).st_mode):
+        if handle >= 0:
+            os.close(handle)
+        raise file_exists(path, "a link, a folder or a device is where a file of this output goes; nothing was changed")
+    return handle
+
+
+#: The start of a journal. It gets its name together with this, so a file without it is not ours.
+_HEAD = b"bpetite journal\n"
+
+
+class Journal:
+    """An append-only list of records, of which only complete ones count.
+
+    After the first line, a line is a CRC-32 in hex, a space, a JSON object. The first one that is cut short or does not
+    match its checksum ends the journal: it was being written when the run was killed. While a journal is open, no other
+    process can open it.
+
+    Attributes:
+        records: What was read when the journal was opened, the first of them the header.
+        existed: Whether there was a file.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open or create.
+
+        Raises:
+            FormatError: A file of this name is not a journal; it is left as it is.
+            BlockingIOError: Another process has it open.
+            OSError: It cannot be read and written.
+        """
+        self.path = path
+        self.existed: bool = os.path.lexists(path)
+        if not self.existed:
+            _create(path)
+        handle = open_own(path, os.O_RDWR)
+        self._file = open(handle, "r+b", buffering=0)  # noqa: SIM115
+        try:
+            if fcntl is not None:
+                try:
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
+            self.records: list[dict[str, Any]] = self._read()
+            temporary = path.with_name(path.name + PARTIAL)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.lstat(temporary), os.fstat(self._file.fileno())):
+                    temporary.unlink()  # a second name, of a run that was killed before it deleted it
+        except BaseException:
+            self._file.close()
+            raise
+
+    @classmethod
+    def discard(cls, path: Path) -> None:
+        """Delete a journal, if there is one; a file of this name that is something else stays.
+
+        Raises:
+            BlockingIOError: Another process has it open.
+        """
+        if os.path.lexists(path):
+            try:
+                journal = cls(path)
+            except (FormatError, FileExistsError):
+                return
+            journal.close(remove=True)
+
+    def _read(self) -> list[dict[str, Any]]:
+        records, good = _parse(self._file, self.path)
+        self._file.truncate(good)
+        self._file.seek(good)
+        return records
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record, and return when it is on disk."""
+        body = json.dumps(record, separators=(",", ":")).encode()
+        write_all(self._file, b"%08x %b\n" % (zlib.crc32(body), body))
+        os.fsync(self._file.fileno())
+        if not self.records:
+            sync_folder(self.path.parent)
+        self.records.append(json.loads(body))  # what a run that goes on would read
+
+    def restart(self) -> None:
+        """Forget every record."""
+        self._file.truncate(len(_HEAD))
+        self._file.seek(len(_HEAD))
+        self.records = []
+
+    def close(self, *, remove: bool = False) -> None:
+        """Let others open the journal; ``remove`` deletes it first."""
+        locks = fcntl is not None
+        try:
+            if remove:
+                if not locks:
+                    self._file.close()  # Windows deletes no open file; elsewhere the lock is held until it is gone
+                self.path.unlink(missing_ok=True)
+                sync_folder(self.path.parent)
+        finally:
+            self._file.close()
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records of a journal, which another process may be writing; nothing is changed.
+
+    Raises:
+        FormatError: A file of this name is not a journal.
+        OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return _parse(file, path)[0]
+
+
+def _parse(file: BinaryIO, path: Path) -> tuple[list[dict[str, Any]], int]:
+    """(the complete records of a journal, where they end)."""
+    records = []
+    # a file of any size may have this name: all of it is read only if it begins like a journal
+    if file.read(len(_HEAD)) != _HEAD:
+        raise FormatError(f"{path}: not a journal of bpetite, or a damaged one; nothing was changed. "
+                          "Choose another output, or move the file away")
+    good = len(_HEAD)
+    for line in file.read().splitlines(keepends=True):
+        checksum, _, body = line.rstrip(b"\n").partition(b" ")
+        if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
+            break
+        try:
+            record = json.loads(body)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(record, dict):
+            break
+        records.append(record)
+        good += len(line)
+    return records, good
+
+
+def _create(path: Path) -> None:
+    """Make a journal without records. A crash leaves it whole, or its temporary file, which serves again."""
+    temporary = path.with_name(path.name + PARTIAL)
+    with open(open_own(temporary, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as file:
+        if not _HEAD.startswith(file.read(len(_HEAD) + 1)):
+            raise file_exists(temporary, "exists, and is not of this program; nothing was changed")
+        file.seek(0)
+        try:
+            write_all(file, _HEAD)  # by several processes at once, too: it is always the same
+            os.fsync(file.fileno())
+        except OSError as error:
+            raise explained(error, temporary) from None
+    try:
+        rename_to_new(temporary, path)
+    except FileExistsError:
+        temporary.unlink(missing_ok=True)
+        raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None

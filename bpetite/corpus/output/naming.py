@@ -1,0 +1,257 @@
+"""The names of the files of an output, and the files in a folder that belong to it."""
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import file_exists
+from ..layouts.layout import Layout
+from ..layouts.npy import Npy
+from ..layouts.registry import LAYOUTS, layout_of
+from ..layouts.spool import Spool
+from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.urls import local_name
+from .durable import PARTIAL
+
+__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "part_stem", "splits_of", "stems_of"]
+
+#: The file of rejected records, without its suffix.
+REJECTED = "rejected"
+REJECTED_SUFFIX = ".jsonl.gz"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The file names of an output.
+
+    Attributes:
+        folder: Where the files grow, and where they are unless they are at a URL.
+        stem: What every name begins with; "" when the output is a folder of its own.
+        layout: Of the token files.
+        numbered: Whether the names of shards have numbers.
+        home: The folder of the finished files, if it is at a URL.
+    """
+
+    folder: Path
+    stem: str
+    layout: Layout
+    numbered: bool
+    home: RemotePath | None = None
+
+    def base(self, split: str, index: int) -> Path:
+        """The path of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
+        number = f"_{index:06d}" if self.numbered else ""
+        return self.folder / (self._split(split) + number)
+
+    def _split(self, split: str) -> str:
+        if split == "all":
+            return self.stem or "tokens"
+        return f"{self.stem}_{split}" if self.stem else split
+
+    def _beside(self, name: str) -> str:
+        return f"{self.stem}.{name}" if self.stem else name
+
+    def beside(self, name: str) -> Path:
+        """The path of a file that belongs to the output while it grows."""
+        return self.folder / self._beside(name)
+
+    def final(self, name: str) -> AnyPath:
+        """The path of a finished file."""
+        return self.folder / name if self.home is None else self.home / name
+
+    def taken(self, path: Path) -> bool:
+        """True if there is a finished file of this name."""
+        return os.path.lexists(path) if self.home is None else (self.home / path.name).exists()
+
+    @property
+    def place(self) -> AnyPath:
+        """The folder of the finished files."""
+        return self.folder if self.home is None else self.home
+
+    @property
+    def manifest(self) -> AnyPath:
+        return self.final(self._beside("manifest.json"))
+
+    @property
+    def marker(self) -> RemotePath:
+        """The object that marks an output at a URL as unfinished."""
+        assert self.home is not None
+        return self.home / self._beside("unfinished")
+
+    @property
+    def claim(self) -> Path:
+        """The file here that is equal to the marker."""
+        return self.beside("claim")
+
+    @property
+    def journal(self) -> Path:
+        return self.beside("journal")
+
+    def refuse_whole(self) -> None:
+        """Raises FileExistsError if the file that all shards have together exists: of something else."""
+        whole = self.layout.whole
+        if whole is not None and not self.stem and self.taken(self.folder / whole):
+            raise file_exists(self.final(whole), "exists already; overwrite=True replaces it")
+
+    def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
+        """The names of this output's files: shards of these layouts, and with other endings."""
+        suffixes = [path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))]
+        rejected = re.escape(self.beside(REJECTED).name) + r"\.jsonl(?:\.gz)?"
+        spool = r"(?:\.tokens)?" if endings else ""
+        return re.compile(
+            rf"(?:{self._bases()})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})|{rejected}{spool}"
+        )
+
+    def _bases(self) -> str:
+        """The starts of the names of shards, as a regular expression."""
+        return "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
+        ours = self._pattern([self.layout, *(layout() for layout in LAYOUTS.values())], [])
+        wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
+        for name in names:
+            if name in wholes or ours.fullmatch(name):
+                self.final(name).unlink(missing_ok=True)
+
+    def there(self) -> dict[str, int | None]:
+        """name -> bytes, if they are known, of each file where the finished ones are."""
+        if self.home is not None:
+            return dict(self.home.sizes())
+        return dict.fromkeys(os.listdir(self.folder)) if self.folder.is_dir() else {}
+
+    def finished(self) -> list[str]:
+        """The names in the folder that finished files of this output have."""
+        return [name for name in self.there() if self.is_finished(name)]
+
+    def temporary(self) -> list[Path]:
+        """The temporary files of this output that exist."""
+        there = self.folder.iterdir() if self.folder.is_dir() else ()
+        return [path for path in there if self.is_temporary(path.name)]
+
+    def is_temporary(self, name: str) -> bool:
+        """True for the name of a temporary file of this output."""
+        rejected = re.escape(self._beside(REJECTED))
+        if re.fullmatch(rf"(?:(?:{self._bases()})(?:_\d{{6,}})?|{rejected})\.shard", name):  # a journal of `assembly`
+            return True
+        final = name.removesuffix(PARTIAL)
+        ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
+        own = [self.manifest.name, self.layout.whole]
+        if self.home is not None:
+            own.append(self.claim.name)
+        return final != name and (final in own or ours.fullmatch(final) is not None)
+
+    def is_finished(self, name: str) -> bool:
+        """True for the name of a finished file of this output."""
+        return name == self.layout.whole or self._pattern([self.layout], []).fullmatch(name) is not None
+
+    def owns(self, name: str) -> bool:
+        """True for the name of a file of this output or of its parts."""
+        return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name)
+
+    def is_sign(self, name: str) -> bool:
+        """True for the name of a file that is there once the output, or a part of it, has been begun."""
+        of_part = re.escape(f"{self.stem or 'tokens'}.rank") + r"\d{5}of\d{5}[._]"
+        signs = (self.manifest.name, self.journal.name, self._beside("unfinished"))
+        return name in signs or re.match(of_part, name) is not None
+
+    def clear_temporary(self, *, unknown: bool) -> None:
+        """Delete the temporary files.
+
+        Args:
+            unknown: Also if no journal says that a run of this output made them.
+
+        Raises:
+            FileExistsError: There is one, and ``unknown`` is false.
+        """
+        for path in self.temporary():
+            if not unknown:
+                raise file_exists(path, "exists, and no journal says that a run made it; overwrite=True deletes it")
+            path.unlink()
+
+
+def names_of(
+    output: str | os.PathLike[str],
+    layout: Layout,
+    *,
+    shard_tokens: int | None = None,
+    rank: int = 0,
+    world_size: int = 1,
+    staging: str | os.PathLike[str] | None = None,
+) -> Names:
+    """The names of an output given on a command line: a file name with or without its suffix, or a folder.
+
+    Args:
+        output: Also a URL.
+        layout: Of the final files; parts have spools.
+        staging: The folder where an output at a URL grows.
+
+    >>> from ..layouts.nanogpt import NanoGPT
+    >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
+    'data/out_train'
+
+    Raises:
+        ValueError: ``output`` is empty.
+    """
+    place, stem = place_and_stem(output, layout)
+    numbered = layout.numbered or shard_tokens is not None
+    if world_size > 1:
+        stem, layout, numbered = part_stem(stem, f"{rank:05d}", f"{world_size:05d}"), Spool(layout), False
+    home = place if isinstance(place, RemotePath) else None
+    folder = place if isinstance(place, Path) else staging_folder(place, stem, staging)
+    return Names(folder, stem, layout, numbered, home)
+
+
+def place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyPath, str]:
+    """(folder, start of all names) of an output; the start is "" where the output is a folder of its own."""
+    name = local_name(output)
+    if not name:
+        raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
+    path = path_of(name)
+    if name.endswith(("/", os.sep)) or layout.whole is not None or path.is_dir():
+        return path, ""
+    return path.parent, path.name.removesuffix(layout.suffix) or path.name
+
+
+def part_stem(stem: str, rank: str, world_size: str) -> str:
+    """The start of the names of a part's files."""
+    return f"{stem or 'tokens'}.rank{rank}of{world_size}"
+
+
+def stems_of(name: str) -> list[str]:
+    """The stems that an output may have, by its own name or that of one of its files.
+
+    >>> stems_of("x_text_document.bin")
+    ['x_text_document.bin', 'x_text_document', 'x']
+    >>> stems_of("x_train_000002.offsets.npy")
+    ['x_train_000002.offsets.npy', 'x_train_000002.offsets', 'x_train_000002', 'x_train', 'x']
+    """
+    layouts = [*map(layout_of, LAYOUTS), Spool(Npy())]
+    endings = {path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))}
+    stems = [name, *(name.removesuffix(ending) for ending in sorted(endings, key=len) if name.endswith(ending))]
+    stems += [re.sub(r"_\d{6,}$", "", stem) for stem in stems]
+    stems += [re.sub(r"_(train|val)$", "", stem) for stem in stems]
+    return list(dict.fromkeys(stems))
+
+
+def default_staging() -> Path:
+    """The folder where outputs at URLs grow unless told otherwise, one for each user."""
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+    return Path(tempfile.gettempdir()) / f"bpetite-{user}"
+
+
+def staging_folder(home: RemotePath, stem: str, staging: str | os.PathLike[str] | None = None) -> Path:
+    """The folder where an output at a URL grows: another one for each output."""
+    digest = hashlib.sha256(f"{home}/{stem}".encode()).hexdigest()[:16]
+    return (default_staging() if staging is None else Path(staging)) / f"{stem or home.name or 'tokens'}-{digest}"
+
+
+def splits_of(val_fraction: float) -> tuple[str, ...]:
+    """The names of the outputs of a run."""
+    return ("train", "val") if val_fraction else ("all",)

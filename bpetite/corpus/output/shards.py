@@ -1,0 +1,441 @@
+"""One stream of documents into shard files that can be resumed after a crash.
+
+Everything is written under a temporary name. A full shard is finished (indexes, header, checksum, sync) by a thread of
+its own while the next one grows, but keeps its temporary name until the journal has a record of it; only then does
+`publish` give it its final one. So the journal's last record always describes files that exist, whenever the process
+was killed: open files are truncated to the sizes in it, finished ones are renamed unless they have been, others
+deleted.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from ...atomic import sync_folder
+from ...core._threads import Future
+from ...errors import FormatError, file_exists
+from ..layouts.layout import Layout, OpenShard
+from ..layouts.spool import Spool
+from ..sources.paths import RemotePath
+from .appending import Appender, Writers
+from .checksums import Sums, check_file, sums_of
+from .cutting import fill
+from .durable import PARTIAL, explained, open_own, read_records, write_all, write_at
+from .manifest import check_name
+from .naming import Names
+
+__all__ = ["GrowingShard", "ShardWriter", "outputs_in", "outputs_of_assembly", "publish"]
+
+
+class GrowingShard:
+    """A shard and its open files: of tokens, and the spools of lengths and of ids where the layout needs them.
+
+    Args:
+        layout: Of the final files.
+        base: Path of the final files without suffix.
+        dtype: Of the tokens.
+        tokenizer: Its name.
+        writers: Write and take checksums.
+        limit: Bytes of tokens that may be the end, before what moves to the next shard.
+        state: From :meth:`state` of an earlier process, to go on from there.
+
+    Raises:
+        FormatError: The files are not as the state says.
+        OSError: A file cannot be opened.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        base: Path,
+        dtype: np.dtype[Any],
+        tokenizer: str,
+        writers: Writers,
+        *,
+        limit: int | None = None,
+        state: dict[str, Any] | None = None,
+    ) -> None:
+        self.layout = layout
+        tokens = layout.outputs(base)[0]
+        tokens = tokens.with_name(tokens.name + (".tokens" if layout.spooled else "") + PARTIAL)
+        lengths, meta = (base.with_name(base.name + ending + PARTIAL) for ending in (".lengths", ".meta"))
+        self.shard: OpenShard = OpenShard(base, tokens, lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
+        self.spools: list[Path] = [path for path, kept in ((lengths, layout.lengths), (meta, layout.meta)) if kept]
+        self._files: dict[Path, BinaryIO] = {}
+        self._appenders: dict[Path, Appender] = {}
+        sizes = None if state is None else self._sizes(state)
+        with ExitStack() as opened:
+            opened.callback(self.close)
+            for path in (tokens, *self.spools):
+                size = None if sizes is None else sizes[path.name]
+                self._open(path, size, writers, limit if path == tokens else None)
+            for name, (_, root) in state["files"].items() if state is not None else ():
+                appender = self._appenders[base.with_name(name)]
+                if appender.root() != root:
+                    raise FormatError(f"{base.with_name(name)}: has been changed since the run was interrupted: its "
+                                      f"first {appender.size} bytes differ from the checksum in the journal; "
+                                      "overwrite=True starts anew")
+            if state is None:
+                self._appenders[tokens].append(bytes(layout.header))
+            opened.pop_all()
+
+    def _sizes(self, state: dict[str, Any]) -> dict[str, int]:
+        """The sizes of the files by their names, as a state has them."""
+        shard, found = self.shard, {name: size for name, (size, _) in state["files"].items()}
+        shard.tokens, shard.documents = state["tokens"], state["documents"]
+        expected = {shard.tokens_path: self.layout.header + shard.tokens * shard.dtype.itemsize}
+        if self.layout.lengths:
+            expected[shard.lengths_path] = 8 * shard.columns * shard.documents
+        for path, size in expected.items():
+            if found.get(path.name) != size:
+                raise FormatError(f"{path}: not {size} bytes in the journal; overwrite=True starts anew")
+        return found
+
+    def _open(self, path: Path, size: int | None, writers: Writers, limit: int | None) -> None:
+        """Open a file: a new one, or one that an earlier process has written ``size`` bytes of."""
+        if size is not None and not path.exists():
+            raise FormatError(f"{path}: missing; overwrite=True starts anew")
+        handle = open_own(path, os.O_RDWR | (os.O_CREAT | os.O_TRUNC if size is None else 0))
+        file: BinaryIO = open(handle, "r+b", buffering=0)  # noqa: SIM115 - `close` closes it
+        self._files[path] = file
+        size = size or 0
+        if os.fstat(file.fileno()).st_size < size:
+            raise FormatError(f"{path}: shorter than the journal says; overwrite=True starts anew")
+        file.truncate(size)
+        if path == self.shard.tokens_path and size:
+            # a run that was killed while it finished the shard may have written the header, which is not known
+            write_at(file, bytes(self.layout.header), 0)
+        self._appenders[path] = Appender(file, path, size, writers=writers, limit=limit)
+
+    def append(self, tokens: Any, lengths: Any = b"", meta: Any = b"") -> None:
+        """Add bytes to the files; counting tokens and documents is the caller's."""
+        self._appenders[self.shard.tokens_path].append(tokens)
+        if self.layout.lengths:
+            self._appenders[self.shard.lengths_path].append(lengths)
+        if self.layout.meta:
+            self._appenders[self.shard.meta_path].append(meta)
+
+    def drain(self, *, sync: bool = False) -> None:
+        """Wait until everything is in the files, and with ``sync`` on disk."""
+        for appender in self._appenders.values():
+            appender.drain()
+        for file in self._files.values() if sync else ():
+            os.fsync(file.fileno())
+
+    def state(self) -> dict[str, Any]:
+        """The sizes of the files, for a journal."""
+        files = {path.name: [appender.size, appender.root()] for path, appender in self._appenders.items()}
+        return {"open": True, "tokens": self.shard.tokens, "documents": self.shard.documents, "files": files}
+
+    def close(self) -> None:
+        """Close the files; bytes that have not been written are dropped."""
+        for appender in self._appenders.values():
+            appender.close()
+        for file in self._files.values():
+            file.close()
+
+    def delete(self) -> None:
+        """Delete the files, of a shard that cannot be finished."""
+        finals = [path.with_name(path.name + PARTIAL) for path in self.layout.outputs(self.shard.base)]
+        for path in (*self._files, *finals):
+            path.unlink(missing_ok=True)
+
+    def complete(self, threads: int = 1) -> dict[str, Any]:
+        """Make the final files, durable and with checksums; returns the journal's record of them."""
+        shard = self.shard
+        try:
+            self.drain()
+            final = self.layout.outputs(shard.base)
+            growing = [shard.tokens_path, *self.spools]
+            kept = growing if isinstance(self.layout, Spool) else [] if self.layout.spooled else growing[:1]
+            outputs = []
+            for temporary, path in zip(kept, final, strict=False):
+                outputs.append(self._keep(temporary, path))
+            for path in final[len(kept) :]:
+                temporary = path.with_name(path.name + PARTIAL)
+                with open(open_own(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC), "w+b") as file:
+                    self.layout.index(shard, path, file)
+                    file.flush()
+                    os.fsync(file.fileno())
+                    size = os.fstat(file.fileno()).st_size
+                outputs.append(_output(temporary, path, size, sums_of(temporary, size, threads)))
+        except OSError as error:
+            raise explained(error, shard.base) from None
+        finally:
+            self.close()
+        return {
+            "tokens": shard.tokens,
+            "documents": None if self.layout.exact else shard.documents,
+            "outputs": outputs,
+            "drop": [path.name for path in growing if path not in kept],
+        }
+
+    def _keep(self, temporary: Path, path: Path) -> dict[str, Any]:
+        """The record of a growing file that becomes a final one; the header of tokens is written last."""
+        file, appender, size, header = self._files[temporary], self._appenders[temporary], None, 0
+        if temporary == self.shard.tokens_path:
+            header = self.layout.header
+            size = header + self.shard.tokens * self.shard.dtype.itemsize
+            file.seek(0)
+            write_all(file, self.layout.head(self.shard))
+        os.fsync(file.fileno())
+        return _output(temporary, path, appender.size if size is None else size, appender.sums(size, head=header > 0))
+
+
+class ShardWriter:
+    """Writes tokens to shards of a layout.
+
+    Args:
+        base: Number of a shard -> path of its final files without suffix.
+        layout: Of the files.
+        dtype: Of the tokens.
+        shard_tokens: Tokens of a shard; None for one shard.
+        state: From :meth:`state` of an earlier process, to go on from there.
+        overwrite: Replace final files that exist.
+        tokenizer: Its name.
+        threads: That write and take checksums.
+        taken: Tells whether there is a final file of a name already.
+
+    Raises:
+        FileExistsError: A final file exists already.
+        ValueError: A shard is too large for its layout.
+        OSError: A file cannot be written.
+    """
+
+    def __init__(
+        self,
+        base: Callable[[int], Path],
+        layout: Layout,
+        dtype: str,
+        shard_tokens: int | None,
+        *,
+        state: dict[str, Any] | None = None,
+        overwrite: bool = False,
+        tokenizer: str = "tokenizer",
+        threads: int = 1,
+        taken: Callable[[Path], bool] = os.path.lexists,
+    ) -> None:
+        self.layout = layout
+        self._base = base
+        self._dtype = np.dtype(dtype).newbyteorder("<")
+        self._limit = shard_tokens
+        self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
+        self._overwrite = overwrite
+        self._taken = taken
+        self._tokenizer = tokenizer
+        self._threads = threads
+        self._writers = Writers(threads)
+        self._index = 0
+        self._growing: GrowingShard | None = None
+        self._finishing: Future[dict[str, Any]] | None = None
+        self._finished: list[dict[str, Any]] = []
+        if state is not None:
+            self._index = state["index"]
+            if state["open"]:
+                try:
+                    self._grow(state)
+                except BaseException:
+                    self.close()
+                    raise
+
+    # Growing
+
+    def add(
+        self,
+        tokens: npt.NDArray[Any],
+        lengths: npt.NDArray[np.int64] | None = None,
+        meta: Sequence[bytes] | None = None,
+    ) -> None:
+        """Add the tokens of documents.
+
+        Args:
+            tokens: In the type of the files, end-of-text tokens included.
+            lengths: Of each document; layouts whose shards cut documents do not need them.
+            meta: A `meta_line` for each document, for layouts that keep them.
+        """
+        growing = self._growing or self._open()
+        if self.layout.exact:
+            self._add_tokens(growing, tokens)
+        else:
+            assert lengths is not None
+            self._add_documents(growing, tokens, lengths, meta or ())
+
+    def _add_tokens(self, growing: GrowingShard, tokens: npt.NDArray[Any]) -> None:
+        at = 0
+        while at < len(tokens):
+            # Past its size a shard goes on until the next one would have its least number of tokens; those then move.
+            # So the last shard is never too small, and the files do not depend on how the tokens were passed in.
+            room = len(tokens) if self._limit is None else self._limit + self._tail - growing.shard.tokens
+            taken = tokens[at : at + room]
+            growing.append(taken)
+            growing.shard.tokens += len(taken)
+            at += len(taken)
+            if len(taken) == room and self._limit is not None:
+                growing = self._cut(growing, self._limit)
+
+    def _cut(self, growing: GrowingShard, limit: int) -> GrowingShard:
+        """Finish a shard at ``limit`` tokens, and move the tokens after them to the next one."""
+        growing.drain()
+        with growing.shard.tokens_path.open("rb") as file:
+            file.seek(self.layout.header + limit * self._dtype.itemsize)
+            tail = np.fromfile(file, self._dtype)
+        growing.shard.tokens = limit
+        self._finish(growing)
+        following = self._open()
+        following.append(tail)
+        following.shard.tokens = len(tail)
+        return following
+
+    def _add_documents(
+        self, growing: GrowingShard, tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], meta: Sequence[bytes]
+    ) -> None:
+        if int(lengths.max(initial=0)) > self.layout.longest:
+            raise ValueError(f"{growing.shard.base}: a document of {int(lengths.max())} tokens; format="
+                             f"{self.layout.name!r} has at most {self.layout.longest}")
+        rows = lengths.astype("<i8")
+        if self.layout.meta:
+            rows = np.stack([rows, np.fromiter(map(len, meta), "<i8", len(rows))], axis=1)
+        done = start = 0
+        for count, taken, is_full in fill(lengths, growing.shard.tokens, growing.shard.documents, self._limit):
+            if count:
+                upto = done + count
+                growing.append(tokens[start : start + taken], rows[done:upto], b"".join(meta[done:upto]))
+                growing.shard.tokens += taken
+                growing.shard.documents += count
+                done, start = upto, start + taken
+            if is_full:
+                self._finish(growing)
+                growing = self._open()
+
+    # Opening and finishing
+
+    def _open(self) -> GrowingShard:
+        for path in self.layout.outputs(self._base(self._index)):
+            if not self._overwrite and self._taken(path):
+                raise file_exists(path, "exists already; overwrite=True replaces it")
+        return self._grow(None)
+
+    def _grow(self, state: dict[str, Any] | None) -> GrowingShard:
+        limit = None
+        if self.layout.exact and self._limit is not None:
+            limit = self.layout.header + self._limit * self._dtype.itemsize  # what follows moves to the next shard
+        self._growing = GrowingShard(
+            self.layout, self._base(self._index), self._dtype, self._tokenizer, self._writers, limit=limit, state=state
+        )
+        return self._growing
+
+    def _finish(self, growing: GrowingShard) -> None:
+        """Have the final files made, under temporary names, while the next shard grows."""
+        self._wait()  # one shard at a time is enough, and bounds what many small ones hold
+        self._finishing = Future.started(partial(growing.complete, self._threads))
+        self._growing = None
+        self._index += 1
+
+    def _wait(self) -> None:
+        """Wait for the shard that is being finished."""
+        finishing, self._finishing = self._finishing, None
+        if finishing is not None:
+            self._finished.append(finishing.result())
+
+    def finish(self) -> None:
+        """Finish the last shard; without any documents, an empty one."""
+        if self._growing is None and self._index == 0:
+            self._open()
+        if self._growing is not None:
+            self._finish(self._growing)
+
+    def close(self) -> None:
+        """Close open files, and leave them for a later process to go on with."""
+        growing, self._growing = self._growing, None
+        if growing is not None:
+            growing.close()
+        if self._finishing is not None:
+            self._finishing.wait()
+        self._writers.close()
+
+    # Crash safety
+
+    def sync(self) -> None:
+        """Make what has been added durable."""
+        if self._growing is not None:
+            self._growing.drain(sync=True)
+
+    def take_finished(self) -> list[dict[str, Any]]:
+        """The shards finished since the last call, for the journal and then for `publish`."""
+        self._wait()
+        finished, self._finished = self._finished, []
+        return finished
+
+    def state(self) -> dict[str, Any]:
+        """The open shard and the sizes of its files, for the journal."""
+        state: dict[str, Any] = {"index": self._index, "open": False, "tokens": 0, "documents": 0, "files": {}}
+        return state if self._growing is None else state | self._growing.state()
+
+
+def _output(temporary: Path, path: Path, size: int, sums: Sums) -> dict[str, Any]:
+    """The journal's record of a finished file."""
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "checksum": sums.listed()}
+
+
+def outputs_in(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Each file of the finished shards that the records of a part's journal, without its header, list."""
+    finished = [shards for record in records for shards in record["finished"].values()]
+    return [output for shards in finished for shard in shards for output in shard["outputs"]]
+
+
+def outputs_of_assembly(names: Names) -> list[dict[str, Any]]:
+    """Each file of the shards that an unfinished assembly has finished, by their journals."""
+    journals = [path for path in names.temporary() if path.name.endswith(".shard")]
+    return [output for path in journals for record in read_records(path)[1:] for output in record["outputs"]]
+
+
+def publish(
+    folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = False, home: RemotePath | None = None
+) -> None:
+    """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
+
+    Args:
+        home: Where they are uploaded to, and then deleted here.
+        check: Compare files with their checksums before they get their names: they are of an earlier process.
+
+    Raises:
+        FormatError: A shard has neither its temporary nor its final name, or has another size.
+    """
+    if not shards:
+        return
+    there: dict[str, int] | None = None  # in the store, when it is asked
+    for shard in shards:
+        for output in shard["outputs"]:
+            temporary, path = (folder / check_name(output[name], folder) for name in ("temporary", "name"))
+            size = output["bytes"]
+            if temporary.exists():
+                if temporary.stat().st_size > size:
+                    os.truncate(temporary, size)
+                    with temporary.open("r+b") as file:  # Windows syncs no file that is open for reading alone
+                        os.fsync(file.fileno())
+                if check:
+                    check_file(temporary, output)
+                if home is None:
+                    os.replace(temporary, path)
+                else:
+                    (home / path.name).upload(temporary)
+                    temporary.unlink()
+                continue
+            if home is not None:
+                there = home.sizes() if there is None else there
+                whole = there.get(path.name) == size
+            else:
+                whole = path.exists() and path.stat().st_size == size
+            if not whole:
+                raise FormatError(f"{path if home is None else home / path.name}: finished by an earlier run, but "
+                                  "missing or changed now; overwrite=True starts anew")
+        for name in shard["drop"]:
+            (folder / check_name(name, folder)).unlink(missing_ok=True)
+    sync_folder(folder)

@@ -1,0 +1,454 @@
+"""The spools of all parts of a run made into the files that one part would have written.
+
+The lengths of documents alone say where shards are cut; they are read first, eight bytes a document. Each shard is then
+one call, which copies byte ranges of the spools, compared with their checksums on the way, and has the layout write its
+index. The calls need nothing of each other, so threads, processes or tasks of a cluster make them, by any `map`. Each
+leaves a journal of its shard: begun again, assembly makes the shards that are missing. Whoever finds all of them writes
+the manifest.
+"""
+from __future__ import annotations
+
+import itertools
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import FormatError, file_exists
+from ..layouts.layout import Layout
+from ..layouts.registry import layout_of
+from ..output.appending import Writers
+from ..output.checksums import check_file, checked_bytes
+from ..output.cutting import fill, shard_sizes
+from ..output.durable import Journal, read_records
+from ..output.manifest import LISTED, digest, list_files, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED, Names, names_of, splits_of
+from ..output.rejected import list_rejected, rejected_layout
+from ..output.shards import GrowingShard, publish
+from ..output.upload import begin_staging, end_staging
+from ..sources.paths import AnyPath, sizes_in
+from .outputs import Found, check_parts, find_manifest, find_parts
+
+__all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
+
+Result = TypeVar("Result")
+
+#: ``map(function, items)``: the results in order, made anywhere, by picklable calls.
+Map: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
+
+#: Seconds to wait for another process that finishes the output, or for a worker that was given up.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Consecutive documents of a part, or tokens where the layout keeps no documents: [start, stop) of each file."""
+
+    part: int
+    tokens: tuple[int, int]
+    documents: tuple[int, int] = (0, 0)
+    meta: tuple[int, int] = (0, 0)
+
+
+@dataclass
+class Shard:
+    """A final shard of a stream, and the extents of parts that it is made of."""
+
+    stream: str
+    index: int
+    tokens: int = 0
+    documents: int = 0
+    extents: list[Extent] = field(default_factory=list)
+
+    def add(self, extent: Extent) -> None:
+        """Documents behind the others; neighbours in a part become one extent."""
+        self.tokens += extent.tokens[1] - extent.tokens[0]
+        self.documents += extent.documents[1] - extent.documents[0]
+        if self.extents and self.extents[-1].part == extent.part:
+            before = self.extents.pop()
+            extent = Extent(extent.part, *(
+                (first[0], last[1]) for first, last in (
+                    (before.tokens, extent.tokens), (before.documents, extent.documents), (before.meta, extent.meta)
+                )
+            ))  # fmt: skip
+        self.extents.append(extent)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """The parts of a run, and the output to make of them. Picklable.
+
+    Attributes:
+        names: Of the output.
+        run: Digest of the run.
+        dtype, tokenizer, shard_tokens, splits: As the manifests of the parts have them.
+        parts: (folder, entries of its files by stream) of each part.
+        overwrite: Replace files that exist, when all are made.
+        patience: Seconds to wait for another process that makes the same shard.
+    """
+
+    names: Names
+    run: str
+    dtype: str
+    tokenizer: str
+    shard_tokens: int | None
+    splits: tuple[str, ...]
+    parts: tuple[tuple[AnyPath, dict[str, list[dict[str, Any]]]], ...]
+    overwrite: bool = False
+    patience: float = 0.0
+
+    @classmethod
+    def of(cls, found: Found, output: str | os.PathLike[str], **how: Any) -> Assembly:
+        """The assembly of parts: of `find_parts`, all of them."""
+        first = found[0][1]
+        options = first["options"]
+        names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"])
+        parts = tuple((path.parent, _by_stream(manifest)) for path, manifest in found)
+        return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
+                   splits_of(options["val_fraction"]), parts, **how)
+
+    def layout(self, stream: str) -> Layout:
+        """Of the final files of a stream."""
+        return rejected_layout(self.names.layout) if stream == REJECTED else self.names.layout
+
+    def dtype_of(self, stream: str) -> np.dtype[Any]:
+        """Of the tokens of a stream."""
+        return np.dtype("uint8" if stream == REJECTED else self.dtype).newbyteorder("<")
+
+    def base(self, shard: Shard) -> Any:
+        """The path of a shard without suffix."""
+        if shard.stream == REJECTED:
+            return self.names.beside(REJECTED)
+        return self.names.base(shard.stream, shard.index)
+
+    def journal(self, shard: Shard) -> Any:
+        """The path of a shard's journal."""
+        base = self.base(shard)
+        return base.with_name(base.name + ".shard")
+
+    def copied(self, shard: Shard, extent: Extent, file: int, start: int, stop: int) -> Iterator[memoryview]:
+        """Bytes of one of the files of a part."""
+        folder, streams = self.parts[extent.part]
+        listed = streams[shard.stream][file]
+        return checked_bytes(folder / listed["name"], listed, start, stop)
+
+    def shards(self) -> list[Shard]:
+        """The shards of the output: a pure function of all lengths."""
+        streams = [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
+        return [shard for stream in streams for shard in (
+            self._cut_tokens(stream) if self.layout(stream).exact else self._cut_documents(stream)
+        )]  # fmt: skip
+
+    def _cut_tokens(self, stream: str) -> list[Shard]:
+        """Shards of a number of tokens, whatever documents they belong to."""
+        size = self.dtype_of(stream).itemsize
+        tokens = [streams[stream][0]["bytes"] // size for _, streams in self.parts]
+        limit = None if stream == REJECTED else self.shard_tokens
+        shards = []
+        part = at = 0
+        for index, left in enumerate(shard_sizes(sum(tokens), limit, self.layout(stream))):
+            shard = Shard(stream, index)
+            while left:
+                taken = min(left, tokens[part] - at)
+                if taken:
+                    shard.add(Extent(part, (at, at + taken)))
+                left, at = left - taken, at + taken
+                if at == tokens[part]:
+                    part, at = part + 1, 0
+            shards.append(shard)
+        return shards
+
+    def _cut_documents(self, stream: str) -> list[Shard]:
+        """Shards of whole documents."""
+        shards = [Shard(stream, 0)]
+        for part in range(len(self.parts)):
+            token = document = byte = 0
+            for rows in self._lengths(part, stream):
+                done = 0
+                lengths = np.ascontiguousarray(rows[:, 0])
+                for count, tokens, is_full in fill(lengths, shards[-1].tokens, shards[-1].documents, self.shard_tokens):
+                    if count:
+                        size = int(rows[done : done + count, 1].sum()) if rows.shape[1] > 1 else 0
+                        shards[-1].add(Extent(
+                            part, (token, token + tokens), (document, document + count), (byte, byte + size)
+                        ))  # fmt: skip
+                        token, document, byte, done = token + tokens, document + count, byte + size, done + count
+                    if is_full:
+                        shards.append(Shard(stream, len(shards)))
+            listed = self.parts[part][1][stream][0]
+            if token * self.dtype_of(stream).itemsize != listed["bytes"]:
+                raise FormatError(f"{self.parts[part][0] / listed['name']}: the lengths of its documents are {token} "
+                                  f"tokens, and not its {listed['bytes']} bytes")
+        return shards
+
+    def _lengths(self, part: int, stream: str) -> Iterator[npt.NDArray[np.int64]]:
+        """The spool of lengths of a part, some rows at a time."""
+        folder, streams = self.parts[part]
+        listed = streams[stream][1]
+        for data in checked_bytes(folder / listed["name"], listed, 0, listed["bytes"]):
+            yield np.frombuffer(data, "<i8").reshape(-1, self.layout(stream).columns)
+
+
+def _by_stream(manifest: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for file in manifest["files"]:
+        found.setdefault(file["split"], []).append(file)
+    return found | ({REJECTED: [manifest["rejected"]]} if "rejected" in manifest else {})
+
+
+def make_shard(assembly: Assembly, shard: Shard) -> dict[str, Any]:
+    """Make a shard, unless it has been made; returns the journal's record of it.
+
+    Raises:
+        FileExistsError: A file of its name is of something else.
+        FormatError: A spool has been changed.
+        BlockingIOError: Another process makes it.
+    """
+    layout, base, names = assembly.layout(shard.stream), assembly.base(shard), assembly.names
+    header = {"run": assembly.run, "shard": digest(asdict(shard))}
+    journal = patiently(partial(Journal, assembly.journal(shard)), assembly.patience)
+    try:
+        begun = journal.records[:1] == [header]
+        if begun and len(journal.records) > 1:
+            return dict(journal.records[1])
+        for path in layout.outputs(base) if not (begun or assembly.overwrite) else ():
+            if names.taken(path):
+                raise file_exists(names.final(path.name), "exists already; overwrite=True replaces it")
+        journal.restart()
+        journal.append(header)
+        record = _copy(assembly, shard, layout)
+        journal.append(record)
+        if not assembly.overwrite:  # else the files of before stay until all are made
+            publish(names.folder, [record], home=names.home)
+        return record
+    finally:
+        journal.close(remove=len(journal.records) < 2)
+
+
+def _copy(assembly: Assembly, shard: Shard, layout: Layout) -> dict[str, Any]:
+    """The final files of a shard under their temporary names."""
+    writers = Writers()
+    dtype = assembly.dtype_of(shard.stream)
+    growing = GrowingShard(layout, assembly.base(shard), dtype, assembly.tokenizer, writers)
+    try:
+        for extent in shard.extents:
+            size, columns = dtype.itemsize, 8 * layout.columns
+            for data in assembly.copied(shard, extent, 0, size * extent.tokens[0], size * extent.tokens[1]):
+                growing.append(data)
+            if layout.lengths:
+                first, last = extent.documents
+                for data in assembly.copied(shard, extent, 1, columns * first, columns * last):
+                    growing.append(b"", data)
+            if layout.meta:
+                for data in assembly.copied(shard, extent, 2, *extent.meta):
+                    growing.append(b"", b"", data)
+        growing.shard.tokens, growing.shard.documents = shard.tokens, shard.documents
+        return growing.complete()
+    except BaseException:
+        growing.close()
+        growing.delete()
+        raise
+    finally:
+        writers.close()
+
+
+def assemble(
+    assembly: Assembly,
+    manifests: Sequence[dict[str, Any]],
+    run: Map,
+    *,
+    rank: int = 0,
+    world_size: int = 1,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any] | None:
+    """Make the shards of an output, or of several equal processes this one's, and finish it when all are there.
+
+    Args:
+        manifests: Of the parts.
+        run: Makes the shards.
+        progress: Called with the tokens of each shard.
+
+    Returns:
+        The manifest; None if shards of other processes are missing.
+    """
+    shards = assembly.shards()
+    mine = shards[rank::world_size]
+    for shard, _ in zip(mine, run(partial(make_shard, assembly), mine), strict=True):
+        if progress is not None and shard.stream != REJECTED:
+            progress(shard.tokens)
+    return patiently(partial(_finish, assembly, manifests, shards), PATIENCE)
+
+
+def _finish(
+    assembly: Assembly, manifests: Sequence[dict[str, Any]], shards: Sequence[Shard]
+) -> dict[str, Any] | None:
+    """Give all shards their names and write the manifest; None if one is missing."""
+    names = assembly.names
+    lock = Journal(names.journal)
+    try:
+        if names.manifest.exists() and not assembly.overwrite:  # of another process that has just finished
+            return read_manifest(names.manifest)
+        records: dict[str, list[dict[str, Any]]] = {}
+        for shard in shards:
+            if not assembly.journal(shard).exists():
+                return None
+            journal = Journal(assembly.journal(shard))
+            journal.close()
+            if len(journal.records) < 2:
+                return None
+            records.setdefault(shard.stream, []).append(journal.records[1])
+        for made in records.values():
+            publish(names.folder, made, home=names.home)
+        manifest = join_manifests(manifests)
+        manifest["files"] = list_files({split: records[split] for split in assembly.splits})
+        if REJECTED in records:
+            manifest["rejected"] = list_rejected(records[REJECTED], manifest["problems"])
+        old = _listed(names.manifest)
+        names.remove(old - {file["name"] for file in listed_files(manifest)})  # while the old manifest still lists them
+        write_manifest(names.manifest, manifest, staging=names.folder)
+        for shard in shards:
+            Journal.discard(assembly.journal(shard))
+    finally:
+        lock.close(remove=True)
+    return manifest
+
+
+def _listed(path: AnyPath) -> set[str]:
+    """The files of the manifest of an earlier output, if there is one that can be read."""
+    with suppress(FileNotFoundError, FormatError):
+        return {file["name"] for file in listed_files(read_manifest(path))}
+    return set()
+
+
+def merge_outputs(
+    output: str | os.PathLike[str],
+    parts: Iterable[str | os.PathLike[str]] = (),
+    *,
+    overwrite: bool = False,
+    delete: bool = False,
+    rank: int = 0,
+    world_size: int = 1,
+    run: Map = map,
+    progress: Callable[[int], object] | None = None,
+) -> dict[str, Any] | None:
+    """Join the outputs of the ranks of a run into those of a single one. Called again, it makes what is missing.
+
+    Args:
+        output: The name that the ranks were given, or another.
+        parts: The ranks' outputs or manifests, in any order; found beside ``output`` when none are given.
+        overwrite: Replace an existing output.
+        delete: Delete the files of the ranks once they are joined.
+        rank, world_size: Make this part of the shards; several processes may, and the last one finishes the output.
+        run: Makes the shards.
+        progress: Called with the tokens of each shard.
+
+    Returns:
+        The manifest, equal to that of a single run over the same inputs; None if shards of other processes are missing.
+
+    Raises:
+        FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
+        FileExistsError: The output exists already, and is not that of this run.
+    """
+    try:
+        found = find_parts(output, parts)
+    except FileNotFoundError:
+        whole = find_manifest(output) if delete else None
+        if whole is None or whole[1]["rank"] is not None:
+            raise
+        return whole[1]  # of a process that was killed when it had deleted the last one
+    assembly = Assembly.of(found, output, overwrite=overwrite)
+    names = assembly.names
+    begin_staging(names)
+    if names.manifest.exists() and not overwrite:
+        manifest: dict[str, Any] | None = _merged(assembly, check=delete)
+    else:
+        check_parts(found, output)
+        _check_room(names, overwrite=overwrite)
+        manifests = [manifest for _, manifest in found]
+        manifest = assemble(assembly, manifests, run, rank=rank, world_size=world_size, progress=progress)
+    if manifest is not None:
+        end_staging(names)
+        if delete:
+            delete_parts(found)
+    return manifest
+
+
+def _check_room(names: Names, *, overwrite: bool) -> None:
+    """Find out before the work that files of another run are in the way; with ``overwrite``, delete temporary ones.
+
+    Raises:
+        FileExistsError: There are some.
+    """
+    if any(path.name.endswith(".shard") for path in names.temporary()):
+        return  # of this assembly, which goes on; a shard of another one is made anew
+    if not overwrite:
+        names.refuse_whole()
+        with suppress(FileNotFoundError):
+            if read_records(names.journal):
+                raise file_exists(names.journal, "of an unfinished run; finish it, or overwrite=True")
+    names.clear_temporary(unknown=overwrite)
+
+
+def delete_parts(found: Found) -> None:
+    """Delete the files of parts; the manifest last: until then the others are found by it."""
+    for path, manifest in found:
+        for file in [*(path.parent / file["name"] for file in listed_files(manifest)), path]:
+            file.unlink(missing_ok=True)
+
+
+def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:
+    """The manifest of an output that is finished, if it is that of these parts; with `check` its files are read.
+
+    Raises:
+        FileExistsError: It is something else.
+        FormatError: A file differs from its checksum.
+    """
+    names = assembly.names
+    manifest = read_manifest(names.manifest)
+    listed = listed_files(manifest)
+    sizes = sizes_in(names.place, [file["name"] for file in listed])
+    whole = all(sizes.get(file["name"]) == file["bytes"] for file in listed)
+    if not whole or manifest["rank"] is not None or manifest["run"] != assembly.run:
+        raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
+    for file in listed if check else ():
+        check_file(names.final(file["name"]), file)
+    shards = [path for path in names.temporary() if path.name.endswith(".shard")]
+    for path in (*shards, names.journal):  # of a process that was killed at the end
+        Journal.discard(path)
+    return manifest
+
+
+def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The manifest of all parts together, without its files."""
+    joined = dict(manifests[0], rank=None)
+    for name in ("documents", "tokens", "bytes"):
+        joined[name] = sum(manifest[name] for manifest in manifests)
+    joined["problems"] = {}
+    said = [manifest["final_separator"] for manifest in manifests if manifest["final_separator"] is not None]
+    joined["final_separator"] = said[-1] if said else None
+    for kind, problem in itertools.chain.from_iterable(manifest["problems"].items() for manifest in manifests):
+        known = joined["problems"].setdefault(kind, {**problem, "count": 0})
+        known["count"] += problem["count"]
+    inputs = {file["path"]: file for manifest in manifests for file in manifest["inputs"]["files"]}
+    joined["inputs"] = {**joined["inputs"], "files": list(inputs.values())}
+    if joined["inputs"]["count"] > LISTED:
+        joined["inputs"]["files"] = []
+    return joined
+
+
+def patiently(work: Callable[[], Result], seconds: float) -> Result:
+    """``work()``, tried again while another process holds the lock that it needs."""
+    began = time.monotonic()
+    while True:
+        try:
+            return work()
+        except BlockingIOError:
+            if time.monotonic() - began >= seconds:
+                raise
+            time.sleep(0.2)

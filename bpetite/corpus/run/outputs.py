@@ -1,0 +1,206 @@
+"""The outputs of runs and of their parts: found by any of their names, and never read as inputs of their own run."""
+from __future__ import annotations
+
+import errno
+import itertools
+import os
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from ...errors import FormatError, file_exists
+from ..layouts.registry import layout_in
+from ..output.manifest import read_manifest
+from ..output.naming import Names, part_stem, stems_of
+from ..sources.find import STDIN, Piece, Sources
+from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.urls import is_url
+
+__all__ = [
+    "Found", "Inputs", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts", "is_unfinished",
+    "leave_out_own", "token_files",
+]  # fmt: skip
+
+#: Entries that the manifests of all parts have in common.
+_COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
+
+#: (path, manifest) of parts.
+Found: TypeAlias = list[tuple[AnyPath, dict[str, Any]]]
+
+
+def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any], list[str]] | None:
+    """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
+
+    Returns:
+        (path of the manifest, its content, names of the token files that were meant), or None if there is none.
+    """
+    path = path_of(path)
+    if path.name.endswith("manifest.json") and path.is_file():
+        manifest = read_manifest(path)
+        return path, manifest, token_files(manifest)
+    if path.is_dir():
+        return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
+    named = [path.with_name(f"{stem}.manifest.json") for stem in stems_of(path.name)]
+    for candidate in [*named, path.with_name("manifest.json")]:
+        if not candidate.is_file():
+            continue
+        manifest = read_manifest(candidate)
+        files = {file["name"] for file in manifest["files"]}
+        if path.name in files:
+            names = {file["name"] for file in files_of_shard(manifest, path.name)}
+            return candidate, manifest, [name for name in token_files(manifest) if name in names]
+        if not path.exists():
+            return candidate, manifest, token_files(manifest)
+    return None
+
+
+def is_unfinished(path: str | os.PathLike[str]) -> bool:
+    """True for an output that was begun and is not finished."""
+    path = path_of(path)
+    endings = ("unfinished",) if isinstance(path, RemotePath) else ("journal",)
+    if path.is_dir():
+        return any((path / ending).exists() for ending in endings)
+    stems = stems_of(path.name)
+    return any(path.with_name(f"{stem}.{ending}").exists() for stem in stems for ending in endings)
+
+
+# Entries of manifests
+
+
+def token_files(manifest: dict[str, Any]) -> list[str]:
+    """The names of the files that hold tokens, without indexes."""
+    return [file["name"] for file in _of_shards(manifest)[:: _files_a_shard(manifest)]]
+
+
+def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
+    """The entries of a file of tokens and of those that belong to it."""
+    size, files = _files_a_shard(manifest), _of_shards(manifest)
+    at = next(index for index, file in enumerate(files) if file["name"] == token_file) // size * size
+    return files[at : at + size]
+
+
+def file_of_all(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The entry of the file that all shards have together, if there is one."""
+    whole = layout_in(manifest).whole
+    return [file for file in manifest["files"] if file["name"] == whole]
+
+
+def _of_shards(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    """The files of shards, without the one that all of them have together."""
+    return [file for file in manifest["files"] if file not in file_of_all(manifest)]
+
+
+def _files_a_shard(manifest: dict[str, Any]) -> int:
+    return len(layout_in(manifest).outputs(Path("x")))
+
+
+# Parts
+
+
+def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]] = ()) -> Found:
+    """(path, manifest) of the parts of one run, in order: of those that are given, or that are beside the output.
+
+    Raises:
+        FileNotFoundError: There are none, or one that is given is not finished.
+        FormatError: They are of different runs.
+    """
+    given = [os.fspath(part) for part in parts]
+    found = [_manifest_of(part) for part in given] if given else _beside(os.fspath(output))
+    first_path, first = found[0]
+    for path, manifest in found:
+        if manifest["rank"] is None:
+            raise FormatError(f"{path}: not the output of one rank of several")
+        if any(manifest[name] != first[name] for name in _COMMON):
+            raise FormatError(f"{path}: from another run than {first_path} (inputs, options or tokenizer differ)")
+        if manifest["rank"][1] != first["rank"][1]:
+            raise FormatError(
+                f"{path}: one of {manifest['rank'][1]} ranks, but {first_path} is one of {first['rank'][1]}; "
+                "name those of one run"
+            )
+    found.sort(key=lambda item: item[1]["rank"])
+    return found
+
+
+def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
+    located = find_manifest(part)
+    if located is None:
+        raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
+    return located[:2]
+
+
+def _beside(name: str) -> Found:
+    path = path_of(name)
+    folder, stems = (path, ["tokens"]) if path.is_dir() else (path.parent, stems_of(path.name))
+    there = folder.sizes() if isinstance(folder, RemotePath) else os.listdir(folder) if folder.is_dir() else ()
+    for stem in stems:
+        ours = _part_pattern(stem)
+        named = [folder / one for one in sorted(there) if re.fullmatch(rf"{ours}\.manifest\.json", one)]
+        if named:
+            return [(manifest, read_manifest(manifest)) for manifest in named]
+    what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
+    raise FileNotFoundError(errno.ENOENT, what, name)
+
+
+def _part_pattern(stem: str) -> str:
+    """The stems of the parts of an output, as a regular expression."""
+    return re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of\d{5}")
+
+
+def check_parts(found: Found, output: str | os.PathLike[str]) -> None:
+    """Raises FormatError unless each part of the run is there once."""
+    size = found[0][1]["rank"][1]
+    ranks = [manifest["rank"][0] for _, manifest in found]
+    twice = [rank for rank, following in itertools.pairwise(ranks) if rank == following]
+    if twice:
+        raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")
+    missing = sorted({*range(size)} - {*ranks})
+    if missing:
+        more = " and others" if len(missing) > 10 else ""
+        raise FormatError(f"{os.fspath(output)}: ranks {missing[:10]}{more} of {size} are missing")
+
+
+# Inputs
+
+
+class Inputs:
+    """Sources without the files of an output.
+
+    Attributes:
+        pieces: The inputs.
+        own: The paths of files of the output that a reader knows.
+        unread: The paths of other files that no reader knows.
+    """
+
+    def __init__(self, pieces: Sequence[Piece], own: Sequence[str], unread: Sequence[str]) -> None:
+        self.pieces, self.own, self.unread = tuple(pieces), tuple(own), tuple(unread)
+
+
+def leave_out_own(sources: Sources, names: Names) -> Inputs:
+    """Sources without the files that an earlier call of the same run wrote among them, by their names.
+
+    Raises:
+        FileExistsError: A file of such a name is there, and no manifest or journal of the output.
+    """
+    here = _identity(names.place)
+    folders: dict[str, object] = {}
+
+    def is_own(path: str) -> bool:
+        if path == STDIN or is_url(path) != (names.home is not None):
+            return False
+        head, tail = os.path.split(path)
+        if head not in folders:
+            folders[head] = _identity(path_of(path).parent)
+        return folders[head] == here and names.owns(tail)
+
+    own = [piece.path for piece in sources.pieces if is_own(piece.path)]
+    begun = any(map(names.is_sign, names.there())) if own else True
+    if not begun:
+        raise file_exists(own[0], "an input has the name of a file of the output; choose another output")
+    pieces = [piece for piece in sources.pieces if piece.path not in own]
+    return Inputs(pieces, own, [path for path in sources.left_out if not is_own(path)])
+
+
+def _identity(folder: AnyPath) -> object:
+    """Equal for two names of a folder."""
+    return folder.place if isinstance(folder, RemotePath) else os.path.realpath(folder)

@@ -1,0 +1,429 @@
+"""Documents in, token files out: a part that reads, encodes in parallel, writes in order, and can be resumed.
+
+A part is all that a worker needs to know. It can be pickled and run anywhere that sees the files. Run again, however it
+ended, it goes on from its journal or, once finished, does nothing.
+"""
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any
+
+from ...core._threads import in_order
+from ...errors import file_exists
+from ..encoding.rows import Encoded, encode_blocks
+from ..output.durable import NO_ROOM, Journal, explained
+from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED
+from ..output.shards import outputs_in, outputs_of_assembly, publish
+from ..output.upload import Publisher, begin_staging, claim, end_staging, leave_staging
+from ..reading.blocks import TornError
+from ..reading.handoff import read_ahead
+from ..reading.problems import error_limit
+from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
+from ..sources.find import GIVEN, Piece
+from ..sources.paths import exists, sizes_in
+from ..sources.share import empty_ranks
+from ..sources.streams import Torn, try_piece
+from ..sources.urls import is_url
+from .options import Options
+from .plan import Plan
+from .sink import Sink
+from .tally import Tally
+
+__all__ = ["Part", "Progress", "finished", "summary_of"]
+
+#: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
+Progress = Callable[[int, int, int], None]
+
+#: Bytes of input that batches being worked on may hold together, unless it is a single one.
+HELD = 64 << 20
+
+WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
+
+#: The most small blocks that are worked on together.
+TOGETHER = 1024
+
+
+@dataclass
+class Batch:
+    """Blocks that are worked on together; or a range of a piece, (its number, start, stop), that the worker reads."""
+
+    blocks: list[Block]
+    size: int
+    range: tuple[int, int, int] | None = None
+
+
+class Part(Plan):
+    """A picklable, restartable, idempotent call: pieces of input to finished token files or, of several parts, to a
+    spool."""
+
+    def run(
+        self, *, jobs: int = 1, progress: Progress | None = None, problems: Callable[[int], object] | None = None,
+        log: Callable[[str], None] | None = None,
+    ) -> dict[str, Any]:
+        """Do the work, or the rest of it.
+
+        Args:
+            jobs: Threads that encode; reading, writing and checksums have their own. Never changes the output.
+            progress: Called after each write.
+            problems: Called before that with the number of problems so far.
+            log: Called with messages for people.
+
+        Returns:
+            The totals of the manifest, and the seconds it took; see `encode_corpus`.
+
+        Raises:
+            RecordError: A record with a problem, and ``on_error`` is "fail".
+            ValueError: An option is out of range, or the journal is that of another run.
+            FileExistsError: The output exists already.
+            OSError: A file cannot be read or written.
+        """
+        if jobs < 1:
+            raise ValueError(f"jobs {jobs} is not at least 1")
+        error_limit(self.max_errors)
+        began = time.perf_counter()
+        _ = self.run_digest  # before a file is touched: it finds every mistake in the options
+        header = self._header()
+        self.layout.require()
+        for piece in self.pieces:
+            self.layout.check_meta(None, piece.path)
+        require(self.pieces)
+        if self.left_out and log is not None:
+            more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
+            log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
+        if log is not None and self.world_size > 1 and self.known_digest is None:
+            warning = empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
+            if warning is not None:
+                log(warning)
+        begin_staging(self.names)
+        done = None if self.overwrite else finished(self)
+        if done is not None:
+            return summary_of(self, done, time.perf_counter() - began, 0)
+        journal = Journal(self.names.journal)
+        try:
+            manifest, resumed = self._run_again(journal, header, jobs, progress, problems, log)
+            journal.close(remove=True)
+            end_staging(self.names)
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            raise explained(error, self.names.journal) from None
+        finally:
+            try:
+                if journal.records == [header]:  # it failed, and nothing was done that could be gone on from
+                    with suppress(OSError):
+                        self.names.clear_temporary(unknown=True)
+                        journal.restart()
+                    end_staging(self.names)
+            finally:
+                journal.close(remove=not journal.records)
+                if not journal.records:
+                    leave_staging(self.names)
+        return summary_of(self, manifest, time.perf_counter() - began, resumed)
+
+    def _run_again(self, *arguments: Any) -> tuple[dict[str, Any], int]:
+        """Run, and begin again at the last checkpoint where a compressed file turns out to be damaged behind it."""
+        if any(piece.once for piece in self.pieces):
+            return self._run(*arguments)
+        damage: dict[str, Torn] = {}
+        while True:
+            try:
+                return replace(self, damage=damage)._run(*arguments)
+            except TornError as found:
+                damage = {**damage, found.path: found.torn}
+
+    def _run(
+        self,
+        journal: Journal,
+        header: dict[str, Any],
+        jobs: int,
+        progress: Progress | None,
+        problems: Callable[[int], object] | None,
+        log: Callable[[str], None] | None,
+    ) -> tuple[dict[str, Any], int]:
+        last, tally, shards = self._resume(journal, header, log)
+        resumed = tally.tokens
+        sink, publisher = Sink(self, tally, last, jobs), Publisher(self.names)
+        position = sink.resumes_behind
+        try:
+            if resumed and progress is not None:
+                progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
+            last_time = time.monotonic()
+            with closing(self.results(position, jobs)) as results:
+                for encoded in results:
+                    sink.add(encoded)
+                    if problems is not None:
+                        problems(tally.problem_count)
+                    if progress is not None:
+                        progress(encoded.raw, tally.tokens, tally.documents)
+                    # where documents are shuffled, later ones than those of the position may be in the files
+                    certain = encoded.end.certain and sink.resumes_behind != position
+                    if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
+                        self._checkpoint(journal, sink.record(), shards, publisher)
+                        position, last_time = sink.resumes_behind, time.monotonic()
+            tally.check_limit(at_end=True)
+            sink.finish()
+            self._checkpoint(journal, sink.record(at_end=True), shards, publisher)
+            publisher.finish()
+        finally:
+            publisher.close()
+            sink.close()
+        manifest = self.manifest(tally, shards)
+        write_manifest(self.names.manifest, manifest, staging=self.names.folder)
+        return manifest, resumed
+
+    def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
+        """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
+        batches = self.batches(position, spread=jobs > 1)
+        ranges = jobs > 1 and all(has_ranges(piece, self.rules.reading) for piece in self.pieces)
+        if all(map(_reads_apart, self.pieces)) and not ranges:
+            batches = read_ahead(batches)
+        pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
+        with closing(batches), closing(pool):
+            yield from pool
+
+    def work(self, batch: Batch) -> Encoded:
+        """The result of a batch, by a worker."""
+        blocks = batch.blocks or self._read(batch)
+        if not blocks:  # nothing but a byte-order mark
+            assert batch.range is not None
+            number, start, stop = batch.range
+            return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
+        return encode_blocks(blocks, self.codec, self.rules)
+
+    def _read(self, batch: Batch) -> list[Block]:
+        """The blocks of a batch that is a range."""
+        assert batch.range is not None
+        number, start, stop = batch.range
+        return list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
+
+    def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
+        """Blocks, small ones together.
+
+        Args:
+            position: Where to begin.
+            spread: Leave the reading of large plain files to the workers. A single one has a thread that reads ahead.
+        """
+        first = position.piece
+        for number in range(first, len(self.pieces)):
+            piece = self.pieces[number]
+            reading = self.rules.reading
+            apart = has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block
+            if apart and (spread or not is_url(piece.path)):  # one thread reads an object fastest from start to end
+                yield from self._blocks(position, number)
+                offset = position.offset if number == position.piece else 0
+                for start, stop in cut_ranges(piece, offset, reading):
+                    batch = Batch([], stop - start, (number, start, stop))
+                    yield batch if spread else replace(batch, blocks=self._read(batch))
+                position = Position(number + 1)
+        yield from self._blocks(position, len(self.pieces))
+
+    def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
+        """The blocks from a position on, up to a piece."""
+        blocks: list[Block] = []
+        size = 0
+        for block in read_blocks(self.pieces[:stop], self.rules.reading, position):
+            if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
+                yield Batch(blocks, size)
+                blocks, size = [], 0
+            blocks.append(block)
+            size += block.size
+        if blocks:
+            yield Batch(blocks, size)
+
+    # Crash safety
+
+    def _checkpoint(
+        self, journal: Journal, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]], publisher: Publisher
+    ) -> None:
+        """Write a journal record of what has been synced, then rename: in this order, see `shards.py`."""
+        journal.append(record)
+        publisher.publish([shard for new in record["finished"].values() for shard in new])
+        for split, new in record["finished"].items():
+            shards.setdefault(split, []).extend(new)
+
+    def _header(self) -> dict[str, Any]:
+        """The first record of the journal, as it is read back."""
+        return {
+            "journal": VERSION,
+            "settings": json.loads(json.dumps(self.settings)),
+            "inputs": [piece.describe() for piece in self.pieces],
+            "rank": self.rank_of_world,
+            "overwrite": self.overwrite,
+        }
+
+    def _resume(
+        self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
+    ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
+        """The state to go on from: (last record of the journal, counts, finished shards)."""
+        tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
+        if self.overwrite and not self._goes_on(journal, header):
+            self._try()
+            claim(self.names, overwrite=True)
+            self._clear(journal)
+            journal.restart()
+        if journal.records and any(piece.once for piece in self.pieces):
+            _same_run(journal, header)
+            if log is not None:
+                log("begins anew: the input can be read only once")
+            self._clear(journal)
+            journal.restart()
+        if not journal.records:
+            if not self.overwrite:
+                self.names.refuse_whole()
+            self.names.clear_temporary(unknown=journal.existed or self.overwrite)
+            claim(self.names, overwrite=self.overwrite)
+            if log is not None and self.names.home is not None:
+                log(f"files grow in {self.names.folder} and are uploaded when they are finished")
+            journal.append(header)
+            return None, tally, {}
+        _same_run(journal, header)
+        claim(self.names, overwrite=False)
+        records = journal.records[1:]
+        if records:
+            _same_policy(journal, records[-1], self.options)
+        shards: dict[str, list[dict[str, Any]]] = {}
+        for record in records:
+            for split, finished in record["finished"].items():
+                shards.setdefault(split, []).extend(finished)
+        made = [shard for finished in shards.values() for shard in finished]
+        publish(self.names.folder, made, check=True, home=self.names.home)
+        last = records[-1] if records else None
+        kept: set[str] = set()
+        if last is not None:
+            tally.restore(last["tally"])
+            kept = {name for state in last["writers"].values() for name in state["files"]}
+        for path in self.names.temporary():
+            if path.name not in kept:
+                path.unlink()
+        if log is not None and records:
+            log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
+        return last, tally, shards
+
+    def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
+        """True for the journal of the same command, killed after it had begun to replace the output; False where an
+        input can be read only once."""
+        return journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
+
+    def _try(self) -> None:
+        """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:
+        that finds most of what can keep a run from starting. Standard input can be read only once."""
+        for piece in self.pieces:
+            if piece.once or piece.kind == GIVEN:
+                return
+            try_piece(piece)
+        with closing(self.batches(Position())) as batches:
+            for batch in batches:
+                Tally(self.pieces, self.options.on_error).add(self.work(batch))
+                break
+
+    def _clear(self, journal: Journal) -> None:
+        """Delete what an earlier run wrote, as far as its manifest and journal say."""
+        old = outputs_in(journal.records[1:]) + outputs_of_assembly(self.names)
+        if self.names.manifest.exists():
+            with suppress(ValueError):
+                old += listed_files(read_manifest(self.names.manifest))
+        there = self.names.finished() if self.names.home else []  # also of a run whose journal was on another machine
+        self.names.remove([*(file["name"] for file in old), *there])
+        self.names.manifest.unlink(missing_ok=True)
+
+
+def finished(plan: Plan) -> dict[str, Any] | None:
+    """The manifest of this very output, if it is complete.
+
+    Raises:
+        FileExistsError: Another output is there, or one that cannot be compared.
+    """
+    path = plan.names.manifest
+    if not exists(path):
+        return None
+    manifest = read_manifest(path)
+    differences = plan.differences(manifest)
+    if not differences:
+        listed = listed_files(manifest)
+        sizes = sizes_in(path.parent, [file["name"] for file in listed])
+        differences = [f"{file['name']} has changed" for file in listed if sizes.get(file["name"]) != file["bytes"]]
+    once = [piece.path for piece in plan.inputs if piece.once]
+    if once and not plan.names.journal.exists():
+        differences.append(f"{once[0]} can be read only once, and nothing says whether it is the same")
+    if differences:
+        raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
+    with suppress(OSError):  # of a run that is ending now, or in a folder that is read-only
+        Journal.discard(plan.names.journal)
+        end_staging(plan.names)
+    return manifest
+
+
+def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
+    """The totals of a manifest for the caller; see `encode_corpus`."""
+    return {
+        **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
+        "unread": manifest["inputs"].get("unread", 0),
+        "files": [file["name"] for file in manifest["files"]],
+        **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),
+        "manifest": str(plan.names.manifest),
+        "tokens_before": resumed,
+        "seconds": round(seconds, 3),
+    }
+
+
+def _reads_apart(piece: Piece) -> bool:
+    """True for a piece that is read in a thread of its own. Not standard input, which may keep a reader waiting; not
+    uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
+    return not piece.once and (piece.compression is not None or piece.kind == "text")
+
+
+def _same_run(journal: Journal, header: dict[str, Any]) -> None:
+    """Refuse to go on from the journal of other inputs or options, naming what differs."""
+    old = journal.records[0]
+    if old.get("journal") != header["journal"]:
+        what = "merge" if "merge" in old else "journal of another release"
+        raise ValueError(f"{journal.path}: of an unfinished {what}; {WAY_OUT}")
+    before, now = old["settings"], header["settings"]
+    for name in now:
+        # a run that would fail at the first problem has met none, so any policy can still be chosen
+        if name in ("on_error", "rejected") and before.get("on_error") == "fail":
+            continue
+        if before.get(name) != now[name]:
+            raise ValueError(
+                f"{journal.path}: begun with {name} {_show(before.get(name))}, now {_show(now[name])}; {WAY_OUT}"
+            )
+    if old["rank"] != header["rank"]:
+        raise ValueError(f"{journal.path}: begun as rank {old['rank']}, now {header['rank']}; {WAY_OUT}")
+    inputs = header["inputs"]
+    for was, found in zip(old["inputs"], inputs, strict=False):
+        if was != found:
+            what = "has changed since" if was[0] == found[0] else f"was {was[0]} then"
+            raise ValueError(f"{journal.path}: input {found[0]} {what}; {WAY_OUT}")
+    if len(old["inputs"]) != len(inputs):
+        raise ValueError(f"{journal.path}: begun with {len(old['inputs'])} inputs, now {len(inputs)}; {WAY_OUT}")
+
+
+def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> None:
+    """Refuse to treat problems otherwise than those that a run has met, which may have begun with another policy."""
+    before = {"on_error": last["on_error"], "rejected": REJECTED in last["writers"]}
+    if not (last["tally"]["problems"] or before["rejected"]):
+        return
+    for name, value in before.items():
+        if getattr(options, name) != value:
+            raise ValueError(f"{journal.path}: has met problems with {name} {_show(value)}, now "
+                             f"{_show(getattr(options, name))}; {WAY_OUT}")
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."
+
+
+def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
+    """Bytes of input before a position; of a compressed file, only when all of it has been read."""
+    before = sum(piece.raw_bytes for piece in pieces[: position.piece])
+    if position.piece < len(pieces) and pieces[position.piece].compression is None:
+        piece = pieces[position.piece]
+        before += max(0, min(position.offset, piece.size) - piece.start)
+    return before

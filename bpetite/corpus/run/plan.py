@@ -1,0 +1,269 @@
+"""A run before a file is touched: inputs, tokenizer, options, and everything that follows from them.
+
+One run is one part or several. A part is consecutive pieces of the input, cut by bytes and nothing else, so the cut
+does not depend on who runs it. A single part writes the final files as it goes; each of several parts writes a spool
+(`layouts.spool`), and `assembly` makes the final files of all spools. So ranks of a job array, tasks of Ray and of
+Spark run the same parts, go on in the same way after a kill, and are joined by the same code.
+"""
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self
+
+from ..encoding.codec import Codec, codec_of
+from ..encoding.rows import EncodingRules
+from ..layouts.layout import Layout
+from ..layouts.registry import layout_of
+from ..output.manifest import VERSION, digest, libraries, list_files, list_inputs
+from ..output.naming import REJECTED, Names, names_of, splits_of
+from ..output.rejected import list_rejected
+from ..reading.blocks import BLOCK, Reading
+from ..reading.cutting import overlaps_itself
+from ..sources.find import Piece
+from ..sources.share import share
+from ..sources.streams import Torn
+from .options import Options
+from .tally import Tally
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One part of a run, or all of it.
+
+    Attributes:
+        inputs: The whole files that all parts read together, in order.
+        tokenizer: A bpetite.Tokenizer or a `Codec`.
+        output: Path of the output: a name with or without suffix, or a folder.
+        options: Of the output.
+        rank, world_size: Number of this part, and of all.
+        overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
+        block: Bytes read at a time; never changes the output.
+        damage: The known damage of compressed files, see `Reading`.
+        known_digest: The `run_digest` of the process that has made the plan, for a worker to compare.
+        left_out: Files of this output that are among the sources, and are not read.
+        unread: Number of other files of the sources that are not read, because no reader knows them.
+    """
+
+    inputs: tuple[Piece, ...]
+    tokenizer: Any
+    output: str
+    options: Options = field(default_factory=Options)
+    tokenizer_name: str | None = None
+    rank: int = 0
+    world_size: int = 1
+    overwrite: bool = False
+    checkpoint_seconds: float = 10.0
+    max_errors: str | int | None = None
+    block: int = BLOCK
+    damage: dict[str, Torn] | None = None
+    known_digest: str | None = None
+    left_out: tuple[str, ...] = ()
+    unread: int = 0
+    staging: str | None = None
+
+    @cached_property
+    def pieces(self) -> tuple[Piece, ...]:
+        """The input of this part, in order."""
+        return share(self.inputs, self.rank, self.world_size, cut_files=self.cuts_files)
+
+    @cached_property
+    def codec(self) -> Codec:
+        return codec_of(self.tokenizer, special=self.options.special, name=self.tokenizer_name)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Of the final files."""
+        return layout_of(self.options.format)
+
+    @cached_property
+    def names(self) -> Names:
+        return self.names_of_part(self.rank, self.world_size)
+
+    def names_of_part(self, rank: int, world_size: int) -> Names:
+        """The names of the files of a part; of the output, for one of one."""
+        return names_of(
+            self.output, self.layout, shard_tokens=self.options.shard_tokens, rank=rank, world_size=world_size,
+            staging=self.staging,
+        )  # fmt: skip
+
+    @cached_property
+    def rules(self) -> EncodingRules:
+        """The rules by which documents become tokens, with every default filled in.
+
+        Raises:
+            ValueError: An option is out of range, or the tokenizer or the format does not allow it.
+        """
+        options = self.options
+        options.check()
+        if self.max_errors is not None and options.on_error == "fail":
+            raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
+        if self.staging is not None and self.names.home is None:
+            raise ValueError("staging= is for an output at a URL; others grow where they will be")
+        if self.world_size > 1 and options.shuffle is not None:
+            raise ValueError("shuffle looks at all documents in their order, and each of several parts sees some: "
+                             "run one process, with as many jobs as there are cores")
+        self.layout.check_shards(options.shard_tokens)
+        if self.layout.whole is not None and options.val_fraction:
+            raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
+                             "no place in it; encode the inputs of each split into a folder of its own")
+        eot = options.eot or self.layout.eot
+        if eot != "none" and self.codec.eot_id is None:
+            raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
+        separator = options.separator or self.codec.eot_text
+        if separator is None:
+            if any(piece.kind == "text" for piece in self.inputs):
+                raise ValueError("the tokenizer has no end-of-text token: give separator= or whole_files=True")
+            separator = "\0"
+        return EncodingRules(
+            reading=Reading(
+                separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
+                options.max_document_bytes, stop=options.on_error == "fail", damage=self.damage,
+            ),
+            on_error=options.on_error,
+            eot=eot,
+            dtype=self.layout.dtype(self.codec.vocab_size, options.dtype),
+            val_fraction=options.val_fraction,
+            seed=options.seed,
+            with_origins=self.layout.meta,
+            keep_order=options.shuffle is not None,
+            eot_of_empty=self.layout.eot_of_empty,
+            together=(
+                self.codec.encode_separated is not None
+                and (eot, separator) == ("append", self.codec.eot_text)
+                and self.layout.eot_of_empty
+                and not (self.layout.meta or options.val_fraction)
+            ),
+        )
+
+    @property
+    def cuts_files(self) -> bool:
+        """True if parts may share a file. Not where the number of a record in its file is written down, which only a
+        part that reads all of the file knows; nor where a file can be cut correctly only from its start."""
+        return not self.layout.meta and not overlaps_itself(self.rules.reading.separator)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The names of the outputs."""
+        return splits_of(self.options.val_fraction)
+
+    @property
+    def streams(self) -> tuple[str, ...]:
+        """The outputs that have a writer each: the splits, and the file of rejected records if it is asked for."""
+        return (*self.splits, REJECTED) if self.options.rejected else self.splits
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Everything that the output depends on, besides the inputs, as JSON."""
+        return {
+            **asdict(self.options),
+            "eot": self.rules.eot,
+            "dtype": self.rules.dtype,
+            "separator": self.rules.reading.separator.decode("utf-8"),
+            "tokenizer": self.codec.tokenizer_digest,
+            "vocab_size": self.codec.vocab_size,
+            "eot_id": self.codec.eot_id,
+            "libraries": libraries(self.inputs),
+        }
+
+    @cached_property
+    def run_digest(self) -> str:
+        """Identifies inputs and settings of the whole run, all parts of it.
+
+        Raises:
+            ValueError: A worker has other versions than the process that has made the plan.
+        """
+        found = digest([self.settings, [piece.describe() for piece in self.inputs]])
+        if self.known_digest not in (None, found):
+            raise ValueError(f"this worker would write another output than the plan says: versions here are "
+                             f"{self.settings['libraries']}; install the same everywhere")
+        return found
+
+    @property
+    def rank_of_world(self) -> list[int] | None:
+        """[number, number of all] of one part of several."""
+        return [self.rank, self.world_size] if self.world_size > 1 else None
+
+    def of(self, rank: int, world_size: int) -> Self:
+        """Another part of the same run."""
+        return replace(self, rank=rank, world_size=world_size)
+
+    def differences(self, manifest: dict[str, Any]) -> list[str]:
+        """The inputs and options of a finished run, by its manifest, that are not those of this one."""
+        if manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world:
+            return []
+        before = {
+            **manifest["options"], **{name: manifest[name] for name in ("dtype", "eot", "separator", "on_error")},
+            "tokenizer": _named(manifest["tokenizer"]["name"], manifest["tokenizer"]["fingerprint"]),
+            "rank": manifest.get("rank"),
+            **manifest["libraries"],
+        }  # fmt: skip
+        now = {
+            **self.settings, "tokenizer": _named(self.codec.name, self.codec.tokenizer_digest),
+            "rank": self.rank_of_world, **self.settings["libraries"],
+        }  # fmt: skip
+        found = [
+            f"made with {name} {value}, now {now[name]}"
+            for name, value in before.items()
+            if name in now and value != now[name] and not (
+                # a file of another name that has the same content is the same tokenizer
+                name == "tokenizer" and manifest["tokenizer"]["fingerprint"] == self.codec.tokenizer_digest
+            )
+        ]
+        if manifest["inputs"]["digest"] != list_inputs(self.inputs)["digest"]:
+            found.append(self._differing_input(manifest["inputs"]))
+        return found or ["made with other options"]
+
+    def _differing_input(self, before: dict[str, Any]) -> str:
+        """The first difference between the inputs of a manifest and of this run."""
+        now = list_inputs(self.inputs)
+        if before["count"] != now["count"]:
+            return f"made of {before['count']} inputs, now {now['count']}"
+        for was, found in zip(before["files"], list_inputs(self.pieces)["files"], strict=False):
+            if was["path"] != found["path"]:
+                return f"made of {was['path']}, now {found['path']}"
+            if was["bytes"] != found["bytes"]:
+                return f"{found['path']} had {was['bytes']} bytes, now {found['bytes']}"
+        return "the inputs have the same names and sizes, but have been changed or touched since"
+
+    def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+        """The manifest of a finished part: the counts, and the finished shards of each split.
+
+        Of several parts, each lists the inputs that it has read.
+        """
+        return {
+            "manifest": VERSION,
+            "run": self.run_digest,
+            "rank": self.rank_of_world,
+            "format": self.options.format,
+            "dtype": self.rules.dtype,
+            "tokenizer": {
+                "name": self.codec.name,
+                "fingerprint": self.codec.tokenizer_digest,
+                "vocab_size": self.codec.vocab_size,
+                "eot_id": self.codec.eot_id,
+                "eot_text": self.codec.eot_text,
+            },
+            "libraries": self.settings["libraries"],
+            "eot": self.rules.eot,
+            "separator": self.settings["separator"],
+            "final_separator": tally.final_separator,
+            "documents": tally.documents,
+            "tokens": tally.tokens,
+            "bytes": tally.bytes,
+            "on_error": self.options.on_error,
+            "problems": tally.problems,
+            "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
+            "files": list_files({split: shards.get(split, []) for split in self.splits}),
+            **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
+            "inputs": {
+                **list_inputs(self.inputs), "files": list_inputs(self.pieces)["files"],
+                **({"unread": self.unread} if self.unread else {}),
+            },
+        }  # fmt: skip
+
+
+def _named(name: str, fingerprint: str) -> str:
+    return f"{name} ({fingerprint[:8]})"

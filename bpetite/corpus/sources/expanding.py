@@ -1,0 +1,165 @@
+"""Compressed files expanded member by member (gzip, bzip2) or frame by frame (Zstandard, xz), in bounded memory.
+
+The decompressors of Python's `bz2` and `lzma` limit their output. Those of gzip and Zstandard get the same methods.
+"""
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from typing import Any, BinaryIO, Protocol
+
+_zlib: Any
+try:  # the same results as zlib, two to three times as fast
+    from isal import isal_zlib as _zlib
+except ImportError:
+    _zlib = zlib
+
+__all__ = ["MOST_WINDOW", "DamagedError", "Expander"]
+
+#: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
+COMPRESSED_READ = 1 << 18
+EXPANDED = 1 << 20
+
+#: The largest window that a Zstandard frame may declare (``zstd --long=31``), and the most memory of an xz decoder. The
+#: decoder allocates what the file declares.
+MOST_WINDOW = 1 << 31
+
+#: Bytes given at a time to the decompressor of Zstandard, whose output has no limit: 4 bytes give up to 128 KB, so
+#: these up to 64 MB.
+STEP = 1 << 11
+
+
+class DamagedError(ValueError):
+    """Compressed data is cut short or damaged; the bytes before that have been read."""
+
+
+class Decompressor(Protocol):
+    """The methods of `bz2.BZ2Decompressor`, for one member."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    @property
+    def needs_input(self) -> bool: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+class _Gzip:
+    def __init__(self) -> None:
+        self._inner = _zlib.decompressobj(wbits=31)
+        self.eof = False
+        self.unused_data = b""
+        self.needs_input = True
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        out: bytes = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
+        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
+        self.needs_input = not self._inner.unconsumed_tail and len(out) < max_length
+        return out
+
+
+class _Zstandard:
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+        self._rest = memoryview(b"")
+        self.eof = False
+        self.unused_data = b""
+        self.needs_input = True
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        rest = memoryview(data) if data else self._rest
+        inner, parts = self._inner, []
+        at = size = 0
+        while at < len(rest) and size < max_length and not inner.eof:
+            part = inner.decompress(rest[at : at + STEP])
+            at += STEP
+            parts.append(part)
+            size += len(part)
+        self._rest = rest[at:]
+        self.eof = inner.eof
+        self.needs_input = not self._rest
+        if self.eof:
+            self.unused_data = inner.unused_data + bytes(self._rest)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _maker(compression: str) -> Callable[[], Decompressor]:
+    """A function that makes the decompressor of a member."""
+    if compression == "bz2":
+        import bz2
+
+        return bz2.BZ2Decompressor
+    if compression == "xz":
+        import lzma
+
+        return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=MOST_WINDOW)
+    if compression == "zst":
+        import zstandard
+
+        context = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
+        return lambda: _Zstandard(context.decompressobj())
+    return _Gzip
+
+
+class Expander:
+    """The decompressed bytes of a file.
+
+    Attributes:
+        read: Bytes of the file that have been read.
+        given: Decompressed bytes that have been given.
+        verified: The bytes of them that are in whole members, whose checksums are right.
+        ended: Whether everything has been given.
+    """
+
+    def __init__(self, file: BinaryIO, compression: str) -> None:
+        self._file = file
+        self._make = _maker(compression)
+        self._member: Decompressor | None = None
+        self._input = b""
+        self.read: int = 0
+        self.given: int = 0
+        self.verified: int = 0
+        self.ended: bool = False
+
+    def more(self) -> bytes:
+        """The next bytes, about `EXPANDED` at most; none at the end, and sometimes before.
+
+        Raises:
+            DamagedError: The data is damaged here.
+        """
+        feed = b""
+        if self._member is None:
+            if not self._at_member():
+                self.ended = True
+                return b""
+            self._member = self._make()
+        elif self._member.needs_input and not self._fill():
+            raise DamagedError(f"cut short at byte {self.read} of the file")
+        if self._member.needs_input:
+            feed, self._input = self._input, b""
+        try:
+            data = self._member.decompress(feed, EXPANDED)
+        except MemoryError:
+            raise
+        except Exception as wrong:  # each decompressor has its own
+            raise DamagedError(f"damaged at or before byte {self.read} of the file: {wrong}") from None
+        self.given += len(data)
+        if self._member.eof:
+            self._input, self._member = self._member.unused_data, None
+            self.verified = self.given
+        return data
+
+    def _at_member(self) -> bool:
+        """Pass over zeros between members; returns whether another member follows."""
+        while self._input or self._fill():
+            self._input = self._input.lstrip(b"\0")
+            if self._input:
+                return True
+        return False
+
+    def _fill(self) -> bool:
+        self._input = self._file.read(COMPRESSED_READ)
+        self.read += len(self._input)
+        return bool(self._input)

@@ -1,0 +1,196 @@
+"""Objects and folders of objects with the methods of `pathlib.Path` that token files and manifests are read with."""
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, BinaryIO, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from .files import RemoteFile
+from .stores import found_in, look_up, patiently, store_of
+from .urls import is_url, local_name
+
+__all__ = [
+    "AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "sizes_in",
+]  # fmt: skip
+
+class RemotePath:
+    """A URL.
+
+    >>> path = RemotePath("s3://bucket/tokens/") / "out.npy"
+    >>> str(path), path.name, str(path.parent), str(path.with_name("out.ds"))
+    ('s3://bucket/tokens/out.npy', 'out.npy', 's3://bucket/tokens', 's3://bucket/tokens/out.ds')
+    """
+
+    def __init__(self, url: str) -> None:
+        scheme, _, path = url.partition("://")
+        self.url: str = f"{scheme}://{path.rstrip('/')}"
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __repr__(self) -> str:
+        return f"RemotePath({self.url!r})"
+
+    def __fspath__(self) -> str:
+        return self.url
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RemotePath) and other.url == self.url
+
+    def __hash__(self) -> int:
+        return hash(self.url)
+
+    def __truediv__(self, name: str) -> RemotePath:
+        return RemotePath(f"{self.url}{'' if self.url.endswith('/') else '/'}{name}")
+
+    @property
+    def name(self) -> str:
+        """The part behind the last slash."""
+        return self.url.rpartition("/")[2]
+
+    @property
+    def parent(self) -> RemotePath:
+        """The folder."""
+        return RemotePath(self.url.rpartition("/")[0] + "/")
+
+    def with_name(self, name: str) -> RemotePath:
+        """Another object in the same folder."""
+        return self.parent / name
+
+    @property
+    def place(self) -> tuple[object, str]:
+        """A value that is equal for two spellings of one URL: the store and the path in it."""
+        store, path = store_of(self.url)
+        return type(store), path
+
+    # Asking
+
+    def exists(self) -> bool:
+        """True if there is an object of this name."""
+        try:
+            look_up(self.url)
+        except FileNotFoundError:
+            return False
+        return True
+
+    is_file = exists
+
+    def is_dir(self) -> bool:
+        """True if there are objects below this name."""
+        return bool(self._ask("isdir", "looking it up"))
+
+    def stat(self) -> SimpleNamespace:
+        """``st_size``.
+
+        Raises:
+            FileNotFoundError: There is no such object.
+        """
+        return SimpleNamespace(st_size=look_up(self.url).size)
+
+    def sizes(self) -> dict[str, int]:
+        """name -> bytes of each object in this folder."""
+        try:
+            found = self._ask("ls", "listing", detail=True)
+        except FileNotFoundError:
+            return {}
+        return {
+            info["name"].rstrip("/").rpartition("/")[2]: info["size"] for info in found if info["type"] != "directory"
+        }
+
+    def _ask(self, name: str, doing: str, **options: Any) -> Any:
+        """The answer of a method of the store, which is not taken from its cache."""
+        store, path = store_of(self.url)
+
+        def ask() -> Any:
+            store.invalidate_cache(path)
+            return getattr(store, name)(path, **options)
+
+        return patiently(self.url, doing, ask)
+
+    # Reading and writing
+
+    def open(self, mode: str = "rb", *, ranges: bool = False) -> RemoteFile:
+        """The bytes of the object."""
+        return RemoteFile(self.url, ranges=ranges)
+
+    def read_bytes(self) -> bytes:
+        """All bytes of the object."""
+        with self.open() as file:
+            return file.read()
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Delete the object."""
+        try:
+            self._ask("rm_file", "deleting")
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def upload(self, local: Path) -> None:
+        """Put a file there whole, and compare its size.
+
+        Raises:
+            OSError: It does not get there, however often it is tried. A part of it that has got there is deleted.
+        """
+        store, path = store_of(self.url)
+        size = local.stat().st_size
+        options = {"max_concurrency": 3} if "s3" in store.protocol else {}  # parts that are in memory
+
+        def put() -> None:
+            store.put_file(str(local), path, **options)
+            store.invalidate_cache(path)
+            there = found_in(store.info(path), self.url).size
+            if there != size:
+                raise ConnectionError(f"{there} bytes arrived of {size}")
+
+        try:
+            patiently(self.url, "uploading", put)
+        except BaseException as error:
+            with suppress(Exception):
+                store.rm_file(path)
+            if isinstance(error, FileNotFoundError):
+                raise FileNotFoundError(errno.ENOENT, "no such bucket or folder", str(self.parent)) from None
+            raise
+
+
+AnyPath: TypeAlias = Path | RemotePath
+
+
+def path_of(path: str | os.PathLike[str]) -> AnyPath:
+    """The path of a file, or of an object."""
+    if isinstance(path, RemotePath):
+        return path
+    return RemotePath(os.fspath(path)) if is_url(path) else Path(local_name(path))
+
+
+def exists(path: AnyPath) -> bool:
+    """True if there is anything of this name; also a link that leads nowhere."""
+    return os.path.lexists(path) if isinstance(path, Path) else path.exists()
+
+
+def read_numbers(
+    source: AnyPath | BinaryIO | RemoteFile, dtype: npt.DTypeLike, count: int, offset: int = 0
+) -> npt.NDArray[Any]:
+    """`numpy.fromfile`, also of objects."""
+    if isinstance(source, RemotePath):
+        with source.open(ranges=True) as file:
+            file.seek(offset)
+            return read_numbers(file, dtype, count)
+    if not isinstance(source, RemoteFile):
+        return np.fromfile(source, dtype, count, offset=offset)
+    data = source.read(count * np.dtype(dtype).itemsize)
+    return np.frombuffer(data, dtype, len(data) // np.dtype(dtype).itemsize)
+
+
+def sizes_in(folder: AnyPath, names: Iterable[str]) -> dict[str, int]:
+    """name -> bytes of those of some files that are in a folder."""
+    if isinstance(folder, RemotePath):
+        return folder.sizes()
+    return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}

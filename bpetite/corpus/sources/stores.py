@@ -1,0 +1,159 @@
+"""Stores of objects through `fsspec`: the filesystem of a URL, descriptions of objects, calls that are made again.
+
+Networks fail now and then. A call that fails in a way that may pass is made again, after a while, a bounded number of
+times; the error names the URL and the number. Others, such as a missing object or a refused one, are raised at once.
+"""
+from __future__ import annotations
+
+import errno
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ...errors import MissingExtraError
+
+__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "found_in", "look_up", "patiently", "store_of"]
+
+Result = TypeVar("Result")
+
+#: How often a call is made; and where a run begins, when it may as well be the URL that is wrong: packages such as s3fs
+#: try several times themselves.
+TRIES = 5
+FIRST_TRIES = 2
+#: Seconds before a call is made again; they double each time.
+WAIT = 0.5
+
+#: What tells the versions of an object apart, the surest first; each store has some of them.
+VERSIONS = (
+    "ETag", "etag", "blob_id", "xet_hash", "generation", "md5Hash", "sha", "checksum", "mtime", "LastModified",
+    "last_modified", "Last-Modified", "modified", "created",
+)  # fmt: skip
+
+#: Errors that do not pass: of the store, and of the call.
+_FILE_ERRORS = (FileExistsError, IsADirectoryError, NotADirectoryError)
+_MISTAKES = (TypeError, ValueError, AttributeError, NotImplementedError, LookupError, RecursionError)
+
+
+@dataclass(frozen=True)
+class Found:
+    """An object as its store describes it.
+
+    Attributes:
+        url: Its URL.
+        size: In bytes.
+        version: What differs between two contents of it: an ETag, a generation, a time; "" where the store has none.
+    """
+
+    url: str
+    size: int
+    version: str
+
+
+def store_of(url: str) -> tuple[Any, str]:
+    """The filesystem that a URL is of, and the path in it.
+
+    Raises:
+        ImportError: A package is missing; the message names it.
+        ValueError: There is no such protocol.
+    """
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise MissingExtraError(f"a URL ({url})", "fsspec", "remote") from None
+    try:
+        filesystem, path = url_to_fs(url)
+    except ImportError as missing:
+        raise ImportError(f"{url}: {missing}") from None
+    except ValueError as wrong:
+        raise ValueError(f"{url}: {wrong}") from None
+    return filesystem, path
+
+
+def patiently(url: str, what: str, call: Callable[[], Result], *, tries: int | None = None) -> Result:
+    """The result of a call, which is made again where an error may pass.
+
+    Args:
+        url: What errors name.
+        what: What is being done, as "reading".
+        tries: `TRIES` unless told otherwise.
+
+    Raises:
+        OSError: It failed every time, or in a way that does not pass; with ``errno`` and ``filename`` set.
+        ValueError: The store refuses what was asked.
+    """
+    last: Exception | None = None
+    tries = TRIES if tries is None else tries
+    for tried in range(tries):
+        if tried:
+            time.sleep(WAIT * 2 ** (tried - 1))
+        try:
+            return call()
+        except Exception as error:
+            lasting = _lasting(error, url)
+            if lasting is not None:
+                raise lasting from error
+            last = error
+    assert last is not None
+    raise OSError(errno.EIO, f"{what} failed {tries} times, at last with {_told(last)}", url) from last
+
+
+def _lasting(error: Exception, url: str) -> Exception | None:
+    """The error to raise for one that does not pass."""
+    response = getattr(error, "response", None)
+    status = getattr(error, "status", None) or getattr(response, "status_code", None)
+    if isinstance(error, FileNotFoundError) or status in (404, 410):
+        return FileNotFoundError(errno.ENOENT, "no such object", url)
+    if isinstance(error, PermissionError) or status in (401, 403) or "Credential" in type(error).__name__:
+        return PermissionError(errno.EACCES, f"the store refuses: {_told(error)}", url)
+    if isinstance(error, _FILE_ERRORS):
+        return type(error)(error.errno or errno.EIO, error.strerror or str(error), url)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EROFS):
+        return OSError(error.errno, error.strerror, url)
+    if isinstance(error, ImportError | MemoryError):
+        return error
+    if isinstance(error, _MISTAKES) and not isinstance(error, OSError):
+        return ValueError(f"{url}: {error if type(error) is ValueError else _told(error)}")
+    return None
+
+
+def _told(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def found_in(info: dict[str, Any], url: str) -> Found:
+    """An object as its store describes it.
+
+    Raises:
+        ValueError: It does not say how large it is.
+    """
+    size = info.get("size")
+    if size is None:
+        raise ValueError(f"{url}: the store does not say how large it is; download it first")
+    name = next((name for name in VERSIONS if info.get(name) is not None), None)
+    if name is None:
+        return Found(url, int(size), "")
+    value = info[name]
+    if hasattr(value, "timestamp"):  # some stores list times as numbers, and describe one object with a date
+        value = value.timestamp()
+    return Found(url, int(size), f"{name} {value}")
+
+
+def look_up(url: str) -> Found:
+    """An object as its store describes it now.
+
+    Raises:
+        FileNotFoundError: There is none.
+        OSError, ValueError: As `patiently`.
+    """
+    filesystem, path = store_of(url)
+
+    def look() -> dict[str, Any]:
+        filesystem.invalidate_cache(path)
+        found: dict[str, Any] = filesystem.info(path)
+        if found.get("type") == "directory":
+            raise FileNotFoundError(path)
+        return found
+
+    return found_in(patiently(url, "looking it up", look), url)

@@ -1,0 +1,81 @@
+"""Tokenizers as corpora see them."""
+import itertools
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from corpus_tools import byte_codec, outputs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer
+from bpetite.corpus import Options, codec_of, make_part
+from bpetite.corpus.encoding.codec import _agree
+
+TOK = Tokenizer.train("the cat sat on the mat's  edge\n\n1234 " * 5, 300)
+EOT = "<|endoftext|>"
+
+
+def test_facts() -> None:
+    codec = codec_of(TOK, name="cat")
+    assert (codec.vocab_size, codec.eot_id, codec.eot_text, codec.name) == (TOK.vocab_size, TOK.eot_token, EOT, "cat")
+    assert codec.tokenizer_digest == TOK.fingerprint()
+    ids, offsets = codec.encode([b"the cat", b"", b"mat<|endoftext|>"])
+    assert [ids[i:j].tolist() for i, j in itertools.pairwise(offsets)] == [
+        TOK.encode("the cat"), [], TOK.encode_ordinary("mat<|endoftext|>"),
+    ]  # fmt: skip
+    assert codec.decode(ids[: offsets[2]]) == b"the cat"
+    assert codec_of(codec) is codec
+    copy = pickle.loads(pickle.dumps(codec))
+    assert copy.encode([b"the cat"])[0].tolist() == TOK.encode("the cat")
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    documents=st.lists(st.text("the cat's 12\n\r\t <|>endotx\u00e9\u6f22", max_size=30), max_size=12),
+    final=st.booleans(),
+    block=st.sampled_from([1, 10, 1000]),
+    format=st.sampled_from(["npy", "nanogpt", "datatrove"]),
+)
+def test_documents_together_are_documents_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, documents: list[str], final: bool, block: int, format: str
+) -> None:
+    folder = tmp_path_factory.mktemp("together")
+    source = folder / "in.txt"
+    source.write_text(EOT.join(documents) + EOT * final, encoding="utf-8", newline="")
+    codec = codec_of(TOK)
+    assert codec.encode_separated is not None
+    made = []
+    for name, one in (("together", codec), ("alone", replace(codec, encode_separated=None))):
+        (folder / name).mkdir()
+        task = make_part([source], folder / name / "o", one, options=Options(format=format, shard_tokens=40))
+        task = replace(task, block=block)
+        assert task.rules.together == (name == "together")
+        made.append((task.run()["documents"], outputs(folder / name)))
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"eot": "prepend"}, {"eot": "none"}, {"separator": "|"}, {"val_fraction": 0.5}, {"format": "parquet"}]
+)
+def test_documents_are_cut_apart_where_they_have_to_be(ram_path: Path, options: dict[str, object]) -> None:
+    (ram_path / "in.txt").write_text("a")
+    task = make_part([ram_path / "in.txt"], ram_path / "o", TOK, options=Options(**options))  # type: ignore[arg-type]
+    assert not task.rules.together
+
+
+def test_only_where_the_tokenizer_agrees() -> None:
+    plain = byte_codec()
+    eot = EOT.encode()
+
+    def separated(data: bytes, *, strip: bool = False, prefix: bytes = b"") -> object:
+        texts = [prefix + (text.strip() if strip else text) for text in data.split(eot)]
+        rows = [[*plain.encode([text])[0].tolist(), 256] for text in texts]
+        return __import__("numpy").array([token for row in rows for token in row][:-1])
+
+    assert _agree(separated, plain.encode, EOT, 256)  # type: ignore[arg-type]
+    assert not _agree(lambda data: separated(data, strip=True), plain.encode, EOT, 256)  # type: ignore[arg-type,return-value]
+    assert not _agree(lambda data: separated(data, prefix=b" "), plain.encode, EOT, 256)  # type: ignore[arg-type,return-value]
+    assert codec_of(Tokenizer({0: b"a"}, [], ["<|endoftext|>"])).encode_separated is None
+    assert codec_of(TOK, special="allow").encode_separated is None

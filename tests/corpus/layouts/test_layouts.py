@@ -1,0 +1,167 @@
+"""Every token file, to the byte, and by the readers of the targets."""
+import csv
+import gzip
+import json
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from corpus_tools import EOT, byte_codec, documents_in, ids, read_llmc, read_megatron, run
+
+DOCUMENTS = ["ab", "", "céd", "e\0\nf"]
+
+
+@pytest.fixture
+def source(ram_path: Path) -> Path:
+    path = ram_path / "in.jsonl"
+    path.write_text("".join(json.dumps({"id": f"n{n}", "text": text}) + "\n" for n, text in enumerate(DOCUMENTS)))
+    return path
+
+
+def appended(documents: list[str]) -> list[int]:
+    return [token for text in documents for token in [*ids(text), EOT]]
+
+
+def test_npy(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o.npy")
+    tokens = np.load(ram_path / "o.npy", mmap_mode="r")
+    assert tokens.dtype == np.uint16
+    assert tokens.tolist() == appended(DOCUMENTS)
+    assert np.load(ram_path / "o.offsets.npy").dtype == np.int64
+    assert documents_in(ram_path / "o.npy") == [[*ids(text), EOT] for text in DOCUMENTS]
+
+
+def test_nanogpt_is_memory_mapped_uint16(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "train.bin", format="nanogpt")
+    assert np.memmap(ram_path / "train.bin", dtype=np.uint16, mode="r").tolist() == appended(DOCUMENTS)
+    assert (ram_path / "train.bin").stat().st_size == 2 * len(appended(DOCUMENTS))
+
+
+def test_llmc(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="llmc")
+    prepended = [token for text in DOCUMENTS for token in [EOT, *ids(text)]]
+    assert read_llmc(ram_path / "o_000000.bin") == (np.uint16, prepended)
+    run(source, ram_path / "large", format="llmc", codec=byte_codec(100_000))
+    assert read_llmc(ram_path / "large_000000.bin") == (np.uint32, prepended)
+    assert (ram_path / "o_000000.bin").read_bytes()[:12] == struct.pack("<3i", 20240520, 1, len(prepended))
+
+
+def test_megatron_to_the_byte(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="megatron")
+    assert read_megatron(ram_path / "o") == (np.uint16, [ids(text) for text in DOCUMENTS])
+    # the empty document repeats an index and has no sequence
+    assert (ram_path / "o_text_document.idx").read_bytes() == (
+        b"MMIDIDX\x00\x00" + struct.pack("<QBQQ", 1, 8, 3, 5) + struct.pack("<3i", 2, 4, 4)
+        + struct.pack("<3q", 0, 4, 12) + struct.pack("<5q", 0, 1, 1, 2, 3)
+    )  # fmt: skip
+    assert (ram_path / "o_text_document.bin").read_bytes() == np.array(
+        [token for text in DOCUMENTS for token in ids(text)], "<u2"
+    ).tobytes()
+
+
+@pytest.mark.parametrize(("vocab_size", "dtype"), [(65_499, np.uint16), (65_500, np.int32), (200_000, np.int32)])
+def test_megatron_dtype_by_its_own_rule(source: Path, ram_path: Path, vocab_size: int, dtype: type) -> None:
+    run(source, ram_path / "o", format="megatron", codec=byte_codec(vocab_size), eot="append")
+    # as in its preprocess_data.py, an empty document has no end-of-text token
+    assert read_megatron(ram_path / "o") == (dtype, [[*ids(text), EOT] if text else [] for text in DOCUMENTS])
+
+
+def test_datatrove(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o.ds", format="datatrove")
+    assert np.fromfile(ram_path / "o.ds", "<u2").tolist() == appended(DOCUMENTS)
+    assert np.fromfile(ram_path / "o.ds.index", "<u8").tolist() == [3, 4, 9, 14]
+    assert (ram_path / "o.ds.metadata").read_bytes() == b"bytes|2\n14\n14.0 T"
+
+
+def test_dolma(source: Path, ram_path: Path) -> None:
+    run(source, ram_path / "o", format="dolma")
+    assert np.fromfile(ram_path / "o.npy", "<u2").tolist() == appended(DOCUMENTS)
+    with gzip.open(ram_path / "o.csv.gz", "rt", newline="") as text:
+        rows = list(csv.reader(text))
+    path = str(source)
+    assert rows == [
+        ["0", "3", "n0", path, "1"], ["3", "4", "n1", path, "2"],
+        ["4", "9", "n2", path, "3"], ["9", "14", "n3", path, "4"],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("found", ["a\nb", "a\rb", "\n"])
+def test_dolma_refuses_ids_that_break_its_lines(ram_path: Path, found: str) -> None:
+    (ram_path / "in.jsonl").write_text(json.dumps({"id": found, "key": 'a,"b', "text": "x"}))
+    with pytest.raises(ValueError, match=r"in\.jsonl: the id 'a?\\[nr]b?' has a line break"):
+        run(ram_path / "in.jsonl", ram_path / "o", format="dolma")
+    run(ram_path / "in.jsonl", ram_path / "o", format="dolma", id_key="key")
+    with gzip.open(ram_path / "o.csv.gz", "rt", newline="") as text:
+        assert [row[2] for row in csv.reader(text)] == ['a,"b']
+    run(ram_path / "in.jsonl", ram_path / "p", format="parquet")
+    (ram_path / f"{found}.txt").write_text("x")
+    with pytest.raises(ValueError, match=r"the path .* has a line break.*rename it"):
+        run(ram_path / f"{found}.txt", ram_path / "new" / "q", format="dolma")
+    assert not (ram_path / "new").exists()
+
+
+def test_parquet(source: Path, ram_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    run(source, ram_path / "o.parquet", format="parquet")
+    table = pq.read_table(ram_path / "o.parquet")
+    assert str(table.schema.field("input_ids").type).startswith("list<")
+    assert str(table.schema.field("input_ids").type.value_type) == "uint32"
+    assert table.to_pydict() == {"id": ["n0", "n1", "n2", "n3"], "input_ids": [ids(text) for text in DOCUMENTS]}
+
+
+@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron"])
+@pytest.mark.parametrize("eot", ["append", "prepend", "none"])
+def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
+    from bpetite.corpus.decoding import document_chunks
+    from bpetite.corpus.layouts.registry import open_token_file
+
+    made = run(source, ram_path / "o", format=format, eot=eot)
+    first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))
+    file = open_token_file(ram_path / first, format=format)
+    expected = {
+        "append": appended([text for text in DOCUMENTS if text or format != "megatron"]),
+        "prepend": [token for text in DOCUMENTS if text or format != "megatron" for token in [EOT, *ids(text)]],
+        "none": ids("".join(DOCUMENTS)),
+    }[eot]
+    assert [token for span in file.spans() for token in span.tokens.tolist()] == expected
+    assert file.read(1, 4).tolist() == expected[1:5]
+    assert file.tokens == made["tokens"] == len(expected)
+    documents: list[list[int]] = [[]]
+    assert file.documents is None or file.documents == 4
+    for piece, ends in document_chunks([file], eot, EOT):
+        documents[-1] += piece.tolist()
+        if ends:
+            documents.append([])
+    if eot == "none" and format in ("nanogpt", "llmc"):
+        assert documents == [ids("".join(DOCUMENTS)), []]
+    else:
+        assert documents == [*[ids(text) for text in DOCUMENTS], []]
+
+
+@pytest.mark.parametrize(
+    ("format", "vocab_size", "dtype", "message"),
+    [
+        ("nanogpt", 65_537, "auto", "do not fit uint16.*nanoGPT reads uint16 only"),
+        ("nanogpt", 300, "uint32", "has no uint32"),
+        ("npy", 65_537, "uint16", "do not fit uint16.*dtype='uint32'"),
+        ("megatron", 300, "uint32", "only uint16 and int32"),
+        ("megatron", 2**31 + 1, "auto", "do not fit int32"),
+        ("parquet", 300, "uint16", "only uint32"),
+    ],
+)
+def test_ids_that_do_not_fit_are_refused(
+    source: Path, ram_path: Path, format: str, vocab_size: int, dtype: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        run(source, ram_path / "new" / "o", format=format, dtype=dtype, codec=byte_codec(vocab_size))
+    assert not (ram_path / "new").exists()
+
+
+def test_nanogpt_takes_65536(source: Path, ram_path: Path) -> None:
+    assert run(source, ram_path / "o", format="nanogpt", codec=byte_codec(65_536))["documents"] == 4
+
+
+def test_unknown_format(source: Path, ram_path: Path) -> None:
+    with pytest.raises(ValueError, match="'bin' is not one of npy, nanogpt"):
+        run(source, ram_path / "o", format="bin")

@@ -1,0 +1,156 @@
+"""Token files read back, damaged ones refused."""
+import struct
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from corpus_tools import EOT, ids, run
+
+from bpetite.corpus import open_token_file
+from bpetite.corpus.layouts import megatron
+from bpetite.corpus.layouts import token_file as spans
+from bpetite.corpus.run.outputs import files_of_shard, find_manifest
+from bpetite.errors import FormatError
+
+FORMATS = ["npy", "nanogpt", "llmc", "megatron"]
+
+#: Formats that other packages read, and the name of a reader.
+ELSEWHERE = {
+    "datatrove": "DatatroveFileDataset", "dolma": "memmap", "parquet": "read_table", "mds": "StreamingDataset",
+    "litdata": "TokensLoader",
+}  # fmt: skip
+
+
+@pytest.fixture
+def made(ram_path: Path) -> Path:
+    (ram_path / "in.txt").write_text("ab<|endoftext|><|endoftext|>cde<|endoftext|>f")
+    for format in (*FORMATS, *ELSEWHERE):
+        run(ram_path / "in.txt", ram_path / format, format=format, eot="append", shard_tokens=6)
+    return ram_path
+
+
+def test_kinds_are_found_by_content(made: Path) -> None:
+    found = {}
+    for format in FORMATS:
+        place = find_manifest(made / format)
+        assert place is not None
+        assert len(place[2]) == 2
+        first = place[0].parent / place[2][0]
+        if format == "nanogpt":
+            with pytest.raises(FormatError, match="give format="):
+                open_token_file(first)
+            file = open_token_file(first, format=format, dtype="uint16")
+        else:
+            file = open_token_file(first)
+        found[format] = (file.format, file.documents, file.tokens)
+    assert {format: found[format][0] for format in FORMATS} == {format: format for format in FORMATS}
+    assert found["npy"] == ("npy", 2, 4)
+    assert found["nanogpt"] == ("nanogpt", None, 6)
+    assert open_token_file(made / "megatron_000000_text_document.idx").tokens == 3
+
+
+@pytest.mark.parametrize("format", ELSEWHERE)
+def test_formats_with_readers_of_their_own_are_named(made: Path, format: str) -> None:
+    found = find_manifest(made / format)
+    assert found is not None
+    with pytest.raises(FormatError, match=ELSEWHERE[format]):
+        open_token_file(found[0].parent / found[2][0], format=format)
+
+
+def test_fortran_order_is_refused(ram_path: Path) -> None:
+    np.save(ram_path / "a.npy", np.asfortranarray(np.arange(6, dtype=np.uint16).reshape(2, 3)))
+    with pytest.raises(FormatError, match="not rows of integers"):
+        open_token_file(ram_path / "a.npy")
+    np.save(ram_path / "b.npy", np.arange(6, dtype=np.uint16).reshape(2, 3))
+    assert open_token_file(ram_path / "b.npy").read(0, 6).tolist() == [*range(6)]
+
+
+def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spans, "CHUNK", 2)
+    for module in (spans, megatron):
+        monkeypatch.setattr(module, "LENGTHS", 1)
+    run(made / "in.txt", made / "one", format="megatron", eot="append")
+    run(made / "in.txt", made / "two")
+    for path, format in (("one_text_document.bin", "megatron"), ("two.npy", "npy")):
+        file = open_token_file(made / path, format=format)
+        assert [span.tokens.tolist() for span in file.spans()] == [
+            [*ids("ab"), EOT], [] if format == "megatron" else [EOT], [*ids("cde"), EOT], [*ids("f"), EOT],
+        ]  # fmt: skip
+        first = [*ids("ab"), EOT, *([] if format == "megatron" else [EOT]), *ids("cde")]
+        assert file.read(2, 3).tolist() == first[2:5]
+        assert file.read(file.tokens - 1, 5).tolist() == [EOT]
+        assert file.read(file.tokens, 5).tolist() == []
+
+
+def test_manifests_are_found_from_any_name(made: Path) -> None:
+    manifest = made / "npy.manifest.json"
+    both = ["npy_000000.npy", "npy_000001.npy"]
+    for name, files in (
+        ("npy", both), ("npy.npy", both), ("npy.manifest.json", both), ("npy_000001.npy", both[1:]),
+        ("npy_000001.offsets.npy", both[1:]),
+    ):  # fmt: skip
+        found = find_manifest(made / name)
+        assert found is not None
+        assert (found[0], found[2]) == (manifest, files), name
+    assert find_manifest(made / "nothing") is None
+    assert find_manifest(made) is None
+    (made / "folder").mkdir()
+    run(made / "in.txt", made / "folder", val_fraction=0.5)
+    found = find_manifest(made / "folder" / "val.npy")
+    assert found is not None
+    assert found[2] == ["val.npy"]
+    found = find_manifest(made / "folder")
+    assert found is not None
+    assert found[2] == ["train.npy", "val.npy"]
+
+
+def test_damaged_files(made: Path) -> None:
+    def damage(name: str, change: bytes | int, at: int = 0) -> Path:
+        path = made / "damaged" / name
+        path.parent.mkdir(exist_ok=True)
+        for other in made.glob(name[:8] + "*"):
+            (made / "damaged" / other.name).write_bytes(other.read_bytes())
+        data = path.read_bytes()
+        path.write_bytes(data[:change] if isinstance(change, int) else data[:at] + change + data[at + len(change) :])
+        return path
+
+    cases: list[tuple[tuple[Any, ...], str | None, str]] = [
+        (("npy_000000.npy", -1), None, "not a whole number of uint16"),
+        (("npy_000000.npy", -2), None, "header says 4 elements, the size 3"),
+        (("npy_000000.npy", 20), None, "not a NumPy file"),
+        (("llmc_000000.bin", -2), None, "header says 6 tokens, the size 5"),
+        (("llmc_000000.bin", b"\0"), "llmc", "an llm.c file begins with"),
+        (("llmc_000000.bin", 5), "llmc", "begins with 0, 0"),
+        (("megatron_000000_text_document.idx", 30), None, "not a Megatron index"),
+        (("megatron_000000_text_document.idx", -1), None, "bytes, expected"),
+        (("megatron_000000_text_document.idx", b"\7", 17), None, "dtype code 7"),
+        (("nanogpt_000000.bin", -1), "nanogpt", "not a whole number of uint16"),
+        (("nanogpt_000000.bin", 0), None, "nothing says what kind"),
+    ]
+    for arguments, format, message in cases:
+        with pytest.raises(FormatError, match=message):
+            open_token_file(damage(*arguments), format=format)
+    path = damage("npy_000000.offsets.npy", struct.pack("<2q", 4, 3), 136)
+    with pytest.raises(FormatError, match="ends before the document before it"):
+        list(open_token_file(path.with_name("npy_000000.npy")).spans())
+    (made / "two.npy").write_bytes(b"")
+    np.save(made / "two.npy", np.zeros((2, 2, 2), np.uint16))
+    with pytest.raises(FormatError, match="not rows of integers"):
+        open_token_file(made / "two.npy")
+    for text in ("", "{}", "[1]", '{"manifest": 99}'):
+        (made / "bad.manifest.json").write_text(text)
+        with pytest.raises(FormatError, match=r"bad\.manifest\.json"):
+            find_manifest(made / "bad.manifest.json")
+
+
+@pytest.mark.parametrize("format", ["npy", "dolma"])
+@pytest.mark.parametrize("name", ["x.offsets", "x.npy.offsets", "x_text_document"])
+def test_a_name_that_ends_like_an_index(ram_path: Path, format: str, name: str) -> None:
+    """Which files hold tokens follows from their places in the manifest, not from how their names end."""
+    (ram_path / "in.txt").write_text("ab<|endoftext|>c")
+    run(ram_path / "in.txt", ram_path / name, format=format)
+    found = find_manifest(ram_path / f"{name}.manifest.json")
+    assert found is not None
+    assert found[2] == [f"{name}.npy"]
+    assert len(files_of_shard(found[1], found[2][0])) == 2
