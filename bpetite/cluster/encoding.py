@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..corpus import Part, make_part
+from ..corpus import Part, make_part, shares
 from ..corpus.api import SourcesLike
 from ..corpus.output.durable import Journal
 from ..corpus.output.manifest import listed_files, read_manifest
@@ -95,14 +95,15 @@ def encode_corpus(
         tokens = documents = 0
         told: set[str] = set()
         made = run(partial(_encode, shared, threads, count), range(count))
-        for part, (summary, said) in zip(parts, made, strict=True):
+        cut = shares(whole.inputs, count, cut_files=whole.cuts_files)
+        for pieces, (summary, said) in zip(cut, made, strict=True):
             tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
             for message in said:
                 if message not in told and len(told) < MESSAGES:
                     log(message)
                     told.add(message)
             if progress is not None:
-                progress(sum(piece.raw_bytes for piece in part.pieces), tokens, documents)
+                progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
         done = read_manifest(whole.names.manifest) if count == 1 else _join(run, whole, parts)
     if count > 1 and parts[0].names.manifest.exists():
         delete_parts([

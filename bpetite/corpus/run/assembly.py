@@ -11,9 +11,9 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -88,7 +88,7 @@ class Assembly:
         names: Of the output.
         run: Digest of the run.
         dtype, tokenizer, shard_tokens, splits: As the manifests of the parts have them.
-        parts: (folder, entries of its files by stream) of each part.
+        parts: Number of a part -> (folder, entries of its files by stream).
         overwrite: Replace files that exist, when all are made.
         patience: Seconds to wait for another process that makes the same shard.
     """
@@ -99,7 +99,7 @@ class Assembly:
     tokenizer: str
     shard_tokens: int | None
     splits: tuple[str, ...]
-    parts: tuple[tuple[AnyPath, dict[str, list[dict[str, Any]]]], ...]
+    parts: Mapping[int, tuple[AnyPath, dict[str, list[dict[str, Any]]]]]
     overwrite: bool = False
     patience: float = 0.0
 
@@ -109,9 +109,13 @@ class Assembly:
         first = found[0][1]
         options = first["options"]
         names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"])
-        parts = tuple((path.parent, _by_stream(manifest)) for path, manifest in found)
+        parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(found)}
         return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
                    splits_of(options["val_fraction"]), parts, **how)
+
+    def only(self, shard: Shard) -> Assembly:
+        """The assembly with the parts of one shard, so that a call is small however many parts there are."""
+        return replace(self, parts={extent.part: self.parts[extent.part] for extent in shard.extents})
 
     def layout(self, stream: str) -> Layout:
         """Of the final files of a stream."""
@@ -148,7 +152,7 @@ class Assembly:
     def _cut_tokens(self, stream: str) -> list[Shard]:
         """Shards of a number of tokens, whatever documents they belong to."""
         size = self.dtype_of(stream).itemsize
-        tokens = [streams[stream][0]["bytes"] // size for _, streams in self.parts]
+        tokens = [streams[stream][0]["bytes"] // size for _, streams in self.parts.values()]
         limit = None if stream == REJECTED else self.shard_tokens
         shards = []
         part = at = 0
@@ -202,14 +206,15 @@ def _by_stream(manifest: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
     return found | ({REJECTED: [manifest["rejected"]]} if "rejected" in manifest else {})
 
 
-def make_shard(assembly: Assembly, shard: Shard) -> dict[str, Any]:
-    """Make a shard, unless it has been made; returns the journal's record of it.
+def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
+    """Make a shard of an assembly, unless it has been made; returns the journal's record of it.
 
     Raises:
         FileExistsError: A file of its name is of something else.
         FormatError: A spool has been changed.
         BlockingIOError: Another process makes it.
     """
+    assembly, shard = item
     layout, base, names = assembly.layout(shard.stream), assembly.base(shard), assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
     journal = patiently(partial(Journal, assembly.journal(shard)), assembly.patience)
@@ -279,7 +284,8 @@ def assemble(
     """
     shards = assembly.shards()
     mine = shards[rank::world_size]
-    for shard, _ in zip(mine, run(partial(make_shard, assembly), mine), strict=True):
+    calls = [(assembly.only(shard), shard) for shard in mine]
+    for shard, _ in zip(mine, run(make_shard, calls), strict=True):
         if progress is not None and shard.stream != REJECTED:
             progress(shard.tokens)
     return patiently(partial(_finish, assembly, manifests, shards), PATIENCE)
