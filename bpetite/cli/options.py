@@ -13,7 +13,6 @@ from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
 from ..corpus.run.options import ErrorPolicy, choices_of
 from ..corpus.run.options import Options as CorpusOptions
-from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, report_left_out, say
 
@@ -22,18 +21,15 @@ __all__ = [
     "COUNT_OR_NONE",
     "PACKAGED",
     "SIZE",
-    "TASK_BYTES",
     "Amount",
     "Sample",
     "corpus_options",
     "encoding_options",
-    "engine_options",
     "find_inputs",
     "jobs_option",
     "json_option",
     "load_tokenizer",
     "named_corpus_options",
-    "only_with_engine",
     "option_of",
     "ordinary_option",
     "overwrite_option",
@@ -178,26 +174,6 @@ watch_options: Options = _all_of(
         help="A JSON file of the progress, for `inspect` and for scripts.",
     ),
 )
-
-#: --engine, and its own options.
-engine_options: Options = _all_of(
-    click.option(
-        "--engine", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-        help="What runs the work; all nodes see the files at the same paths.",
-    ),
-    click.option("--address", help="Of the Ray cluster: auto, host:port or ray://... [default: RAY_ADDRESS]."),
-    click.option(
-        "--task-bytes", type=SIZE, help=f"Input of a task on an engine [default: {TASK_BYTES >> 20}M]."
-    ),
-)
-
-
-def only_with_engine(**values: Any) -> None:
-    """Refuse options that mean nothing without an engine."""
-    for name, value in values.items():
-        if value is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} goes with --engine ray")
-
 
 def unescape(value: str | None) -> str | None:
     r"""A separator as typed, with \n, \r, \t, \0 and \\ replaced."""

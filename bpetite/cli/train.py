@@ -19,17 +19,14 @@ from .base import Command, one_line
 from .learning import learn, learning_options, parted, warnings_said
 from .options import (
     COUNT,
-    TASK_BYTES,
     Amount,
     Sample,
     corpus_options,
-    engine_options,
     jobs_option,
-    only_with_engine,
     overwrite_option,
 )
-from .outputs import is_stream, named, one_stream
-from .reports import bytes_bar, counted, say
+from .outputs import named, one_stream
+from .reports import counted, say
 from .saving import check_target, save_trained, to_option
 
 __all__ = ["command"]
@@ -77,7 +74,6 @@ __all__ = ["command"]
 )
 @jobs_option
 @corpus_options
-@engine_options
 def command(
     files: tuple[str, ...],
     vocab_size: int,
@@ -91,16 +87,12 @@ def command(
     dev: tuple[str, ...],
     global_merges: int | None,
     jobs: int | None,
-    engine: str,
-    address: str | None,
-    task_bytes: int | None,
     **others: Any,
 ) -> None:
     """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for
     standard input) and save it.
 
-    Special tokens in the text separate it and are in no merge. With --engine ray, tasks count into files in a folder
-    beside the output; learning runs here.
+    Special tokens in the text separate it and are in no merge.
     """
     if target_format is None:
         target_format = formats.format_by_name(output)
@@ -118,7 +110,6 @@ def command(
         "--parity": parity,
         "--superwords-from": options.get("superwords_from"),
         "--memory": memory,
-        "--engine ray": engine if engine == "ray" else None,
     }
     chosen_ways = [name for name, value in ways.items() if value is not None]
     if len(chosen_ways) > 1:
@@ -126,19 +117,12 @@ def command(
     chosen = _checked(target_format, vocab_size, options)
     sample = Sample(files, **reading)
     with warnings_said():
-        if engine == "ray":
-            if is_stream(output):
-                raise click.UsageError("--engine ray counts into a folder beside the output: name a file")
-            options |= {"vocab_size": vocab_size, "threads": jobs or 1}
-            tokenizer = _train_on_ray(sample, address, output, task_bytes, **options)
-        elif parity is not None:
-            only_with_engine(address=address, task_bytes=task_bytes)
+        if parity is not None:
             if dev:
                 options["dev"] = Sample(dev, **reading).by_group(parity)
             options |= {"vocab_size": vocab_size, "global_merges": global_merges or 0, "num_threads": jobs}
             tokenizer = learn(partial(sample.by_group, parity), partial(train_parity, **options))
         else:
-            only_with_engine(address=address, task_bytes=task_bytes)
             if memory is None:
                 learned = partial(Tokenizer.train, vocab_size=vocab_size, num_threads=jobs, **options)
             else:
@@ -169,25 +153,3 @@ def _train_within(
     """Learn from counts that may go to disk."""
     with count_pretokens(documents, progress=progress, **bounds, **vars(options.cutting)) as counts:
         return Tokenizer.from_vocab(train_from_counts(counts, options, progress=progress))
-
-
-def _train_on_ray(
-    sample: Sample, address: str | None, output: Path, task_bytes: int | None, **options: Any
-) -> Tokenizer:
-    from ..cluster import ray
-
-    reading = sample.reading
-    with bytes_bar(sample.sources.pieces, desc="counting") as bar:
-        return ray.train(
-            sample.sources,
-            address=address,
-            work=output.with_name(output.name + ".counts"),
-            task_bytes=task_bytes or TASK_BYTES,
-            separator=reading.separator.decode(),
-            text_key=reading.text_key,
-            on_error=sample.on_error,
-            max_document_bytes=reading.max_document,
-            progress=bar.update,
-            log=say,
-            **options,
-        )

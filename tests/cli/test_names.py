@@ -141,7 +141,6 @@ def test_train_within_some_memory(run: Run) -> None:
         (("--memory", "1m"), "1m is not at least 33,554,432"),
         (("--spill", "spill"), "--spill goes with --memory"),
         (("--min-count", 2), "--min-count goes with --memory"),
-        (("--memory", "1g", "--engine", "ray"), "--memory does not go with --engine ray"),
         (("--memory", "1g", "--spill", "none"), "'none' does not exist"),
     ):
         done = run("train", "corpus.txt", "-n", 270, "-o", "other.json", *wrong)

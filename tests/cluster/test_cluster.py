@@ -31,6 +31,7 @@ from bpetite.corpus.run.assembly import make_shard
 from bpetite.corpus.run.options import EncodeOptions, ReadingOptions
 from bpetite.errors import FormatError
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
+from bpetite.training.counting.cutting import CountOptions
 
 pytest.importorskip("pyarrow")
 
@@ -272,8 +273,9 @@ def test_signatures_of_engines_are_those_that_they_call() -> None:
         return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work"}
 
     assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
-    counting = options_of(counting_to_table) | set(ReadingOptions.__annotations__) | set(COUNT_DEFAULTS)
-    assert set(ClusterCountOptions.__annotations__) == counting
+    # count_corpus takes all of them as they are declared: options of counting, and of the tasks and their reading
+    tasks = options_of(counting._count_to_table) | set(ReadingOptions.__annotations__)
+    assert set(ClusterCountOptions.__annotations__) == tasks | set(CountOptions.__annotations__)
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:

@@ -5,7 +5,7 @@ The shape, and why.
 - A record is read where it lies in the buffer; nothing is made of it but its first eight bytes as one number, which
   decides nearly every comparison of a merge. The buffer keeps the record before the next one, so that order is checked.
 - Many files are added up by a heap of their records. One record is written at a time, and held open in the output until
-  a greater one comes: what the others count for the same pre-token is added in place.
+  a greater one comes: the counts of the others for the same pre-token are added in place.
 """
 cimport cython
 from cpython.bytes cimport PyBytes_FromStringAndSize
@@ -84,14 +84,14 @@ cdef bint comes_before(const record_stream* one, const record_stream* other) noe
 
 @cython.final
 cdef class RecordReader:
-    """The records of a file, in order; what is damaged is a FormatError that names the file and the place.
+    """The records of a file, in order. A damaged file is a FormatError that names the file and the offset.
 
     Args:
-        read: Called as ``read(offset, buffer)``: reads into the buffer what the file has at the offset, and returns how
-            many bytes that are, 0 at its end.
+        read: Called as ``read(offset, buffer)``: fills the buffer from the offset of the file, and returns the number
+            of bytes, 0 at its end.
         name: Of the file, for messages.
         offset: Where the records begin.
-        checksum: CRC-32 of what is before them.
+        checksum: CRC-32 of the bytes before them.
         buffer_bytes: Bytes read at a time; more only where one record is longer.
         signed: Counts may be negative.
     """
@@ -141,7 +141,7 @@ cdef class RecordReader:
         stream.end -= stream.at
         stream.at = self.checked = 0
         if stream.end * 2 > stream.capacity:
-            # No more than has been read: a damaged length makes no room for what is not there.
+            # No more than twice the bytes read: a damaged length must not allocate memory.
             larger = <uint8_t*> PyMem_Realloc(stream.buffer, stream.capacity * 2)
             if larger == NULL:
                 raise MemoryError
@@ -249,7 +249,7 @@ cdef class RecordMerger:
         PyMem_Free(self.streams)
 
     def __iter__(self):
-        """Blocks of records, bytes, once; what they are together can be asked for after the last."""
+        """Blocks of records, bytes, once. `totals` is complete after the last block."""
         cdef RecordReader reader
         cdef int status
         cdef int number

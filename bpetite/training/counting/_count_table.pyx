@@ -367,7 +367,7 @@ cdef class CountTable:
 
     @property
     def full(self):
-        """Whether it holds something, and more would not stay within its memory."""
+        """True if it is not empty, and more pre-tokens would not stay within its memory."""
         if self.used == 0:
             return False
         return ((self.mask + 1) * SLOT_MEMORY + self.chunk_bytes > self.memory

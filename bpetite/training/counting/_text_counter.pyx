@@ -2,10 +2,10 @@
 
 The shape, and why.
 
-- A range of text is counted on its own, so that threads can share one long text. It begins where a scan started at an
-  arbitrary position has settled (`settle`), and returns how far it got. Pre-tokens after the end of one depend on
-  nothing before it, so when the range before ended exactly where this one began, the two are what one scan would have
-  given. When not, the caller takes this range back with weight -1 and counts it again from the right position. That is
+- A range of text is counted on its own, so that threads can share one long text. It begins at a likely start of a
+  pre-token (`likely_start`), and returns how far it got. Pre-tokens after the end of another one depend on nothing
+  before it. So where the range before ended exactly at the start of this one, the two are the same as one scan. Where
+  it did not, the caller takes this range back with weight -1 and counts it again from the right position. That is
   checked, never assumed, for any split pattern, and on ordinary text it is hardly ever needed.
 - ASCII str is read where it lies, as it is UTF-8 already; other str is written as UTF-8 one range at a time.
 """
@@ -25,10 +25,10 @@ from ...splitting.scan._scan cimport Scanner, scan_cursor
 from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 
 cdef enum:
-    LOOK = 1024                 # characters read past the end of a range, so that what ends there is known to end
+    LOOK = 1024                 # characters read past the end of a range, so that the last pre-token is known to end
     INTERRUPTED = -100          # by a signal or by `stop`; an exception is set
     STREAM = 1 << 18            # characters written as UTF-8 at a time where a text is read as one scan
-    SETTLE = 512                # characters scanned to settle
+    GUESS = 512                 # characters scanned to find a likely start
 
 
 cdef struct source:
@@ -157,7 +157,7 @@ cdef class TextCounter:
         if result < 0:
             self.report(result, texts[done], "" if first is None else f" (text {first + done})")
 
-    def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint settle=False,
+    def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint guess=False,
                    bint more=False):
         """Count the pre-tokens that begin at or after `start` and end at or before `stop`.
 
@@ -166,7 +166,7 @@ cdef class TextCounter:
             start: Where a pre-token begins (characters of a str, bytes of bytes).
             stop: Likewise; len(text) for the end of the text.
             weight: How often each counts; -1 takes back what was counted before.
-            settle: Move start and stop to where a scan begun there has settled, see the method `settle`.
+            guess: Move start and stop to the likely starts of pre-tokens after them, see `likely_start`.
             more: The text goes on after the str or bytes; only what no continuation can change is counted.
 
         Returns:
@@ -179,17 +179,17 @@ cdef class TextCounter:
         open_source(text, &opened)
         bp_watch_begin(&self.watch, &self.stopped)
         with nogil:
-            if settle:
-                start = self.settle(&opened, start)
-                stop = self.settle(&opened, stop)
+            if guess:
+                start = self.likely_start(&opened, start)
+                stop = self.likely_start(&opened, stop)
             reached = start
-            # In a short range, or where a scan settles slowly, the two may have crossed: then the range is empty.
+            # In a short range, or among long pre-tokens, the two may have crossed: then the range is empty.
             result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
 
     def count_stream(self, str text not None):
-        """Count a text of any length as one scan, in pieces of STREAM characters, whatever the split pattern.
+        """Count a text of any length as one scan, in windows of STREAM characters, whatever the split pattern.
 
         Special tokens are not recognised.
         """
@@ -282,13 +282,13 @@ cdef class TextCounter:
             raise UnicodeDecodeError("utf-8", text, at + error.start, at + error.end, error.reason + where) from None
         raise AssertionError("unreachable: these bytes did not decode before")
 
-    cdef Py_ssize_t settle(self, source* text, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t likely_start(self, source* text, Py_ssize_t at) noexcept nogil:
         """An offset a little after `at` where a pre-token most likely begins, whatever came before.
 
-        It is the last end that a scan begun at `at` gives in the first half of SETTLE characters. It depends on nothing
+        It is the last end that a scan begun at `at` gives in the first half of GUESS characters. It depends on nothing
         but the text and `at`, so two ranges that meet there agree on it.
         """
-        cdef uint8_t written[SETTLE * 4 + BP_UTF8_SLACK]
+        cdef uint8_t written[GUESS * 4 + BP_UTF8_SLACK]
         cdef Py_ssize_t ends[BLOCK]
         cdef const uint8_t* begin = written
         cdef Py_ssize_t size, number, i, bad = -1
@@ -296,17 +296,17 @@ cdef class TextCounter:
         cdef scan_cursor cursor
         if at <= 0:
             return 0
-        if self.scanner is None or text.length - at <= SETTLE:
-            return text.length if text.length - at <= SETTLE else at
+        if self.scanner is None or text.length - at <= GUESS:
+            return text.length if text.length - at <= GUESS else at
         if text.width:
-            size = bp_utf8_from_units(text.width, text.data, at, at + SETTLE, written, &bad)
+            size = bp_utf8_from_units(text.width, text.data, at, at + GUESS, written, &bad)
             if bad >= 0:
                 return at
         else:
             while at < text.length and text.data[at] & 0xC0 == 0x80:
                 at += 1
             begin = text.data + at
-            size = bp_utf8_valid(begin, SETTLE if text.length - at > SETTLE else text.length - at)
+            size = bp_utf8_valid(begin, GUESS if text.length - at > GUESS else text.length - at)
         self.scanner.begin(&cursor, begin, size, False)
         while True:
             number = self.scanner.next_ends(&cursor, ends, BLOCK)
@@ -388,7 +388,7 @@ cdef class TextCounter:
                     end -= 1
                 if end <= at:
                     return OK
-            result = self.count_piece(text + at, end - at, closed, stop - at, readable - at, weight, done)
+            result = self.count_ordinary(text + at, end - at, closed, stop - at, readable - at, weight, done)
             done[0] += at
             if result < 0 or not found or done[0] < end or end >= stop:
                 return result
@@ -396,8 +396,8 @@ cdef class TextCounter:
             done[0] = at
         return OK
 
-    cdef int count_piece(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
-                         int64_t weight, Py_ssize_t* done) noexcept nogil:
+    cdef int count_ordinary(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop,
+                            Py_ssize_t readable, int64_t weight, Py_ssize_t* done) noexcept nogil:
         """`count_utf8` for text without special tokens."""
         cdef Py_ssize_t ends[BLOCK]
         cdef Py_ssize_t start = 0

@@ -1,4 +1,4 @@
-"""How text is cut into pre-tokens: the options of counting, which counts carry with them."""
+"""The options of counting, by which text is cut into pre-tokens. Counts carry them."""
 from __future__ import annotations
 
 import inspect
@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CountOptions(TypedDict, total=False):
-    """How text is cut into pre-tokens.
+    """The options of counting, by which text is cut into pre-tokens.
 
     Keys:
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
@@ -82,7 +82,7 @@ class Cutting:
         return cls(patterns.resolve(given["pattern"]), distinct_literals(given["special_tokens"]), form, unicode)
 
     def difference(self, other: Cutting) -> str | None:
-        """The first option in which the two differ; None where they cut alike. The order of special tokens is none."""
+        """The first option that differs; None where both cut alike. The order of special tokens does not matter."""
         for name, value in vars(self).items():
             others = getattr(other, name)
             if set(value) != set(others) if name == "special_tokens" else value != others:
@@ -91,7 +91,11 @@ class Cutting:
 
 
 def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
-    """The literals without repeats, or the error that says which one is wrong."""
+    """The literals without repeats.
+
+    Raises:
+        TypeError, ValueError: One of them is no literal; the message names it.
+    """
     if isinstance(special_tokens, (str, bytes)) or not hasattr(special_tokens, "__iter__"):
         raise TypeError(f"special_tokens is a list of str or a dict of ids, not {special_tokens!r}")
     literals = tuple(dict.fromkeys(special_tokens))

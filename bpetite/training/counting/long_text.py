@@ -20,10 +20,10 @@ class LongText:
     def __init__(self, text: Text, part: int) -> None:
         self.text = text
         self.part = part
-        self.starts = range(0, len(text), part)
+        self.starts: range = range(0, len(text), part)
         #: (start, stop, reached) of each range that was counted, see `TextCounter.count_part`.
         self.ranges: list[tuple[int, int, int] | None] = [None] * len(self.starts)
-        self.ended = SimpleQueue[None]()
+        self.ended: SimpleQueue[None] = SimpleQueue()
 
     def jobs(self) -> Iterator[Job]:
         for number in range(len(self.starts)):
@@ -34,7 +34,7 @@ class LongText:
         try:
             start = self.starts[number]
             stop = min(start + self.part, len(self.text))
-            self.ranges[number] = counter.count_part(self.text, start, stop, settle=True)
+            self.ranges[number] = counter.count_part(self.text, start, stop, guess=True)
             return stop - start
         finally:
             self.ended.put(None)

@@ -35,7 +35,7 @@ __all__ = ["Corpus", "Progress", "Repeated", "count_as", "count_pretokens", "tex
 Progress = Callable[[str, int, int | None], object]
 
 PART = 1 << 20  # characters (bytes of bytes) counted in one job
-PIECES = 1 << 14  # pre-tokens counted at a time where `regex` splits
+PRETOKENS = 1 << 14  # counted at a time where `regex` splits
 
 #: Texts, or counts of their pre-tokens.
 Corpus = Text | Iterable[Text] | Mapping[bytes, int] | CountFile
@@ -236,7 +236,7 @@ def _total(texts: Iterable[Text]) -> int | None:
 def _batch_size(texts: Iterable[Text], threads: int) -> int:
     """PART, or more of texts that are there already, as long as that leaves many jobs for each thread.
 
-    What a job takes of the calling thread no other thread can share.
+    The calling thread prepares each job alone, so jobs must not be too small.
     """
     if not isinstance(texts, (list, tuple)):
         return PART
@@ -261,12 +261,12 @@ class _Documents:
 
 @dataclass(frozen=True)
 class _Preparation:
-    """What happens to a text before its pre-tokens are counted; the same for all jobs of a call."""
+    """The steps before pre-tokens are counted; the same for all jobs of a call."""
 
     pretokenizer: Pretokenizer
     specials: Specials
     normalize: Callable[[str], str] | None
-    #: What does all of this instead, and the special tokens that it recognises.
+    #: Does all of this instead, with the special tokens that it recognises.
     pipeline: tuple[Pipeline, tuple[str, ...]] | None = None
 
     @property
@@ -275,7 +275,7 @@ class _Preparation:
 
     @property
     def one_stage(self) -> bool:
-        """Whether a text can be cut where a pre-token ends.
+        """True if a text can be cut where a pre-token ends.
 
         With one pattern a pre-token depends on nothing before it. With several, an end of a later one may lie inside a
         match of an earlier one.
@@ -284,17 +284,17 @@ class _Preparation:
         return self.pretokenizer.scanner is not None and (isinstance(stages, str) or len(stages or ()) == 1)
 
     def counters(self, threads: int, table_bytes: int = 0) -> list[TextCounter]:
-        # Where `pieces` cuts out the special tokens, the counters have none to find.
+        # Where `ordinary_texts` cuts out the special tokens, the counters have none to find.
         specials = Specials({}) if self.by_regex or self.normalize is not None else self.specials
         in_python = self.by_regex or self.pipeline is not None
         number = 1 if in_python else threads
         return [TextCounter(self.pretokenizer.scanner, specials, table_bytes) for _ in range(number)]
 
-    def pieces(self, text: str) -> Iterator[str]:
-        """What lies between special tokens.
+    def ordinary_texts(self, text: str) -> Iterator[str]:
+        """The text between special tokens.
 
         Raises:
-            UnicodeEncodeError: At a lone surrogate, before the piece that holds it.
+            UnicodeEncodeError: At a lone surrogate, before the ordinary text that holds it.
         """
         begin = 0
         for start, end in _special_spans(text, self.specials):
@@ -358,18 +358,18 @@ def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter)
 
 def _count_stream(text: str, preparation: _Preparation, counter: TextCounter) -> int:
     """Count a long text that one thread must read as one scan, without writing all of it as UTF-8."""
-    for piece in preparation.pieces(text) if preparation.specials.size else [text]:
-        counter.count_stream(piece)
+    for ordinary in preparation.ordinary_texts(text) if preparation.specials.size else [text]:
+        counter.count_stream(ordinary)
     return len(text)
 
 
 def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, counter: TextCounter) -> int:
     for text in batch:
-        for piece in preparation.pieces(_decoded(text)):
-            parts = iter([piece if preparation.normalize is None else preparation.normalize(piece)])
+        for ordinary in preparation.ordinary_texts(_decoded(text)):
+            parts = iter([ordinary if preparation.normalize is None else preparation.normalize(ordinary)])
             for stage in preparation.pretokenizer.stages:
                 parts = chain.from_iterable(map(partial(split_one, stage), parts))
-            while block := [part.encode("utf-8") for part in islice(parts, PIECES)]:
+            while block := [part.encode("utf-8") for part in islice(parts, PRETOKENS)]:
                 counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
     return size
 
@@ -395,23 +395,23 @@ def _count_normalized(
 ) -> int:
     def normalized() -> Iterator[str]:
         for text in batch:
-            for piece in preparation.pieces(_decoded(text)):
-                if len(piece) <= 2 * PART or not preparation.one_stage:
-                    yield normalize(piece)
+            for ordinary in preparation.ordinary_texts(_decoded(text)):
+                if len(ordinary) <= 2 * PART or not preparation.one_stage:
+                    yield normalize(ordinary)
                 else:
-                    yield _count_all_but_the_end(piece, normalize, counter)
+                    yield _count_all_but_the_end(ordinary, normalize, counter)
 
-    for _, pieces, _ in batches(normalized(), PART):
-        counter.count_documents(pieces)
+    for _, batch, _ in batches(normalized(), PART):
+        counter.count_documents(batch)
     return size
 
 
-def _count_all_but_the_end(piece: str, normalize: Callable[[str], str], counter: TextCounter) -> str:
-    """Count a long piece except for its last part, which is returned, normalized; never hold all of it normalized."""
+def _count_all_but_the_end(ordinary: str, normalize: Callable[[str], str], counter: TextCounter) -> str:
+    """Count a long ordinary text except for its last part, which is returned normalized; never hold all of it so."""
     rest, at, step = "", 0, PART
-    while at < len(piece):
-        stop = _normal_cut(piece, min(at + step, len(piece)))
-        rest += normalize(piece[at:stop])
+    while at < len(ordinary):
+        stop = _normal_cut(ordinary, min(at + step, len(ordinary)))
+        rest += normalize(ordinary[at:stop])
         at = stop
         _, _, reached = counter.count_part(rest, 0, len(rest), more=True)
         # One pre-token without end is scanned a logarithmic number of times.

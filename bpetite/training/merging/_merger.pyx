@@ -155,13 +155,13 @@ cdef class Merger:
         for token in range(self.known.count):      # each token of the vocabulary has one slot in a word
             self.known.width[token] = 1
 
-    def add(self, PretokenReader pretokens not None, int64_t least=1):
-        """Add the pre-tokens that are left in a reader, but for those that occur less often than `least`."""
+    def add(self, PretokenReader pretokens not None):
+        """Add the pre-tokens that are left in a reader."""
         if self.counted:
             raise RuntimeError("words come before merges")
         bp_watch_begin(&self.watch, NULL)
         with nogil:
-            self.words.add(pretokens, least, self.encoder, &self.watch)
+            self.words.add(pretokens, self.encoder, &self.watch)
 
     # ---- merging --------------------------------------------------------------------------------------------------
 

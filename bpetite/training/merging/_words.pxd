@@ -46,8 +46,8 @@ cdef class Words:
     cdef Py_ssize_t room
     cdef uint8_t id_of_byte[256]
 
-    # Add pre-tokens that occur `least` times or more: as the tokens that an encoder makes of them, else as bytes.
-    cdef int add(self, PretokenReader pretokens, int64_t least, WordEncoder encoder, bp_watch* watch) except -1 nogil
+    # Add pre-tokens: as the tokens that an encoder makes of them, else as bytes.
+    cdef int add(self, PretokenReader pretokens, WordEncoder encoder, bp_watch* watch) except -1 nogil
 
 
 cdef inline uint64_t head_of(uint32_t number) noexcept nogil:

@@ -111,14 +111,12 @@ cdef class Words:
     def __dealloc__(self):
         ids_free(<uint32_t*> self.symbols, self.room)
 
-    cdef int add(self, PretokenReader pretokens, int64_t least, WordEncoder encoder, bp_watch* watch) except -1 nogil:
+    cdef int add(self, PretokenReader pretokens, WordEncoder encoder, bp_watch* watch) except -1 nogil:
         cdef Py_ssize_t at, size
         cdef int32_t* slots
         while pretokens.advance():
             if bp_work(watch, WORD_WORK):
                 return -1
-            if pretokens.count < least:
-                continue
             size = pretokens.length if encoder is None else encode(encoder, pretokens.data, pretokens.length)
             if size < 2:                           # holds no pair
                 continue
