@@ -83,7 +83,7 @@ def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
 def _starting_with(tokenizer: Tokenizer, prefix: bytes) -> Iterator[bytes]:
     """The bytes of the tokens that begin with a prefix and are not special."""
     special = set(tokenizer.special_tokens.values())
-    for token_id in tokenizer._vocab.prefix_index.completions(prefix):
+    for token_id in tokenizer._vocab.prefix_index.completions(prefix).tolist():
         if token_id not in special:
             yield tokenizer.token_bytes(token_id)
 
