@@ -397,7 +397,10 @@ cdef class RecordMerger:
 
     def rare(self):
         """For each count from 0 on, as far as they are told apart: (different pre-tokens with it, their bytes)."""
-        return [(self.rare_different[count], self.rare_bytes[count]) for count in range(RARE)]
+        pairs = []
+        for count in range(RARE):
+            pairs.append((self.rare_different[count], self.rare_bytes[count]))
+        return pairs
 
     def pair_error(self):
         """How often a pair of tokens occurs at most in what is left out: the last byte of the one and the first byte of

@@ -209,7 +209,10 @@ cdef class Merger:
 
     def all_tokens(self):
         """The bytes of all tokens, by internal id."""
-        return [bytes_of(self.known, token) for token in range(self.known.count)]
+        tokens = []
+        for token in range(self.known.count):
+            tokens.append(bytes_of(self.known, token))
+        return tokens
 
     def merges(self, list ids=None):
         """What was learned, in order: (left, right) of each merge, internal ids or what `ids` has for them."""
