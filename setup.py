@@ -73,6 +73,7 @@ setup(
         annotate=os.environ.get("BPETITE_ANNOTATE") == "1",
         compiler_directives={
             "language_level": 3,
+            "auto_pickle": False,  # C fields from a pickle would be trusted
             "boundscheck": debug,
             "wraparound": False,
             "cdivision": True,

@@ -3,6 +3,7 @@ import ast
 import graphlib
 import importlib
 import os
+import pickle
 import re
 import subprocess
 import sys
@@ -63,6 +64,37 @@ def room_of(path: Path) -> str:
     """bpetite/formats/gpt2.py -> "formats"; bpetite/patterns.py -> "patterns"; bpetite/__init__.py -> "bpetite"."""
     parts = path.relative_to(PACKAGE).parts
     return parts[0] if len(parts) > 1 else "bpetite" if path.stem == "__init__" else path.stem
+
+
+#: As Cython 3.3 compiles these, a MemoryError in them frees an object twice: loops and try/finally instead.
+UNSAFE = {
+    "a list comprehension": r"(?<![\w\])])\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\sfor\s",
+    "sorted() of a generator": r"\bsorted\([^()]*(?:\([^()]*\)[^()]*)*\sfor\s",
+    "with open()": r"\bwith\s+open\b",
+}
+
+
+@pytest.mark.parametrize("what", UNSAFE)
+def test_compiled_code_that_no_lack_of_memory_ends(what: str) -> None:
+    found = []
+    for path in sources(".pyx"):
+        code = re.sub(r'"""[\s\S]*?"""|#.*', lambda match: "\n" * match[0].count("\n"), path.read_text(encoding="utf-8"))
+        lines = [code[: match.start()].count("\n") + 1 for match in re.finditer(UNSAFE[what], code)]
+        found += [f"{path.relative_to(PACKAGE)}:{line}" for line in lines]
+    assert found == []
+    assert re.search(UNSAFE[what], "x = [f(y)[0] for y in z] + sorted(f(y) for y in z); with open(x) as y: pass")
+
+
+def test_no_compiled_class_is_made_from_a_pickle() -> None:
+    """Its fields in C would be what the pickle says. What users pickle has a ``__reduce__`` of its own."""
+    classes = []
+    for path in sources(".pyx"):
+        module = importlib.import_module(".".join(["bpetite", *path.relative_to(PACKAGE).with_suffix("").parts]))
+        classes += [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == module.__name__]
+    assert len(classes) > 20
+    assert [each.__name__ for each in classes if hasattr(each, "__setstate__")] == []
+    with pytest.raises(TypeError, match="cannot pickle .*StreamDecoder"):
+        pickle.dumps(bpetite.Tokenizer({97: b"a"}, []).decode_stream())
 
 
 def imported_by_python(path: Path) -> set[str]:

@@ -57,7 +57,7 @@ def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
     special = set(tokenizer.special_tokens.values())
 
     def starting_with(prefix: bytes) -> list[bytes]:
-        ids = tokenizer._vocab.prefix_index.completions(prefix)
+        ids = tokenizer._vocab.prefix_index.completions(prefix).tolist()
         return [tokenizer.token_bytes(token_id) for token_id in ids if token_id not in special]
 
     def merged(data: bytes) -> array[int]:

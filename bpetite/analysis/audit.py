@@ -73,6 +73,7 @@ def audit(
         *_broken_specials(tokenizer, vocab),
         *_missing_bytes(vocab),
         *_forgeable(vocab, found.forgeable),
+        *_merged_specials(vocab),
         *_merge_order(vocab),
         *_unreachable(found.unreachable),
         *_same_after_normalization(texts_of),
@@ -180,6 +181,12 @@ def _forgeable(vocab: Vocab, forgeable: dict[int, str]) -> Iterator[Finding]:
         list(forgeable.items()),
         lambda case: _token_example(vocab, case[0], text=case[1]),
     )
+
+
+def _merged_specials(vocab: Vocab) -> Iterator[Finding]:
+    merged = sorted(vocab.skipped.intersection(vocab.merge_results))
+    message = "special tokens that merges make: no such merge is applied, by other libraries it is"
+    return _finding("merged-specials", "note", message, merged, lambda token_id: _token_example(vocab, token_id))
 
 
 def _merge_order(vocab: Vocab) -> Iterator[Finding]:

@@ -85,9 +85,7 @@ def completions(tokenizer: TokenizerBase, prefix: bytes) -> NDArray[np.uint32]:
     >>> serving.completions(Tokenizer.train("ab ab ab", 258), b"a")
     array([ 97, 256], dtype=uint32)
     """
-    import numpy as np
-
-    return np.array(tokenizer._vocab.prefix_index.completions(_bytes(prefix, "prefix")), np.uint32)
+    return tokenizer._vocab.prefix_index.completions(_bytes(prefix, "prefix"))
 
 
 def prefixes(tokenizer: TokenizerBase, data: bytes) -> NDArray[np.uint32]:

@@ -24,7 +24,8 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
         merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None for the ranks kind:
             every split of a token into two tokens is a pair, and the rank of a pair is the place of the joined token in
             the order of the ids.
-        excluded: Ids that take no part in merges of the ranks kind; an empty token never does.
+        excluded: Ids that no merge gives, and that take no part in merges of the ranks kind; an empty token never
+            does. A merge of a list that would give one keeps its rank and is never applied.
 
     Raises:
         TypeError: A merge is no tuple.
@@ -40,16 +41,17 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
     if merges is None:
         _add_ranks(table, tokens, excluded)
     else:
-        _add_list(table, tokens, tuple(merges))
+        _add_list(table, tokens, tuple(merges), excluded)
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges, excluded) except -1:
     cdef Py_ssize_t rank = 0, left, right, joined = -1
     cdef uint64_t left_length, right_length, capacity = 0
     cdef uint8_t* buffer = NULL
     cdef void* grown
     cdef token_t left_id, right_id
+    cdef bint some = len(excluded) > 0
     table.reserve(len(merges), len(merges))
     try:
         for pair in merges:
@@ -78,7 +80,10 @@ cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges) except -1:
             if joined < 0:
                 raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
                                  f"which is no token")
-            table.add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
+            if some and tokens.ids[joined] in excluded:
+                table.pairs.joined[rank] = tokens.ids[joined]
+            else:
+                table.add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
             rank += 1
     finally:
         free(buffer)

@@ -4,6 +4,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+from numpy.typing import NDArray
+
 __all__ = ["PrefixIndex"]
 
 
@@ -14,21 +17,21 @@ class PrefixIndex:
         tokens: id -> bytes.
 
     >>> index = PrefixIndex({0: b"a", 1: b"b", 2: b"ab", 3: b"abc"})
-    >>> index.completions(b"ab"), list(index.prefixes(b"abd"))
+    >>> index.completions(b"ab").tolist(), list(index.prefixes(b"abd"))
     ([2, 3], [0, 2])
     """
 
     def __init__(self, tokens: Mapping[int, bytes]) -> None:
         ids = sorted(tokens, key=lambda token_id: (tokens[token_id], token_id))
-        self._ids = ids
+        self._ids = np.array(ids, np.uint32)
         self._tokens = [tokens[token_id] for token_id in ids]
         self._lengths = sorted(set(map(len, self._tokens)))
 
-    def completions(self, prefix: bytes) -> list[int]:
-        """The ids of the tokens that begin with a prefix, ascending."""
+    def completions(self, prefix: bytes) -> NDArray[np.uint32]:
+        """The ids of the tokens that begin with a prefix, uint32[n], ascending."""
         stem = prefix.rstrip(b"\xff")  # the first bytes that do not begin with it: its last byte that can, one higher
         end = bisect_left(self._tokens, stem[:-1] + bytes([stem[-1] + 1])) if stem else len(self._tokens)
-        return sorted(self._ids[bisect_left(self._tokens, prefix) : end])
+        return np.sort(self._ids[bisect_left(self._tokens, prefix) : end])
 
     def prefixes(self, data: bytes) -> Iterator[int]:
         """Yield the ids of the tokens that data begins with, the shortest first."""
@@ -38,5 +41,5 @@ class PrefixIndex:
             token = data[:length]
             at = bisect_left(self._tokens, token)
             while at < len(self._tokens) and self._tokens[at] == token:
-                yield self._ids[at]
+                yield int(self._ids[at])
                 at += 1

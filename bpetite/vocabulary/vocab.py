@@ -141,12 +141,13 @@ class Vocab:
             object.__setattr__(self, "token_table", TokenTable(self.tokens, self.unreachable))
         if self.token_table.repeated:
             _check_tokens(self.tokens, self.special_tokens, self.unreachable)
+        _check_specials(self.special_tokens, self.tokens)
+        _check_flags(self.token_flags, self.special_tokens)
         if self.merges is not None and not (
             self._has_merge_table(self.merges)
             and (not self.unreachable or self.unreachable.isdisjoint(chain.from_iterable(self.merges)))
         ):
             _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
-        _check_specials(self.special_tokens, self.tokens)
         if self.unicode is not None:
             from ..splitting.pattern.unicode_version import check_unicode
 
@@ -160,7 +161,6 @@ class Vocab:
 
             normalizers.check(self.normalization, self.unicode)
         _check_settings(self.ignore_merges, self.errors)
-        _check_flags(self.token_flags, self.special_tokens)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
             raise ValueError(f"the template puts in id {min(unknown)}, which is no token")
         if self.ignore_merges and self.merges is None:
@@ -327,7 +327,8 @@ class Vocab:
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
-        return build_merge_table(self.token_table, self.merges, self.not_looked_up if self.merges is None else ())
+        never = self.not_looked_up if self.merges is None else self.skipped
+        return build_merge_table(self.token_table, self.merges, never)
 
     @cached_property
     def word_merges(self) -> WordMerges | None:

@@ -228,8 +228,8 @@ def test_the_byte_of_a_special_token_is_no_part_of_a_merge() -> None:
 
 def test_a_special_token_that_a_merge_gives_too() -> None:
     tok = Tokenizer(AB, [(b"a", b"b")], ["ab"])
-    assert tok.encode("ab") == tok.encode_ordinary("ab") == [2]
-    assert tok.encode("bab", allowed_special=()) == [1, 2]
+    assert (tok.encode("ab"), tok.encode_ordinary("ab")) == ([2], [0, 1])
+    assert tok.encode("bab", allowed_special=()) == [1, 0, 1]
 
 
 def test_training_goes_on_from_complete_vocabularies_only() -> None:
