@@ -23,7 +23,7 @@ from ..core._special import choose
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
 
-__all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace_tokens", "trim"]
+__all__ = ["Origin", "TokenOrigins", "align", "offsets_of", "trace", "trace_tokens", "trim"]
 
 #: (start, end) in characters.
 Span = tuple[int, int]
@@ -101,7 +101,7 @@ def offsets_of(
 ) -> list[Span]:
     """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding."""
     given = text if isinstance(text, str) else text.decode("utf-8")
-    return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
+    return trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
 
 
 def trace_tokens(
@@ -114,7 +114,7 @@ def trace_tokens(
     >>> trace_tokens(tok, "ab abc<|endoftext|>", tok.encode("ab abc<|endoftext|>"))
     TokenOrigins(spans=[(0, 2), (2, 5), (5, 6), (6, 19)], words=[0, 1, 1, 2], literals={3: '<|endoftext|>'})
     """
-    origin = _trace(tokenizer, text, allowed_special)
+    origin = trace(tokenizer, text, allowed_special)
     tokens = tokenizer._vocab.tokens
     ends = np.cumsum([len(tokens[token_id]) for token_id in ids], dtype=np.int64)
     pretokens = np.frombuffer(origin.pretokens, np.int64)
@@ -124,7 +124,8 @@ def trace_tokens(
     return TokenOrigins(origin.spans(tokenizer, ids), words, literals)
 
 
-def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
+def trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
+    """The text that the tokens of a text spell, cut into pre-tokens and special tokens."""
     if tokenizer._pipeline is not None:
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
         return tokenizer._pipeline.trace(text, tuple(sorted(allowed)))
