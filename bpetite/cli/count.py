@@ -1,6 +1,7 @@
 """``bpetite count``: how many tokens a corpus has."""
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -60,7 +61,13 @@ def command(
     settings.check()
     if mixture is None:
         settings.check_together()
-    sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
+    if not files and mixture is None and not sys.stdin.isatty():
+        files = ("-",)  # as for tokens
+    try:
+        sources = find_corpus(files, mixture, settings.input_kind, settings.whole_files)
+    except FileNotFoundError as missing:
+        missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
+        raise
     loaded = load_tokenizer(tokenizer)
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     with Watch(pieces, status) as watch:

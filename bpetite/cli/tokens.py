@@ -52,12 +52,12 @@ def command(
     ordinary: bool,
     color: bool | None,
 ) -> None:
-    """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
+    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
     if (why and (as_printable or as_ids or from_printable)) or (expect is not None and not why):
         raise click.UsageError("--why goes with --expect and --json, not with --printable, --ids or --from-printable")
-    text = _standard_inshow() if text is None else _typed(text)
+    text = _standard_input() if text in (None, "-") else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if why:
         found = explain(loaded, text, expect=expect, ordinary=ordinary)
@@ -93,7 +93,7 @@ def command(
         say(f"{counted(len(ids), 'token')}, {counted(layout.characters, 'character')}, {rate}")
 
 
-def _standard_inshow() -> str:
+def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as wrong:

@@ -178,7 +178,7 @@ class Pipeline:
     def _is_made_of(
         self, text: str, trusted: Sequence[tuple[int, int]], stretch: str, starts: list[int], first: int, last: int
     ) -> bool:
-        """Whether a trusted part alone gives ``stretch[first:last]``, without the characters beside that part."""
+        """True if a trusted part alone gives ``stretch[first:last]``, without the characters beside that part."""
         stop = next(stop for start, stop in trusted if start <= starts[first] < stop)
         own = text[starts[first] : min(starts[last], stop)]  # with the marks that it was composed with
         return self._normalize is None or stretch[first:last] in self._normalize(own)

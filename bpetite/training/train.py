@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, islice
 from typing import Any
@@ -158,11 +159,17 @@ class Repeated:
         return self.start()
 
 
+#: A text of one word with a suffix that files have.
+_FILE_NAME = re.compile(r"\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|gz|zst|bz2|xz)")
+
+
 def texts_not_paths(corpus: Any) -> Any:
     """The corpus, unless it holds paths instead of texts: it is one, or its first documents all are."""
     if isinstance(corpus, (str, os.PathLike)):
         if _is_path(corpus):
             raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
+        if _FILE_NAME.fullmatch(os.fspath(corpus)):
+            raise ValueError(f"the corpus is {corpus!r}, and no file has this name; [text] makes a corpus of it")
         return corpus
     if isinstance(corpus, (bytes, Repeated)) or not isinstance(corpus, Iterable):
         return corpus
