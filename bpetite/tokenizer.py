@@ -482,16 +482,11 @@ class Tokenizer(TokenizerBase):
 #: Names of tiktoken and transformers that people type -> the name here, and the view that has theirs.
 _ELSEWHERE = {
     "n_vocab": ("vocab_size", "as_tiktoken()"),
-    "max_token_value": ("vocab_size - 1", "as_tiktoken()"),
     "name": ("to_vocab().name", "as_tiktoken()"),
-    "special_tokens_set": ("special_tokens", "as_tiktoken()"),
-    "decode_single_token_bytes": ("token_bytes", "as_tiktoken()"),
     "tokenize": ("encode, and token_bytes of each id", "as_transformers()"),
     "pad_token": ("encode_padded(pad_token=...)", "as_transformers()"),
-    "eos_token": ("eot_token", "as_transformers()"),
     "eos_token_id": ("eot_token", "as_transformers()"),
     "get_vocab": ("vocab", "as_transformers()"),
-    "convert_tokens_to_ids": ("token_id", "as_transformers()"),
     "batch_decode": ("decode_batch", "as_transformers()"),
     "save_pretrained": ("save(folder, format='huggingface')", "as_transformers()"),
 }

@@ -57,7 +57,6 @@ def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bo
     """Save a tokenizer in the kind that the format holds, and report what the file lacks; returns the saved one."""
     tokenizer = _in_kind(tokenizer, format)
     if formats.in_folder(path, format):
-        path.parent.mkdir(exist_ok=True)
         tokenizer.save(path, format=format, overwrite=overwrite)
     else:
         data = formats.dump(tokenizer.to_vocab(), format)
