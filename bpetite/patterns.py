@@ -176,8 +176,8 @@ _NAMES = NAMED | {
 }
 #: A text without operators of regular expressions, but for the dot.
 _WORD = re.compile(r"\w[\w .-]*")
-#: A text that looks like a name, and would be a pattern for one word.
-_NAME = re.compile(r"[A-Za-z][\w-]*\d[\w.-]*|[A-Za-z][\w-]{3,}")
+#: A word of letters and digits.
+_NAME = re.compile(r"[A-Za-z][\w-]*\d[\w.-]*")
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
 _SCOPED = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 #: A pattern that is one group from end to end, or looks like it.

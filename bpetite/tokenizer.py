@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from . import patterns
 from .core import _stream_decoder
@@ -20,6 +20,8 @@ from .serving import limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
@@ -499,7 +501,9 @@ class _Elsewhere:
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, tokenizer: object, owner: type) -> NoReturn:
+    def __get__(self, tokenizer: object, owner: type) -> Self:
+        if tokenizer is None:
+            return self
         ours, view = _ELSEWHERE[self.name]
         raise AttributeError(
             f"{owner.__name__!r} object has no attribute {self.name!r}; here it is {ours}, and {view} has "

@@ -256,8 +256,8 @@ def test_the_reference_groups_what_a_tokenizer_has() -> None:
 
 
 def is_public(name: str) -> bool:
-    """True for a name that `Tokenizer` has, and not only an error that names ours."""
-    return not name.startswith("_") and hasattr(bpetite.Tokenizer, name)
+    """True for a name that a tokenizer has; for some that it lacks, the class has an error."""
+    return not name.startswith("_") and name in dir(bpetite.Tokenizer({0: b"a"}, []))
 
 
 def test_everything_that_is_called_has_an_example() -> None:
