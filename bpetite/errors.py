@@ -140,6 +140,8 @@ def not_a_text(given: object) -> TypeError:
         hint = "; bytes(text) makes bytes of it"
     elif isinstance(given, list | tuple):
         hint = "; encode_batch takes several texts"
+    elif given is None:
+        hint = "; leave out what has no text, or give ''"
     elif hasattr(given, "read_text"):
         hint = "; text.read_text() reads the file"
     elif hasattr(given, "read"):

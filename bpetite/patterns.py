@@ -176,6 +176,8 @@ _NAMES = NAMED | {
 }
 #: A text without operators of regular expressions, but for the dot.
 _WORD = re.compile(r"\w[\w .-]*")
+#: A word of letters and digits.
+_NAME = re.compile(r"[A-Za-z][\w-]*\d[\w.-]*")
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
 _SCOPED = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 #: A pattern that is one group from end to end, or looks like it.
@@ -198,7 +200,7 @@ def resolve(pattern: Any) -> Any:
             - None, or a step of :mod:`bpetite.steps.splits`.
 
     Raises:
-        ValueError: A word that is nearly a name, flags that a group cannot have.
+        ValueError: A word that is no name, flags that a group cannot have.
         TypeError: A compiled pattern of bytes.
 
     >>> resolve("cl100k") == resolve("cl100k_base") == CL100K
@@ -220,9 +222,10 @@ def _of_str(pattern: str) -> Pattern:
     if pattern in _NAMES:
         return _NAMES[pattern]
     near = nearest(pattern, _NAMES) if _WORD.fullmatch(pattern) else None
-    if near is None:
+    if near is None and not _NAME.fullmatch(pattern):
         return pattern
-    raise ValueError(f"pattern {pattern!r}: did you mean {near!r}? As a regular expression it is '(?:{pattern})'")
+    known = f"did you mean {near!r}?" if near else f"no pattern has this name; the names are {', '.join(NAMED)}."
+    raise ValueError(f"pattern {pattern!r}: {known} As a regular expression it is '(?:{pattern})'")
 
 
 def _of_compiled(compiled: CompiledPattern) -> str:

@@ -21,6 +21,8 @@ from .training.options import DEFAULTS, EXTEND_DEFAULTS, ExtendOptions, Learning
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
@@ -465,6 +467,9 @@ class Tokenizer(TokenizerBase):
 
         return transformers_tokenizer(self, options)
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _ELSEWHERE]
+
     # Functions of other modules as methods; Final gives them the functions' types.
     encode_batch_to_arrow: Final = methods.encode_batch_to_arrow
     encode_with_offsets: Final = methods.encode_with_offsets
@@ -473,6 +478,40 @@ class Tokenizer(TokenizerBase):
     decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
     chunks: Final = limits.chunks
+
+
+#: Names of tiktoken and transformers that people type -> the name here, and the view that has theirs.
+_ELSEWHERE = {
+    "n_vocab": ("vocab_size", "as_tiktoken()"),
+    "name": ("to_vocab().name", "as_tiktoken()"),
+    "tokenize": ("encode, and token_bytes of each id", "as_transformers()"),
+    "pad_token": ("encode_padded(pad_token=...)", "as_transformers()"),
+    "eos_token_id": ("eot_token", "as_transformers()"),
+    "get_vocab": ("vocab", "as_transformers()"),
+    "batch_decode": ("decode_batch", "as_transformers()"),
+    "save_pretrained": ("save(folder, format='huggingface')", "as_transformers()"),
+}
+
+
+class _Elsewhere:
+    """An attribute that a tokenizer does not have, whose error names ours. Unlike ``__getattr__``, it costs the other
+    attributes nothing: with that, encoding a short text took 1.29 times as long."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tokenizer: object, owner: type) -> Self:
+        if tokenizer is None:
+            return self
+        ours, view = _ELSEWHERE[self.name]
+        raise AttributeError(
+            f"{owner.__name__!r} object has no attribute {self.name!r}; here it is {ours}, and {view} has "
+            f"{self.name!r}", name=self.name, obj=tokenizer,
+        )  # fmt: skip
+
+
+for _name in _ELSEWHERE:
+    setattr(Tokenizer, _name, _Elsewhere(_name))
 
 
 class Pruned(NamedTuple):

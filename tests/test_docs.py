@@ -252,7 +252,12 @@ def test_the_reference_groups_what_a_tokenizer_has() -> None:
     groups = re.findall(r"^## (.+)\n+(?:\S.*\n+)?::: bpetite\.Tokenizer\.", page, re.M)
     assert groups == ["Making", "Encoding", "Decoding", "Facts"]
     assert len(names) == len(set(names)) <= 50
-    assert set(names) == {name for name in dir(bpetite.Tokenizer) if not name.startswith("_")}
+    assert set(names) == {name for name in dir(bpetite.Tokenizer) if is_public(name)}
+
+
+def is_public(name: str) -> bool:
+    """True for a name that a tokenizer has; for some that it lacks, the class has an error."""
+    return not name.startswith("_") and name in dir(bpetite.Tokenizer({0: b"a"}, []))
 
 
 def test_everything_that_is_called_has_an_example() -> None:
@@ -260,7 +265,7 @@ def test_everything_that_is_called_has_an_example() -> None:
     code = "".join(block.code for page in PAGES for block in blocks(page) if block.runs)
     found = {name.rpartition(".")[2]: pkgutil.resolve_name(name) for module in MODULES for name in public(module)}
     wanted = {name: member for name, member in found.items() if inspect.isroutine(member)}
-    wanted |= {name: member for name, member in inspect.getmembers(bpetite.Tokenizer) if not name.startswith("_")}
+    wanted |= {name: member for name, member in inspect.getmembers(bpetite.Tokenizer) if is_public(name)}
     assert len(wanted) > 80
     bare = [name for name, member in wanted.items() if ">>> " not in (member.__doc__ or "")]
     assert [name for name in bare if not re.search(rf"\b{name}\b", code)] == []

@@ -8,9 +8,10 @@
 from .audit import audit
 from .compare import compare
 from .diff import diff
-from .pages import audit_page, compare_page, diff_page, view_page  # noqa: F401 - they register with pages.render
+from .explain import explain
+from .pages import audit_page, compare_page, diff_page, explain_page, view_page  # noqa: F401 - they register with pages.render
 from .reach import Reach, Unreachable, reach
-from .results import AuditReport, Comparison, Difference, DiffReport, Figures, Finding, TokenView
+from .results import AuditReport, Comparison, Difference, DiffReport, Explanation, Figures, Finding, TokenView
 from .usage import ScriptUse, Usage, measure
 from .view import view
 
@@ -34,6 +35,9 @@ __all__ = [
     "Comparison",
     "Figures",
     "compare",
+    # the way from a text to its ids
+    "Explanation",
+    "explain",
     # a text in tokens
     "TokenView",
     "view",

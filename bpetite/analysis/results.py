@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from ..tokenizer import Tokenizer
 from .cells import Layout
@@ -21,8 +21,11 @@ __all__ = [
     "Comparison",
     "DiffReport",
     "Difference",
+    "Explanation",
     "Figures",
     "Finding",
+    "Merge",
+    "Pretoken",
     "Report",
     "Severity",
     "Side",
@@ -457,3 +460,71 @@ class TokenView(Report):
     def __repr__(self) -> str:
         counts = ", ".join(f"{side.name}: {side.tokens} tokens" for side in self.sides)
         return f"<TokenView of {self.characters} characters: {counts}>"
+
+
+class Merge(NamedTuple):
+    """A merge that was applied: its rank (the index in the merge list; in the ranks kind, the id of the joined token),
+    the bytes of the two tokens, and the position of the left one in the pre-token, in bytes."""
+
+    rank: int
+    left: bytes
+    right: bytes
+    start: int
+
+
+@dataclass(frozen=True)
+class Pretoken:
+    """A pre-token, and the way from its bytes to its ids.
+
+    Attributes:
+        data: Its bytes.
+        rule: "special": a special token; "whole": a token, taken whole; "merges": bytes, joined by merges.
+        ids: The ids that it gives.
+        tokens: Their bytes.
+        merges: The merges, in the order in which they were applied.
+    """
+
+    data: bytes
+    rule: Literal["special", "whole", "merges"]
+    ids: list[int]
+    tokens: list[bytes]
+    merges: list[Merge] = field(default_factory=list)
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Report):
+    """The result of :func:`explain`. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        text: The text as given.
+        spelled: The text that the tokens spell, after normalization.
+        ids: Its ids.
+        pretokens: The pre-tokens and special tokens, in order.
+        verdict: The reason why the expected token is not there, or that it is; "" where none was expected.
+        missing: Merges that do not exist, and that would have made the expected token of the tokens of its bytes.
+    """
+
+    text: str
+    spelled: str
+    ids: list[int]
+    pretokens: list[Pretoken]
+    verdict: str = ""
+    missing: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON; tokens are written as Python writes them."""
+        pretokens = [vars(one) | {"merges": [step._asdict() for step in one.merges]} for one in self.pretokens]
+        shown: dict[str, Any] = _shown(vars(self) | {"pretokens": pretokens})
+        return shown
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self.ids)} tokens in {len(self.pretokens)} pre-tokens>"
+
+
+def _shown(value: Any) -> Any:
+    """A value with its bytes as :func:`token_repr` writes them."""
+    if isinstance(value, dict):
+        return {key: _shown(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_shown, value))
+    return token_repr(value) if isinstance(value, bytes) else value

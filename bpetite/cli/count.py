@@ -1,6 +1,7 @@
 """``bpetite count``: the number of tokens of a corpus."""
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,13 @@ def command(
     """
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    if not files and not sys.stdin.isatty():
+        files = ("-",)  # as for tokens
+    try:
+        sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    except FileNotFoundError as missing:
+        missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
+        raise
     with Watch(sources.pieces, status) as watch:
         found = count_corpus(
             sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,

@@ -51,12 +51,17 @@ def open_output(
             raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
         if file.is_dir():
             raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
-        return Opened([open_token_file(path, format=format, dtype=dtype)], None, codec_of(load_tokenizer(tokenizer)))
+        opened_file = open_token_file(path, format=format, dtype=dtype)
+        if tokenizer is None:
+            raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
+        return Opened([opened_file], None, codec_of(load_tokenizer(tokenizer)))
     found_at, manifest, names = found
     stored = manifest["tokenizer"]
     try:
         codec = codec_of(load_tokenizer(tokenizer or stored["name"]))
     except OSError as missing:
+        if tokenizer is not None:
+            raise
         raise FormatError(f"{found_at}: made with {stored['name']}, not found ({missing}); give --tokenizer") from None
     if codec.tokenizer_digest != stored["fingerprint"]:
         raise FormatError(
@@ -79,10 +84,11 @@ def open_output(
     examples=[
         "bpetite decode tokens/gpt2",
         "bpetite decode tokens/nano --split val -o val.txt",
+        "bpetite decode 5253 12 -t bpetite-32k",
         "bpetite decode tokens/gpt2.npy --jsonl | head -n 1",
     ],
 )
-@click.argument("tokens")
+@click.argument("tokens", nargs=-1, required=True)
 @click.option("-o", "--output", default="-", show_default=True, help=one_stream("the text"))
 @click.option(
     "-t", "--tokenizer", metavar="TOKENIZER", help="The tokenizer, if the one that the manifest names is not found."
@@ -94,7 +100,7 @@ def open_output(
 @click.option("--jsonl", is_flag=True, help='Write {"text": ...} lines instead of text with separators.')
 @overwrite_option
 def command(
-    tokens: str,
+    tokens: tuple[str, ...],
     output: str,
     tokenizer: str | None,
     format: str | None,
@@ -107,9 +113,16 @@ def command(
     """Decode TOKENS: a token file, an output name as given to encode, a manifest, or a folder.
 
     Text that was encoded from one file comes back byte for byte. The formats npy, nanogpt, llmc and megatron are read;
-    an error names the reader of any other.
+    an error names the reader of any other. Numbers that name no file are ids.
     """
-    opened = open_output(tokens, tokenizer=tokenizer, format=format, dtype=dtype, split=split)
+    ids = [int(token) for token in tokens if token.isdecimal() and not path_of(token).exists()]
+    if len(ids) == len(tokens):
+        with create_output(output, overwrite) as file:
+            file.write(load_tokenizer(tokenizer).decode_bytes(ids) + b"\n")
+        return
+    if len(tokens) > 1:
+        raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
+    opened = open_output(tokens[0], tokenizer=tokenizer, format=format, dtype=dtype, split=split)
     with create_output(output, overwrite) as file:
         _write(opened, file, jsonl, separator)
 

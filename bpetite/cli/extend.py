@@ -23,12 +23,12 @@ __all__ = ["command"]
 @click.command(
     cls=Command,
     examples=[
-        "bpetite extend corpus.txt -t bpetite-32k -n 1k -o longer.json",
-        "bpetite extend texts/ -t bpetite-32k -n 500 --special '<|pad|>' -o longer/ --to huggingface",
+        "bpetite extend corpus.txt -t bpetite-32k --add 1k -o longer.json",
+        "bpetite extend texts/ -t bpetite-32k --add 500 --special '<|pad|>' -o longer/ --to huggingface",
     ],
     after_interrupt="nothing is written",
 )
-@click.option("-n", "--tokens", type=COUNT, required=True, help="The number of tokens to learn, as 500 or 1k.")
+@click.option("--add", "tokens", type=COUNT, required=True, help="How many tokens to learn, as 500 or 1k.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
 @to_option
 @overwrite_option

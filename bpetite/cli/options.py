@@ -1,6 +1,7 @@
 """Options that several commands have, and their values."""
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -52,10 +53,13 @@ class Options(Protocol):
 
 
 def load_tokenizer(spec: str | None) -> Tokenizer:
-    """The tokenizer in a file or directory or of a name; None is the packaged one, and a message says so."""
+    """The tokenizer of a file, a folder, a name or a repository of the Hub; None is the packaged one, which a message
+    says."""
     if spec is None:
-        say(f"no --tokenizer given: using the packaged {PACKAGED}")
+        say(f"no --tokenizer given: using the packaged {PACKAGED}", always=True)
         return Tokenizer.load(PACKAGED)
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec) and not os.path.isdir(os.path.dirname(spec)):
+        return Tokenizer.from_pretrained(spec)  # a repository of the Hub
     return Tokenizer.load(spec)
 
 
@@ -151,7 +155,7 @@ named_corpus_options: Options = _documents_in(
 #: -t, where no tokenizer means the packaged one.
 tokenizer_option: Options = click.option(
     "-t", "--tokenizer", metavar="TOKENIZER",
-    help=f"A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base [default: {PACKAGED}].",
+    help=f"A tokenizer file, a folder, a name such as gpt-4o, or a repository of the Hub [default: {PACKAGED}].",
 )
 overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 jobs_option: Options = click.option(

@@ -59,8 +59,10 @@ def check_output(path: str | os.PathLike[str], overwrite: bool) -> None:
     if os.path.exists(name) and not overwrite:
         raise file_exists(name)
     folder = Path(os.path.abspath(name)).parent
-    while not os.path.lexists(folder):  # it will be made
+    if not os.path.lexists(folder):  # it will be made
         folder = folder.parent
+    if not os.path.lexists(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such folder; one level is made, not more", str(folder))
     if not folder.is_dir():
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):

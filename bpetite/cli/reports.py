@@ -44,9 +44,10 @@ class Manner:
 manner: Manner = Manner()
 
 
-def say(text: str, event: str = "message", **numbers: Any) -> None:
-    """A line for people, above the progress bars; with ``--log json``, an object for programs."""
-    if manner.quiet:
+def say(text: str, event: str = "message", *, always: bool = False, **numbers: Any) -> None:
+    """A line for people, above the progress bars; with ``--log json``, an object for programs. ``-q`` hides it, unless
+    it is one of those that are ``always`` shown."""
+    if manner.quiet and not always:
         return
     if manner.json:
         text = log_line(text, event, **numbers)

@@ -19,7 +19,7 @@ __all__ = ["check_target", "save", "save_trained", "special_tokens", "to_option"
 to_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--to",
     "target_format",
-    type=click.Choice(WRITABLE_FORMATS),
+    type=click.Choice(WRITABLE_FORMATS, case_sensitive=False),
     help="Format of the tokenizer that is written [default: by its name: tokenizer.json is huggingface, *.tiktoken "
     "is tiktoken, any other native]. gpt2 is a folder; huggingface too, for AutoTokenizer, unless it ends in .json.",
 )
@@ -57,12 +57,13 @@ def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bo
     """Save a tokenizer in the kind that the format holds, and report what the file lacks; returns the saved one."""
     tokenizer = _in_kind(tokenizer, format)
     if formats.in_folder(path, format):
-        path.parent.mkdir(parents=True, exist_ok=True)
         tokenizer.save(path, format=format, overwrite=overwrite)
     else:
         data = formats.dump(tokenizer.to_vocab(), format)
         with create_output(path, overwrite) as file:
             file.write(data)
+    if format == "native" and "tokenizer" in path.name:
+        say(f"{path.name} is in the native format; --to huggingface for transformers")
     if format == "tiktoken":
         say(
             f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "

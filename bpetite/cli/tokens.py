@@ -8,6 +8,7 @@ import sys
 import click
 
 from .. import bytelevel
+from ..analysis import explain
 from ..analysis.cells import lay_out
 from ..analysis.characters import token_repr
 from ..analysis.pages.terminal import coloured, listed, printable
@@ -23,6 +24,7 @@ __all__ = ["command"]
     cls=Command,
     examples=[
         'bpetite tokens -t gpt-4o "How many tokens is this?"',
+        'bpetite tokens -t gpt2 --why " strawberry" --expect berry',
         'bpetite tokens -t gpt2 --ids "one<|endoftext|>two"',
         "bpetite tokens -t tok.json < corpus.txt",
         'bpetite tokens --from-printable "the \u0120text" --json',
@@ -33,6 +35,8 @@ __all__ = ["command"]
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--from-printable", is_flag=True, help="TEXT is tokens in printable form, with spaces between them.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
+@click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
+@click.option("--expect", metavar="TOKEN", help="With --why: what kept this token away.")
 @json_option
 @ordinary_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
@@ -42,15 +46,26 @@ def command(
     as_printable: bool,
     from_printable: bool,
     as_ids: bool,
+    why: bool,
+    expect: str | None,
     as_json: bool,
     ordinary: bool,
     color: bool | None,
 ) -> None:
-    """Show the tokens of TEXT (standard input without it): coloured in a terminal, one per line elsewhere."""
+    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    text = _standard_inshow() if text is None else _typed(text)
+    if (why and (as_printable or as_ids or from_printable)) or (expect is not None and not why):
+        raise click.UsageError("--why goes with --expect and --json, not with --printable, --ids or --from-printable")
+    text = _standard_input() if text in (None, "-") else _typed(text)
     loaded = load_tokenizer(tokenizer)
+    if why:
+        found = explain(loaded, text, expect=expect, ordinary=ordinary)
+        if as_json:
+            show_json(found.to_dict())
+        else:
+            show(str(found))
+        return
     if from_printable:
         ids = _from_printable(loaded, text)
     elif ordinary:
@@ -78,7 +93,7 @@ def command(
         say(f"{counted(len(ids), 'token')}, {counted(layout.characters, 'character')}, {rate}")
 
 
-def _standard_inshow() -> str:
+def _standard_input() -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as wrong:

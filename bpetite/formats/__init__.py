@@ -91,6 +91,8 @@ def named(name: str) -> Vocab | None:
 
 def unknown_name(name: str) -> FileNotFoundError:
     """The error for a name of nothing: neither a file nor a tokenizer. It gives the nearest name."""
+    if "://" in name:
+        return FileNotFoundError(errno.ENOENT, "a URL, and tokenizers are read from local files: copy it first", name)
     if _module("encodings").looks_like_path(name):
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
@@ -145,9 +147,18 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             vocab = _module("tiktoken").from_bytes(data, name)
             return vocab
-        found = f"a file that starts with {data[:24]!r}"
+        found = _foreign(data, name)
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
+
+
+def _foreign(data: bytes, name: str) -> str:
+    """A file in no format of a tokenizer, in words."""
+    if data.startswith(b"\x80"):
+        return "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+    if name.endswith(".model"):
+        return "a model of SentencePiece, as it seems (the tokenizer.json of its repository is what to load),"
+    return f"a file that starts with {data[:24]!r}"
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:
@@ -239,4 +250,6 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
 
 def _check_format(format: str | None) -> None:
     if format is not None and format not in FORMATS:
-        raise ValueError(f"format {format!r} is not one of {', '.join(FORMATS)}")
+        near = "huggingface" if format in ("hf", "transformers") else nearest(str(format), FORMATS)
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise ValueError(f"format {format!r} is not one of {', '.join(FORMATS)}{hint}")

@@ -167,7 +167,8 @@ def _fetch(file: RankFile, encoding: str) -> bytes:
         why = lost.reason if type(lost) is URLError else lost
         raise ConnectionError(
             f"the ranks of {encoding} are not on this machine, and {url} cannot be fetched: {why}. Without a network, "
-            f"put {file.name} from {URL}{file.path} (SHA-256 {file.sha256}) at {path}"
+            f"put {file.name} from {URL}{file.path} (SHA-256 {file.sha256}) at {path} "
+            "(BPETITE_CACHE_DIR names another folder)"
         ) from None
     file.check(data, url, f"put the published file at {path}")
     try:

@@ -99,6 +99,8 @@ def from_bytes(
     unicode: str | None = None,
 ) -> Vocab:
     """:func:`load` from the bytes of a file; ``encoding`` is the name of its encoding."""
+    if data.lstrip()[:1] in (b"{", b"["):
+        raise FormatError(f"{name}: JSON, and no .tiktoken file; Tokenizer.load finds the format by itself")
     with errors_named(name):
         encoding = encoding_name(encoding) if encoding is not None else _encoding_of_file(name)
     split: SplitPattern = resolve(pattern)

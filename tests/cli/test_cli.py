@@ -113,12 +113,12 @@ def test_train_reads_what_encode_reads(tmp_path: Path) -> None:
 def test_extend_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
-    done = run("extend", corpus, "-t", small, "-n", 1, "-o", large, "--special", "<a>")
+    done = run("extend", corpus, "-t", small, "--add", 1, "-o", large, "--special", "<a>")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = run("extend", tmp_path / "none.txt", "-t", small, "-n", 1, "-o", tmp_path / "x", "--special", "<a>=7")
+    done = run("extend", tmp_path / "none.txt", "-t", small, "--add", 1, "-o", tmp_path / "x", "--special", "<a>=7")
     assert (done.returncode, done.stderr.count("it belongs to b'\\x07'")) == (1, 1)
 
 

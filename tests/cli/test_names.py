@@ -48,7 +48,7 @@ def test_a_name_on_every_command(run: Run, name: str) -> None:
     assert run("diff", name, "tok.json", "corpus.txt").code == 0
     assert run("view", "-t", name, "corpus.txt", "-o", "page.html").code == 0
     assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
-    assert "50,257 tokens, 0 of them new" in run("extend", "corpus.txt", "-t", name, "-n", 1, "-o", "b").err
+    assert "50,257 tokens, 0 of them new" in run("extend", "corpus.txt", "-t", name, "--add", 1, "-o", "b").err
 
 
 def test_a_model_and_an_unknown_name(run: Run) -> None:

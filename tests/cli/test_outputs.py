@@ -76,21 +76,24 @@ def test_a_named_pipe_stays_one(run: Run) -> None:
     assert is_stream("pipe")
 
 
-def test_folders_are_made(run: Run) -> None:
+def test_one_level_of_folders_is_made(run: Run) -> None:
     for arguments in (
-        ("train", "corpus.txt", "-n", 270, "-o", "a/b/tok.json"),
-        ("train", "corpus.txt", "-n", 270, "-o", "c/d/model", "--to", "huggingface"),
-        ("convert", "tok.json", "e/f/tok.tiktoken"),
-        ("convert", "tok.json", "g/h", "--to", "gpt2"),
+        ("train", "corpus.txt", "-n", 270, "-o", "b/tok.json"),
+        ("train", "corpus.txt", "-n", 270, "-o", "d", "--to", "huggingface"),
+        ("convert", "tok.json", "f/tok.tiktoken"),
+        ("convert", "tok.json", "h", "--to", "gpt2"),
         ("encode", "corpus.txt", "-t", "tok.json", "-o", "i/j/out"),
-        ("decode", "i/j/out", "-o", "k/l/text.txt"),
-        ("view", "corpus.txt", "-t", "tok.json", "-o", "m/n/page.html"),
-        ("audit", "-t", "tok.json", "--html", "o/p/page.html"),
+        ("decode", "i/j/out", "-o", "l/text.txt"),
+        ("view", "corpus.txt", "-t", "tok.json", "-o", "n/page.html"),
+        ("audit", "-t", "tok.json", "--html", "p/page.html"),
     ):
         done = run(*arguments)
         assert done.code == 0, done.err
-    made = {str(path) for path in Path().rglob("*/*/*") if path.is_file()}
-    assert made >= {"a/b/tok.json", "c/d/model/tokenizer.json", "e/f/tok.tiktoken", "g/h/merges.txt", "k/l/text.txt"}
+    made = {str(path) for path in Path().rglob("*/*") if path.is_file()}
+    assert made >= {"b/tok.json", "d/tokenizer.json", "f/tok.tiktoken", "h/merges.txt", "l/text.txt"}
+    done = run("convert", "tok.json", "q/r/tok.json")
+    assert (done.code, "no such folder; one level is made, not more" in done.err) == (1, True)
+    assert not Path("q").exists()
 
 
 @pytest.mark.parametrize(

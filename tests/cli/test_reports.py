@@ -37,7 +37,7 @@ def test_in_a_terminal(records: Path, tmp_path: Path) -> None:
     asked = in_terminal("encode", records, "-o", tmp_path / "b", "--on-error", "skip", "--json", "--no-progress")
     assert "%|" not in asked
     assert json.loads(asked.splitlines()[-1])["documents"] == 20
-    assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q") == ""
+    assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q", "-t", "bpetite-32k") == ""
 
 
 def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:

@@ -157,6 +157,10 @@ def count_as(
     return _counted(texts_not_paths(corpus), preparation, cutting, num_threads, progress)
 
 
+#: A text of one word with a suffix that files have.
+_FILE_NAME = re.compile(r"\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|gz|zst|bz2|xz)")
+
+
 class Repeated:
     """An iterable that calls a function for its iterator, each time anew."""
 
@@ -168,10 +172,12 @@ class Repeated:
 
 
 def texts_not_paths(corpus: Any) -> Any:
-    """The corpus, unless it is the path of a file, or its first documents all are."""
+    """The corpus, unless it holds paths instead of texts: it is one, or its first documents all are."""
     if isinstance(corpus, (str, os.PathLike)):
         if _is_path(corpus):
             raise ValueError(f"the corpus is {corpus!r}, the path of a file: train_from_files reads files")
+        if _FILE_NAME.fullmatch(os.fspath(corpus)):
+            raise ValueError(f"the corpus is {corpus!r}, and no file has this name; [text] makes a corpus of it")
         return corpus
     if isinstance(corpus, (bytes, Repeated)) or not isinstance(corpus, Iterable):
         return corpus

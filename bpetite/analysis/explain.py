@@ -1,0 +1,142 @@
+"""The way from a text to its ids: normalization, special tokens, pre-tokens, and merge by merge inside each pre-token.
+
+The pre-tokens come from the engine; the merges are followed here by the plain rule, the lowest rank first.
+"""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from itertools import accumulate, pairwise
+from typing import Any, Literal
+
+from ..core._special import choose
+from ..steps.normalizers import normalizer
+from ..tokenizer import Tokenizer
+from ..vocabulary.vocab import Vocab
+from .characters import token_repr
+from .results import Explanation, Merge, Pretoken
+
+__all__ = ["LONGEST", "explain"]
+
+#: Bytes of a pre-token at most: the plain rule is quadratic.
+LONGEST = 1000
+
+
+def explain(
+    tokenizer: Tokenizer, text: str, *, expect: str | bytes | None = None, ordinary: bool = False
+) -> Explanation:
+    """Explain the ids of a text, step by step.
+
+    Args:
+        tokenizer: The tokenizer.
+        text: The text, such as one word.
+        expect: A token that the text was expected to give: the explanation says what kept it away.
+        ordinary: Recognise no special tokens.
+
+    Raises:
+        ValueError: A pre-token is longer than 1,000 bytes; a byte has no token.
+
+    >>> found = explain(Tokenizer.train("ab ab ab", 258), "abba", expect="ba")
+    >>> [(step.rank, step.left, step.right) for step in found.pretokens[0].merges], found.ids
+    ([(0, b'a', b'b')], [256, 98, 97])
+    >>> found.verdict, found.missing
+    ("no merges make 'ba': its bytes give 'b', 'a'", [(b'b', b'a')])
+    """
+    allowed: tuple[str, ...] | Literal["all"] = () if ordinary else "all"
+    ids = tokenizer.encode(text, allowed_special=allowed)
+    vocab = tokenizer.to_vocab()
+    rules = _Rules(vocab)
+    pretokens: list[Pretoken] = []
+    for item in _items(tokenizer, text, allowed):
+        if isinstance(item, int):
+            token = vocab.tokens[item]
+            pretokens.append(Pretoken(token, "special", [item], [token]))
+            continue
+        data, ends = item if isinstance(item, tuple) else (item, tokenizer._pretokenizer.ends(item))
+        pretokens += [rules.encode(data[start:end]) for start, end in pairwise([0, *ends])]
+    data = b"".join([one.data for one in pretokens])
+    wanted = expect.encode("utf-8") if isinstance(expect, str) else expect
+    verdict, missing = rules.verdict(pretokens, wanted) if wanted else ("", [])
+    return Explanation(text, data.decode("utf-8"), ids, pretokens, verdict, missing)
+
+
+def _items(
+    tokenizer: Tokenizer, text: str, allowed: Literal["all"] | tuple[str, ...]
+) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
+    """The ids of special tokens, and between them the normalized bytes, with the ends of pre-tokens if steps cut it."""
+    if tokenizer._pipeline is not None:
+        literals, _ = choose(tokenizer.special_tokens, allowed, ())
+        yield from tokenizer._pipeline.items(text, tuple(sorted(literals)))
+        return
+    normalize = normalizer(tokenizer.normalization, tokenizer._vocab.unicode) or str
+    done = 0
+    for start, end, token_id in tokenizer._special_spans(text, allowed, ()):
+        yield normalize(text[done:start]).encode("utf-8")
+        yield token_id
+        done = end
+    yield normalize(text[done:]).encode("utf-8")
+
+
+class _Rules:
+    """The plain rules of a vocabulary, on the bytes of tokens."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self.id_of = vocab.id_of
+        self.ordinary = {token: one for token, one in self.id_of.items() if one not in vocab.not_looked_up}
+        self.whole = self.ordinary if vocab.merges is None or vocab.ignore_merges else {}
+        #: The rank of a pair, or in the ranks kind that of the joined token.
+        self.ranks: dict[Any, int] = self.ordinary
+        if vocab.merges is not None:
+            tokens = vocab.tokens
+            self.ranks = {(tokens[left], tokens[right]): rank for rank, (left, right) in enumerate(vocab.merges)}
+
+    def rank(self, left: bytes, right: bytes) -> int | None:
+        return self.ranks.get((left, right), self.ranks.get(left + right))
+
+    def encode(self, data: bytes) -> Pretoken:
+        return Pretoken(data, "whole", [self.whole[data]], [data]) if data in self.whole else self.merge(data)
+
+    def merge(self, data: bytes) -> Pretoken:
+        """Bytes joined by merges, the lowest rank first, the leftmost of equals first."""
+        if len(data) > LONGEST:
+            raise ValueError(f"a pre-token of {len(data):,} bytes; up to {LONGEST:,} are explained: {data[:20]!r}...")
+        tokens = [bytes([byte]) for byte in data]
+        steps: list[Merge] = []
+        while True:
+            ranks = [(self.rank(*pair), at) for at, pair in enumerate(pairwise(tokens))]
+            found = min(((rank, at) for rank, at in ranks if rank is not None), default=None)
+            if found is None:
+                return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
+            rank, at = found
+            steps.append(Merge(rank, tokens[at], tokens[at + 1], len(b"".join(tokens[:at]))))
+            tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+
+    def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> tuple[str, list[tuple[bytes, bytes]]]:
+        """The reason why a token is not among those of a text, and the merges that would have been needed."""
+        name = token_repr(wanted)
+        if any(wanted in one.tokens for one in pretokens):
+            return f"{name} is there", []
+        if wanted in self.id_of and wanted not in self.ordinary:
+            return f"{name} is a special token or one that only decodes: no ordinary text gives it", []
+        first = next((one for one in pretokens if wanted in one.data and one.rule != "special"), None)
+        if first is None:
+            if wanted in b"".join([one.data for one in pretokens]):
+                return f"{name} is cut: it spans pre-tokens or a special token", []
+            return f"{name} does not occur in the text that the tokens spell", []
+        parts = self.merge(wanted).tokens
+        if parts != [wanted] and wanted not in self.whole:
+            pairs = zip(accumulate(parts), parts[1:], strict=False)
+            missing = [pair for pair in pairs if self.rank(*pair) is None]
+            return f"no merges make {name}: its bytes give {', '.join(map(token_repr, parts))}", missing
+        if first.rule == "whole":
+            return f"{name} is not reached: {token_repr(first.data)} is a token itself and is taken whole", []
+        if parts != [wanted]:
+            return f"{name} comes out only as a whole pre-token: no merges make it", []
+        start = first.data.index(wanted)
+        step = next(one for one in first.merges if _crosses(one, start) or _crosses(one, start + len(wanted)))
+        pair = f"{token_repr(step.left)} + {token_repr(step.right)}"
+        return f"the merge of rank {step.rank:,}, {pair}, comes before and crosses an edge of {name}", []
+
+
+def _crosses(step: Merge, edge: int) -> bool:
+    return step.start < edge < step.start + len(step.left) + len(step.right)

@@ -1,0 +1,44 @@
+"""The way from a text to its ids, drawn: pre-tokens, and the merges of each."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from ..characters import token_repr
+from ..results import Explanation, Pretoken
+from .render import Block, Code, Contents, Fine, Form, Table, counted, draw, draws
+
+__all__ = ["explain_page"]
+
+
+@draws(Explanation)
+def explain_page(report: Explanation, form: Form) -> str:
+    """Draw an explanation. The page has no script and needs no network."""
+    verdict = Fine(counted(len(report.ids), "token"))
+    return draw(Contents(f"The ids of {report.text!r}", verdict, [], (), _sections(report)), form)
+
+
+def _sections(report: Explanation) -> Iterator[tuple[str, list[Block]]]:
+    if report.verdict:
+        missing = [[Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
+        said = Table("The expected token", [], [[report.verdict]])
+        yield "The expected token", [said, Table("Merges that do not exist", ["left", "right"], missing)]
+    if report.spelled != report.text:
+        yield "Normalization", [Table("Normalization", [], [["normalized", Code(repr(report.spelled))]])]
+    rules = {"special": "special token", "whole": "taken whole", "merges": "merges"}
+    rows = [[Code(token_repr(one.data)), rules[one.rule], _tokens(one)] for one in report.pretokens]
+    yield "Pre-tokens", [Table("Pre-tokens", ["pre-token", "rule", "tokens"], rows, few=100)]
+    merged = {one.data: one for one in report.pretokens if one.rule == "merges" and len(one.data) > 1}
+    yield "Merges", [_merges(one) for one in merged.values()]
+
+
+def _merges(one: Pretoken) -> Table:
+    steps = [(f"{step.rank:,}", step.left, step.right) for step in one.merges]
+    steps += [("none", left, right) for left, right in pairwise(one.tokens)]
+    rows = [[rank, Code(token_repr(left)), Code(token_repr(right))] for rank, left, right in steps]
+    return Table(f"Merges of {token_repr(one.data)}", ["rank", "left", "right"], rows, few=100)
+
+
+def _tokens(one: Pretoken) -> Code:
+    pairs = zip(one.ids, one.tokens, strict=True)
+    return Code("  ".join(f"{token_id} {token_repr(token)}" for token_id, token in pairs))

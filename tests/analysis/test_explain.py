@@ -1,0 +1,119 @@
+"""Explanations: their merges give the ids of the encoder and of the plain definition."""
+import json
+from typing import Any
+
+import pytest
+from commands import run
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab, patterns, reference
+from bpetite.analysis import explain
+
+CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
+SMALL = Tokenizer.train(CORPUS, 290)
+PIECES = ["the", " cat", "mats", "e", "\u0301", "é", "猫", "<s>", " ", "'", "s"]
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=12).map("".join)
+
+
+def made(kind: str, **settings: Any) -> Tokenizer:
+    merges = None if kind == "ranks" else SMALL.merges
+    return Tokenizer.from_vocab(Vocab.build(SMALL.vocab, merges, ["<|endoftext|>", "<s>"], **settings))
+
+
+CASES: list[tuple[str, dict[str, Any]]] = [
+    ("merges", {}), ("ranks", {}), ("merges", {"ignore_merges": True}), ("merges", {"normalization": "NFC"}),
+    ("ranks", {"normalization": "NFD"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "settings"), CASES)
+@given(text=TEXTS, ordinary=st.booleans())
+def test_ids_are_those_of_the_encoder_and_of_the_definition(
+    kind: str, settings: dict[str, Any], text: str, ordinary: bool
+) -> None:
+    tok = made(kind, **settings)
+    specials = {} if ordinary else tok.special_tokens
+    found = explain(tok, text, ordinary=ordinary)
+    expected = reference.encode(
+        text, SMALL.vocab, None if kind == "ranks" else SMALL.merges, special_tokens=specials, pattern=patterns.GPT2,
+        **settings,
+    )  # fmt: skip
+    assert [token_id for one in found.pretokens for token_id in one.ids] == found.ids
+    assert found.ids == expected == tok.encode(text, allowed_special=() if ordinary else "all")
+    assert "".join(one.data.decode() for one in found.pretokens) == found.spelled
+    for one in found.pretokens:
+        tokens = [bytes([byte]) for byte in one.data] if one.rule == "merges" else one.tokens
+        for step in one.merges:
+            at = next(at for at in range(len(tokens)) if len(b"".join(tokens[:at])) == step.start)
+            assert tokens[at : at + 2] == [step.left, step.right]
+            tokens[at : at + 2] = [step.left + step.right]
+        assert tokens == one.tokens == [tok.token_bytes(one_id) for one_id in one.ids]
+    json.dumps(found.to_dict())
+    assert str(found)
+
+
+@given(text=TEXTS, expect=st.sampled_from(["the", "at", " cat", "s", "猫", "<s>", "zebra", "he c", "t", "é"]))
+def test_every_expectation_has_an_answer(text: str, expect: str) -> None:
+    for kind, settings in CASES:
+        found = explain(made(kind, **settings), text, expect=expect)
+        assert repr(expect) in found.verdict
+        assert ("is there" in found.verdict) == any(expect.encode() in one.tokens for one in found.pretokens)
+
+
+def letters(*merges: str, kind: str = "merges", tokens: str = "", **settings: Any) -> Tokenizer:
+    pairs = [(left.encode(), right.encode()) for left, right in (merge.split("+") for merge in merges)]
+    words = [bytes([byte]) for byte in b"abcd -"] + [left + right for left, right in pairs] + tokens.encode().split()
+    return Tokenizer(dict(enumerate(words)), pairs if kind == "merges" else None, ["<s>"], **settings)
+
+
+@pytest.mark.parametrize(("tok", "text", "expect", "verdict", "missing"), [
+    (letters("a+b"), "ab", "ab", "'ab' is there", []),
+    (letters("a+b"), "ab", "cd", "'cd' does not occur in the text that the tokens spell", []),
+    (letters("a+b"), "abcd", "abcd", "no merges make 'abcd': its bytes give 'ab', 'c', 'd'",
+     [(b"ab", b"c"), (b"abc", b"d")]),
+    (letters("a+b", "b+c"), "abc", "bc",
+     "the merge of rank 0, 'a' + 'b', comes before and crosses an edge of 'bc'", []),
+    (letters("a+b", "b+c", kind="ranks"), "abc", "bc",
+     "the merge of rank 6, 'a' + 'b', comes before and crosses an edge of 'bc'", []),
+    (letters("a+b", kind="ranks"), "abab", "abab",
+     "no merges make 'abab': its bytes give 'ab', 'ab'", [(b"ab", b"ab")]),
+    (letters(kind="ranks", tokens="abcd ab"), "abcd", "ab",
+     "'ab' is not reached: 'abcd' is a token itself and is taken whole", []),
+    (letters(kind="ranks", tokens="abcd"), "abcda", "abcd",
+     "'abcd' comes out only as a whole pre-token: no merges make it", []),
+    (letters("a+ "), "a b", "a ", "'a ' is cut: it spans pre-tokens or a special token", []),
+    (letters(), "<s>a", "s>", "'s>' is cut: it spans pre-tokens or a special token", []),
+    (letters(), "-", "<s>", "'<s>' is a special token or one that only decodes: no ordinary text gives it", []),
+])  # fmt: skip
+def test_what_kept_a_token_away(
+    tok: Tokenizer, text: str, expect: str, verdict: str, missing: list[tuple[bytes, bytes]]
+) -> None:
+    found = explain(tok, text, expect=expect)
+    assert (found.verdict, found.missing) == (verdict, missing)
+
+
+def test_a_pretoken_without_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="a pre-token of 1,001 bytes; up to 1,000 are explained"):
+        explain(SMALL, "z" * 1001)
+
+
+def test_other_engines() -> None:
+    """Rewritten text and steps beyond patterns, which the pipeline does, and a special token of another spelling."""
+    from bpetite.steps.normalizers import Replace
+
+    tok = Tokenizer(SMALL.vocab, SMALL.merges, ["<s>"], normalization=Replace("dog", "cat"))
+    found = explain(tok, "the dog<s>", expect=" cat")
+    assert found.ids == tok.encode("the dog<s>")
+    assert (found.spelled, found.verdict) == ("the cat<s>", "' cat' is there")
+
+
+def test_the_command() -> None:
+    done = run("tokens", "--why", "the bca<|endoftext|>", "--expect", "bca")
+    assert done.returncode == 0, done.stderr
+    assert "'<|endoftext|>'" in done.stdout
+    assert "no merges make 'bca'" in done.stdout
+    assert "Merges that do not exist" in done.stdout
+    shown = json.loads(run("tokens", "--why", "the", "--json").stdout)
+    assert shown["ids"] == Tokenizer.load("bpetite-32k").encode("the")
+    assert run("tokens", "--expect", "a", "the").returncode == 2

@@ -1,0 +1,169 @@
+"""Errors that a new user meets: each names the value, the place, and the way out."""
+import copy
+import pickle
+import re
+from pathlib import Path
+
+import pytest
+from commands import run
+
+from bpetite import FormatError, Tokenizer
+
+TOK = Tokenizer.train("ab ab ab", 258)
+
+
+def test_the_name_of_a_missing_file_is_no_corpus() -> None:
+    for name in ("english.txt", "data/corpus.jsonl.gz"):
+        with pytest.raises(ValueError, match=rf"the corpus is '{name}', and no file has this name; \[text\] makes"):
+            Tokenizer.train(name, 300)
+    assert Tokenizer.train(["a.txt"], 257).merges
+    assert Tokenizer.train("read a.txt", 257).merges
+
+
+@pytest.mark.parametrize("name", ["gpt5x", "llama", "qwen-9b", "deepseek-v9"])
+def test_a_word_is_no_pattern(name: str) -> None:
+    with pytest.raises(ValueError, match=rf"pattern '{name}': .*As a regular expression it is '\(\?:{name}\)'"):
+        Tokenizer.train("ab ab ab", 258, pattern=name)
+    assert Tokenizer.train("ab ab ab", 258, pattern=f"(?:{name})").pattern == f"(?:{name})"
+
+
+def test_nothing_is_no_text() -> None:
+    with pytest.raises(TypeError, match="text is str or UTF-8 bytes, not None; leave out what has no text, or give ''"):
+        TOK.encode(None)  # type: ignore[arg-type]
+
+
+def test_files_of_other_programs(tmp_path: Path) -> None:
+    for name, data, message in (
+        ("tok.pkl", pickle.dumps(TOK), "a pickle, which bpetite does not open"),
+        ("tok.model", b"\n\x0e\n\x05<unk>\x15", "a model of SentencePiece, as it seems"),
+    ):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(FormatError, match=f"{name}: {message}"):
+            Tokenizer.load(tmp_path / name)
+    TOK.save(tmp_path / "x.json")
+    with pytest.raises(FormatError, match=r"x\.json: JSON, and no \.tiktoken file; Tokenizer\.load finds"):
+        Tokenizer.from_tiktoken(tmp_path / "x.json")
+    with pytest.raises(FileNotFoundError, match="a URL, and tokenizers are read from local files"):
+        Tokenizer.load("s3://bucket/tok.json")
+
+
+@pytest.mark.parametrize(("given", "meant"), [("hf", "huggingface"), ("Native", "native"), ("TikToken", "tiktoken")])
+def test_names_of_formats(given: str, meant: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=f"format '{given}' is not one of .*; did you mean '{meant}'"):
+        TOK.save(tmp_path / "t", format=given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("name", "ours", "view"), [
+    ("n_vocab", "vocab_size", "as_tiktoken()"),
+    ("name", "to_vocab().name", "as_tiktoken()"),
+    ("tokenize", "encode, and token_bytes of each id", "as_transformers()"),
+    ("pad_token", "encode_padded(pad_token=...)", "as_transformers()"),
+    ("eos_token_id", "eot_token", "as_transformers()"),
+    ("get_vocab", "vocab", "as_transformers()"),
+    ("batch_decode", "decode_batch", "as_transformers()"),
+    ("save_pretrained", "save(folder, format='huggingface')", "as_transformers()"),
+])  # fmt: skip
+def test_attributes_of_other_libraries(name: str, ours: str, view: str) -> None:
+    message = f"'Tokenizer' object has no attribute '{name}'; here it is {ours}, and {view} has '{name}'"
+    with pytest.raises(AttributeError, match=re.escape(message)):
+        getattr(TOK, name)
+    assert not hasattr(TOK, name)
+    assert name not in dir(TOK)
+
+
+def test_other_attributes_stay_as_they_are() -> None:
+    with pytest.raises(AttributeError, match="'Tokenizer' object has no attribute 'nothing'"):
+        _ = TOK.nothing  # type: ignore[attr-defined]
+    assert pickle.loads(pickle.dumps(TOK)) == copy.deepcopy(TOK) == copy.copy(TOK) == TOK
+    assert {"encode", "vocab_size"} <= set(dir(TOK))
+    assert "__getattr__" not in dir(Tokenizer)  # every other attribute would be slower
+
+
+def test_sizes_are_told_apart() -> None:
+    """The table in docs/guide/special-tokens.md."""
+    gap = Tokenizer(TOK.vocab, TOK.merges, {"<s>": 300})
+    assert (len(gap), gap.vocab_size, gap.as_tiktoken().n_vocab) == (260, 301, 301)
+    assert len(gap.as_transformers()) == gap.as_transformers().vocab_size == 301
+
+
+def test_chunks_that_overlap_whole() -> None:
+    with pytest.raises(ValueError, match="overlap is less than max_tokens=10, not 10"):
+        TOK.chunks("abc", 10, overlap=10)
+
+
+# On the command line
+
+
+def test_folders_of_outputs(tmp_path: Path) -> None:
+    corpus = tmp_path / "c.txt"
+    corpus.write_text("ab ab ab")
+    assert run("train", corpus, "-n", 257, "-o", tmp_path / "new" / "t.json").returncode == 0
+    done = run("train", corpus, "-n", 257, "-o", tmp_path / "a" / "b" / "t.json")
+    assert done.returncode == 1
+    assert f"{tmp_path / 'a'}: no such folder; one level is made, not more" in done.stderr
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_format_that_a_name_became(tmp_path: Path) -> None:
+    TOK.save(tmp_path / "t.json")
+    done = run("convert", tmp_path / "t.json", tmp_path / "my-tokenizer.json")
+    assert "my-tokenizer.json is in the native format; --to huggingface for transformers" in done.stderr
+    assert run("convert", tmp_path / "t.json", tmp_path / "other.json", "--to", "HuggingFace").returncode == 0
+
+
+def test_tokens_without_a_tokenizer(tmp_path: Path) -> None:
+    loose = tmp_path / "loose.bin"
+    loose.write_bytes(bytes(64))
+    done = run("decode", loose, "-f", "nanogpt")
+    assert done.returncode == 1
+    assert "loose.bin: nothing says which tokenizer made it; give --tokenizer" in done.stderr
+    assert run("decode", loose, "-f", "nanogpt", "-t", "bpetite-32k").returncode == 0
+
+
+def test_a_tokenizer_that_was_given_is_not_asked_for(tmp_path: Path) -> None:
+    (tmp_path / "c.txt").write_text("ab ab")
+    TOK.save(tmp_path / "t.json")
+    assert run("encode", "c.txt", "-t", "t.json", "-f", "nanogpt", "-o", "t.bin", cwd=tmp_path).returncode == 0
+    done = run("decode", "t.bin", "-t", "missing.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "missing.json" in done.stderr
+    assert "give --tokenizer" not in done.stderr
+
+
+def test_quiet_hides_no_choice_of_a_tokenizer() -> None:
+    done = run("tokens", "-q", "--ids", "ab")
+    assert done.stderr == "no --tokenizer given: using the packaged bpetite-32k\n"
+
+
+def test_ids_are_decoded() -> None:
+    ids = Tokenizer.load("bpetite-32k").encode("hello world")
+    assert run("decode", *ids, "-t", "bpetite-32k").stdout == "hello world\n"
+    assert "one output at a time, or ids: a.bin b.bin" in run("decode", "a.bin", "b.bin").stderr
+
+
+def test_a_text_is_no_corpus() -> None:
+    done = run("count", "hello world", "-t", "bpetite-32k")
+    assert done.returncode == 1
+    assert "for the tokens of a text: bpetite tokens TEXT" in done.stderr
+
+
+def test_standard_input_is_the_same_for_count_and_tokens() -> None:
+    for dash in ([], ["-"]):
+        assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").stdout == "2\n"
+        assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").stdout.count(" ") == 1
+
+
+def test_a_repository_of_the_hub_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    done = run("tokens", "-t", "nobody/nothing", "ab")
+    assert done.returncode == 1
+    assert "nobody/nothing: " in done.stderr
+    assert "cannot be asked for this repository" in done.stderr
+
+
+def test_a_missing_encoding_names_the_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9")
+    with pytest.raises(ConnectionError, match=r"BPETITE_CACHE_DIR names another folder"):
+        Tokenizer.load("o200k_base")
