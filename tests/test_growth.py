@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, Vocab, analysis, serving
-
-from .support.alarms import alarm
+from tests.support.alarms import alarm
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 MARKS = "a" + "\u0301\u0323" * 8000

@@ -23,7 +23,7 @@ WORDS = " ".join("".join(letters.choices("abcdefgh", k=6)) for _ in range(100_00
 LONG = " ".join(TEXTS)
 BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
 PLAIN = BYTES.with_cache(0)
-SPECIAL = Tokenizer({**BYTES.vocab, 256: b"ab", 257: b"abc"}, [], {"ab": 256, "abc": 257}).with_cache(0)
+SPECIAL = Tokenizer(BYTES.vocab, [], ["ab", "abc"]).with_cache(0)
 
 
 class Litter:
@@ -61,10 +61,9 @@ CALLS = {
     "encode_ordinary": lambda: PLAIN.encode_ordinary(LONG, num_threads=2),
     "encode, special tokens": lambda: SPECIAL.encode_to_numpy(LONG, num_threads=2).tobytes(),
     "count": lambda: PLAIN.count(LONG, num_threads=2),
-    "encode_with_offsets": lambda: PLAIN.encode_with_offsets(TEXTS[0] * 2, num_threads=2),
     "encode_padded": lambda: PLAIN.encode_padded(TEXTS, pad_token=0, num_threads=2).input_ids.tobytes(),
     "encode_batch_to_arrow": lambda: PLAIN.encode_batch_to_arrow(TEXTS, num_threads=2).to_pylist(),
-    "encode_bytes": lambda: serving.encode_bytes(PLAIN, LONG.encode() + b"\xff", errors="bytes", num_threads=2),
+    "encode_bytes": lambda: serving.encode_bytes(PLAIN, LONG.encode() + bytes([255]), errors="bytes", num_threads=2),
     "train": lambda: Tokenizer.train(WORDS[:100_000].split(), 300, num_threads=2).merges,
     "count_pretokens": lambda: count_pretokens([text.replace("a", " ") for text in TEXTS], num_threads=2),
     "workers": taught,
@@ -107,7 +106,7 @@ def run(script: str, name: str) -> None:
 
 NAMES = [
     "encode", "encode to a list", "encode, not ASCII", "encode_batch", "encode_batch_to_numpy", "count_batch",
-    "count_pretokens", "workers", "encode_ordinary", "encode, special tokens", "count", "encode_with_offsets",
+    "count_pretokens", "workers", "encode_ordinary", "encode, special tokens", "count",
     "encode_padded", "encode_batch_to_arrow", "encode_bytes", "train",
 ]  # fmt: skip
 
