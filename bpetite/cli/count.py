@@ -11,7 +11,17 @@ import click
 from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from .base import Command
-from .options import encoding_options, find_inputs, json_option, load_tokenizer, unescape, watch_options
+from .options import (
+    find_inputs,
+    jobs_option,
+    json_option,
+    load_tokenizer,
+    option_of,
+    sample_options,
+    tokenizer_option,
+    unescape,
+    watch_options,
+)
 from .reports import counted, refuse_nothing, report_problems, say, show, show_json
 from .watching import Watch
 
@@ -26,7 +36,10 @@ __all__ = ["command"]
         "bpetite tokens -t gpt2 --ids < corpus.txt | wc -w",
     ],
 )
-@encoding_options
+@tokenizer_option
+@option_of("special")
+@jobs_option
+@sample_options
 @watch_options
 @json_option
 def command(

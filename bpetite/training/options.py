@@ -34,7 +34,7 @@ __all__ = [
 
 
 class MergeOptions(TypedDict, total=False):
-    """Which pairs become tokens.
+    """The choice of pairs that become tokens.
 
     Keys:
         min_frequency: Pairs that occur less often are not learned; at least 1.

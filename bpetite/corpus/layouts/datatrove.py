@@ -14,7 +14,7 @@ class Datatrove(Layout):
 
     name = "datatrove"
     suffix = ".ds"
-    reader = "datatrove.utils.dataset.DatatroveFileDataset"
+    reader: str | None = "datatrove.utils.dataset.DatatroveFileDataset"
     lengths = True
 
     def outputs(self, base: Path) -> list[Path]:

@@ -17,7 +17,7 @@ class Dolma(Layout):
 
     name = "dolma"
     suffix = ".npy"
-    reader = "numpy.memmap or OLMo-core"
+    reader: str | None = "numpy.memmap or OLMo-core"
     lengths = True
     meta = True
 

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -98,23 +98,23 @@ class Layout:
         reader: The reader to use, where this package has none.
     """
 
-    name: ClassVar[str]
-    suffix: ClassVar[str]
-    spool_suffix: ClassVar[str] = ".tokens"
-    header: ClassVar[int] = 0
-    eot: ClassVar[str] = "append"
-    exact: ClassVar[bool] = False
-    lengths: ClassVar[bool] = False
-    meta: ClassVar[bool] = False
-    numbered: ClassVar[bool] = False
-    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32")
-    spooled: ClassVar[bool] = False
-    eot_of_empty: ClassVar[bool] = True
-    shard_tokens: ClassVar[int | None] = None
-    most_tokens: ClassVar[int] = 2**63 - 1
-    longest: ClassVar[int] = 2**63 - 1
-    whole: ClassVar[str | None] = None
-    reader: ClassVar[str | None] = None
+    name: str
+    suffix: str
+    spool_suffix: str = ".tokens"
+    header: int = 0
+    eot: str = "append"
+    exact: bool = False
+    lengths: bool = False
+    meta: bool = False
+    numbered: bool = False
+    dtypes: tuple[str, ...] = ("uint16", "uint32")
+    spooled: bool = False
+    eot_of_empty: bool = True
+    shard_tokens: int | None = None
+    most_tokens: int = 2**63 - 1
+    longest: int = 2**63 - 1
+    whole: str | None = None
+    reader: str | None = None
 
     @property
     def columns(self) -> int:

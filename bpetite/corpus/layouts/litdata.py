@@ -18,8 +18,8 @@ class Litdata(Samples):
 
     name = "litdata"
     suffix = ".bin"
-    reader = "litdata.StreamingDataset with TokensLoader"
-    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "int32")
+    reader: str | None = "litdata.StreamingDataset with TokensLoader"
+    dtypes: tuple[str, ...] = ("uint16", "int32")
     #: Numbers of types in litdata's table, as its writer has them.
     codes: ClassVar[dict[str, int]] = {"uint16": 20, "int32": 16}
 

@@ -23,7 +23,7 @@ class LlmC(Layout):
     eot = "prepend"
     exact = True
     numbered = True
-    shard_tokens: ClassVar[int | None] = 10**8  # as its own scripts have it
+    shard_tokens: int | None = 10**8  # as its own scripts have it
     most_tokens = 2**31 - 1
     codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 

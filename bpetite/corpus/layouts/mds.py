@@ -4,7 +4,7 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,8 @@ class Mds(Samples):
 
     name = "mds"
     suffix = ".mds"
-    reader = "streaming.StreamingDataset"
-    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "uint32", "int32")  # int32 is what LLM Foundry's scripts write
+    reader: str | None = "streaming.StreamingDataset"
+    dtypes: tuple[str, ...] = ("uint16", "uint32", "int32")  # int32 is what LLM Foundry's scripts write
 
     def config(self, dtype: np.dtype[Any]) -> bytes:
         return json.dumps(_config(dtype.name), sort_keys=True).encode()

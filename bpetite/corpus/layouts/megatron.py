@@ -23,7 +23,7 @@ class Megatron(Layout):
     name = "megatron"
     suffix = "_text_document.bin"
     lengths = True
-    dtypes: ClassVar[tuple[str, ...]] = ("uint16", "int32")
+    dtypes: tuple[str, ...] = ("uint16", "int32")
     longest = 2**31 - 1
     eot_of_empty = False  # as in its own script, where an empty document has no sequence either
     codes: ClassVar[dict[str, int]] = {"uint16": 8, "int32": 4}
@@ -62,14 +62,16 @@ class MegatronFile(TokenFile):
 
     def __init__(self, path: AnyPath) -> None:
         base = path.name.removesuffix(".bin").removesuffix(".idx")
-        self.index = path.with_name(base + ".idx")
+        self.index: AnyPath = path.with_name(base + ".idx")
         path = path.with_name(base + ".bin")
         size = self.index.stat().st_size
         with self.index.open("rb") as file:
             head = file.read(34)
         if len(head) < 34 or head[:9] != b"MMIDIDX\0\0":
             raise FormatError(f"{self.index}: not a Megatron index")
-        version, code, self.sequences, self.ends = struct.unpack("<QBQQ", head[9:])
+        version, code, sequences, ends = struct.unpack("<QBQQ", head[9:])
+        self.sequences: int = sequences
+        self.ends: int = ends
         kinds = {code: name for name, code in Megatron.codes.items()}
         if version != 1 or code not in kinds:
             raise FormatError(f"{self.index}: version {version}, dtype code {code}; expected 1 and one of {[*kinds]}")
@@ -79,7 +81,7 @@ class MegatronFile(TokenFile):
             raise FormatError(f"{self.index}: does not say where the first document begins")
         dtype = np.dtype(kinds[code])
         super().__init__(path, "megatron", dtype, 0, count_tokens(path, 0, dtype))
-        self.documents = self.ends - 1
+        self.documents: int | None = self.ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         # a document is one or more sequences, so the tables are read side by side

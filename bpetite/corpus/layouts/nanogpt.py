@@ -1,8 +1,6 @@
 """nanoGPT: uint16 tokens and nothing else."""
 from __future__ import annotations
 
-from typing import ClassVar
-
 from .layout import Layout
 
 __all__ = ["NanoGPT"]
@@ -14,4 +12,4 @@ class NanoGPT(Layout):
     name = "nanogpt"
     suffix = ".bin"
     exact = True
-    dtypes: ClassVar[tuple[str, ...]] = ("uint16",)
+    dtypes: tuple[str, ...] = ("uint16",)

@@ -48,12 +48,12 @@ class NpyFile(TokenFile):
     def __init__(self, path: AnyPath) -> None:
         dtype, count, header = _npy_head(path)
         super().__init__(path, "npy", dtype, header, count)
-        self.offsets = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
+        self.offsets: AnyPath = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
         if self.offsets.exists():
             self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
             if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
                 raise FormatError(f"{self.offsets}: does not begin with offset 0")
-            self.documents = ends - 1
+            self.documents: int | None = ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         return self._ends(self.offsets, self._offsets_dtype, self._offsets_header + self._offsets_dtype.itemsize)

@@ -19,10 +19,10 @@ class Parquet(Layout):
 
     name = "parquet"
     suffix = ".parquet"
-    reader = "pyarrow.parquet.read_table"
+    reader: str | None = "pyarrow.parquet.read_table"
     lengths = True
     meta = True
-    dtypes: ClassVar[tuple[str, ...]] = ("uint32",)
+    dtypes: tuple[str, ...] = ("uint32",)
     spooled = True
     eot = "none"
     row_group_tokens: ClassVar[int] = 4 << 20

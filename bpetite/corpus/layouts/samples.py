@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 import numpy as np
 import numpy.typing as npt
@@ -26,8 +26,8 @@ class Samples(Layout):
     lengths = True
     spooled = True
     numbered = True
-    whole: ClassVar[str | None] = "index.json"
-    shard_tokens: ClassVar[int | None] = 1 << 25  # 64 MiB of uint16, the size that MosaicML's writer makes
+    whole: str | None = "index.json"
+    shard_tokens: int | None = 1 << 25  # 64 MiB of uint16, the size that MosaicML's writer makes
     most_tokens = 2**28  # in samples of one token, with all that goes with each
     longest = 2**30 - 64
 

@@ -22,9 +22,12 @@ class Spool(Layout):
 
     def __init__(self, final: Layout) -> None:
         self.final = final
-        self.name, self.suffix = final.name, final.spool_suffix  # type: ignore[misc]
-        self.exact, self.lengths, self.meta = final.exact, final.lengths, final.meta  # type: ignore[misc]
-        self.longest = final.longest  # type: ignore[misc]
+        self.name: str = final.name
+        self.suffix: str = final.spool_suffix
+        self.exact: bool = final.exact
+        self.lengths: bool = final.lengths
+        self.meta: bool = final.meta
+        self.longest: int = final.longest
 
     def outputs(self, base: Path) -> list[Path]:
         kept = [(self.suffix, True), (".lengths", self.lengths), (".meta", self.meta)]
@@ -37,10 +40,10 @@ class SpoolFile(TokenFile):
     def __init__(self, path: AnyPath, layout: Spool, dtype: str) -> None:
         kind = np.dtype(dtype)
         super().__init__(path, layout.name, kind, 0, count_tokens(path, 0, kind))
-        self.columns = layout.columns
-        self.lengths_path = path.with_name(path.name.removesuffix(layout.suffix) + ".lengths")
+        self.columns: int = layout.columns
+        self.lengths_path: AnyPath = path.with_name(path.name.removesuffix(layout.suffix) + ".lengths")
         if layout.lengths:
-            self.documents = self.lengths_path.stat().st_size // (8 * self.columns)
+            self.documents: int | None = self.lengths_path.stat().st_size // (8 * self.columns)
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         start = document = 0

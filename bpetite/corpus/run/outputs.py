@@ -173,7 +173,9 @@ class Inputs:
     """
 
     def __init__(self, pieces: Sequence[Piece], own: Sequence[str], unread: Sequence[str]) -> None:
-        self.pieces, self.own, self.unread = tuple(pieces), tuple(own), tuple(unread)
+        self.pieces: tuple[Piece, ...] = tuple(pieces)
+        self.own: tuple[str, ...] = tuple(own)
+        self.unread: tuple[str, ...] = tuple(unread)
 
 
 def leave_out_own(sources: Sources, names: Names) -> Inputs:
