@@ -76,7 +76,7 @@ def test_train_options(corpus: Path, tmp_path: Path) -> None:
         (["{latin}", "-n", "300", "-o", "x.json"], 1, "latin.txt"),
         (["{corpus}", "-n", "many", "-o", "x.json"], 2, "many"),
         (["{corpus}", "-n", "1.5k", "-o", "x.json"], 2, "'1.5k' is not a number such as 500 or 32k"),
-        (["{corpus}", "-n", "300", "-o", "x.json", "--task-bytes", "64MB"], 2, "such as 4096 or 64M"),
+        (["{corpus}", "-n", "300", "-o", "x.json", "--memory", "64MB"], 2, "such as 4096 or 64M"),
         (["{corpus}", "-n", "300", "-o", "x.json", "--jbs", "2"], 2, "--jobs"),
     ],
 )

@@ -5,8 +5,10 @@ import sys
 
 import pytest
 
+# NumPy is loaded first: a child of a fork inside a first import waits for the lock of the module, in any Python code.
 PROGRAM = """
 import os, signal, sys, threading, time
+import numpy
 from bpetite import Tokenizer, count_pretokens
 from bpetite.core import _threads
 
@@ -25,7 +27,7 @@ for number, call in enumerate(calls):
     def work():
         while not ended.is_set():
             call()
-    thread = threading.Thread(target=work)
+    thread = threading.Thread(target=work, daemon=True)
     thread.start()
     for wait in range(6):
         time.sleep(0.003 * wait)
