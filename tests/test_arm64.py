@@ -19,7 +19,7 @@ CORE = [
     "test_merge.py", "vocabulary", "splitting/test_scan.py", "splitting/test_byte_splits.py",
     "splitting/test_scanner_tables.py", "core/test_encode.py", "core/test_batch.py", "core/test_decode.py",
     "core/test_special.py", "core/test_ids.py", "core/test_unknown_words.py", "core/test_stream_decoder.py",
-    "training/merging/test_merger.py", "training/test_counts.py",
+    "training/merging/test_merger.py", "training/counting/test_counts.py",
 ]  # fmt: skip
 LONG = (
     "test_members_are_found", "test_random_patterns", "test_random_syntax", "test_shared_texts", "test_same_merges_as",

@@ -29,6 +29,9 @@ __all__ = ["count_pretokens", "encode_corpus", "ray_map", "train"]
 #: Times that a task is started again because its worker or node was lost.
 RETRIES = 10
 
+#: Seconds at most until cancelled tasks have ended.
+CANCELLING = 30
+
 
 @contextmanager
 def ray_map(
@@ -82,6 +85,8 @@ def _map(settings: dict[str, Any], function: Callable[[Any], Any], items: Sequen
     finally:
         for reference in left:
             ray.cancel(reference, force=True)
+        if left:  # so that no task writes once the call has ended; a lost cluster is not waited for
+            ray.wait(left, num_returns=len(left), timeout=CANCELLING, fetch_local=False)
 
 
 def _work(call: Call, item: Any) -> Outcome:

@@ -186,8 +186,9 @@ def test_the_tokenizer_goes_to_a_node_once(ram_path: Path) -> None:
     sent = {node: now - before[node] for node, now in created().items()}
     assert summary["documents"] == 400
     assert len(sent) == 2
-    for bytes_sent in sent.values():  # 60 tasks ran; both nodes had some
-        assert size <= bytes_sent < 1.1 * size
+    # 60 tasks ran; a busy machine may give all of them to one node
+    assert size <= max(sent.values()) < 1.1 * size
+    assert all(bytes_sent == 0 or bytes_sent >= size for bytes_sent in sent.values())
 
 
 def test_ten_thousand_small_files(ram_path: Path, tokenizer: Tokenizer) -> None:

@@ -44,6 +44,7 @@ print("done")
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="no fork inside the sanitizer's locks")
 def test_a_fork_inside_a_call() -> None:
     command = [sys.executable, "-W", "ignore", "-X", "dev", "-c", PROGRAM]  # with PYTHONMALLOC=debug
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
