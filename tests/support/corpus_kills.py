@@ -9,6 +9,7 @@ import shutil
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -34,11 +35,14 @@ def start(work: Callable[[], object]) -> int:
     try:
         work()
         code = 0
-    except FileExistsError as error:  # finished already, of an input that can be read only once
-        code = 0 if "only once" in str(error) else 1
     except BaseException as error:
-        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+        # finished already, of an input that can be read only once
+        if isinstance(error, FileExistsError) and "only once" in str(error):
+            code = 0
+        else:
+            traceback.print_exception(error)
     finally:
+        sys.stderr.flush()
         os._exit(code)
 
 

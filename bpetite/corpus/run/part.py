@@ -329,6 +329,8 @@ class Part(Plan):
             with suppress(ValueError):
                 old += listed_files(read_manifest(self.names.manifest))
         there = self.names.finished() if self.names.home else []  # also of a run whose journal was on another machine
+        if journal.records and self.layout.whole is not None:  # written behind the last record, before the manifest
+            there.append(self.layout.whole)
         self.names.remove([*(file["name"] for file in old), *there])
         self.names.manifest.unlink(missing_ok=True)
 

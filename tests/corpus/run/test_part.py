@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,8 @@ from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, t
 from paths import PYTHONPATH
 from tiers import slow_but
 
-from bpetite.corpus import Options, make_part
+from bpetite.corpus import Options, Sources, make_part
+from bpetite.corpus.reading.given import given_documents
 from tests.support.running import running_threads
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -121,6 +123,43 @@ def test_a_crash_at_any_durable_operation(
             break
         step = 1 if moment < 20 else 7
     assert crashes >= 20
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
+@pytest.mark.parametrize("format", slow_but(["npy", "dolma", "mds", "litdata"], "litdata"))
+@pytest.mark.parametrize("overwrite", slow_but([False, True], False))
+def test_a_crash_of_a_run_over_an_iterable(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, overwrite: bool
+) -> None:
+    """At any durable operation: the run begins anew, and finds nothing in its way that the one before it has left."""
+    documents = some_documents(16)
+    whole, out = ram_path / "whole", ram_path / "crashed"
+    for folder in (whole, out):
+        folder.mkdir()
+
+    def encode(folder: Path) -> None:
+        sink = folder if format in ("mds", "litdata") else folder / "o"
+        task = make_part(
+            Sources((given_documents(documents),)), sink, byte_codec(), checkpoint_seconds=0, overwrite=overwrite,
+            options=Options(format=format, shard_tokens=400, on_error="skip", rejected=True),
+        )  # fmt: skip
+        replace(task, block=200).run()
+
+    encode(whole)
+    for moment in range(1, 1000):
+        shutil.rmtree(out)
+        out.mkdir()
+        undo = crash_at(monkeypatch, out, moment)
+        with suppress(Crash):
+            encode(out)
+        crashed = undo()
+        finished = any(out.glob("*manifest.json")) and not any(out.glob("*journal")) and not overwrite
+        with pytest.raises(FileExistsError, match="only once") if finished else nullcontext():
+            encode(out)
+        assert outputs(out).items() >= outputs(whole).items(), f"after a crash at operation {moment}"
+        if not crashed:
+            break
+    assert moment > 40
 
 
 @pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
