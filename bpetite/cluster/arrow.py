@@ -148,7 +148,7 @@ class EncodeBatch:
         """
         import pyarrow as pa
 
-        texts = binary_column(texts, pa, "the batch", self.column)
+        texts = binary_column(texts, "the batch", self.column)
         nulls = texts.null_count > 0
         rows = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)) if nulls else np.arange(len(texts))
         ids, lengths, bad = self._ids((texts.drop_null() if nulls else texts).to_pylist(), rows, first)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..reading.problems import Problem
+from ..reading.problems import Flaw, Problem
 from ..reading.readers import Block, Position, Reading
-from ..reading.records import Documents, Places, documents_of
+from ..reading.records import Documents, documents_of
 from .codec import Codec, Ids, Offsets, join_rows
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
@@ -84,11 +84,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         ids, offsets = codec.encode(texts)
     except ValueError:
         parsed = _parsed(blocks, replace(rules.reading, checked=True), replace(rules, with_origins=True))
-        rows = [
-            row
-            for block, documents in zip(blocks, parsed, strict=True)
-            for row in _encode_one_by_one(block, documents, codec, rules)
-        ]
+        rows = [row for documents in parsed for row in _encode_one_by_one(documents, codec, rules)]
         ids, offsets = join_rows(rows)
         texts = _texts(parsed)
     problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
@@ -156,18 +152,16 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     )
 
 
-def _encode_one_by_one(block: Block, documents: Documents, codec: Codec, rules: EncodingRules) -> list[Ids]:
+def _encode_one_by_one(documents: Documents, codec: Codec, rules: EncodingRules) -> list[Ids]:
     """The ids of a block's documents, some of which may be refused: the policy treats those."""
     assert documents.origins is not None
     what = "special-token" if codec.special == "error" else "unencodable"
-    places = None
     rows, kept = [], []
     for number, text in enumerate(documents.texts):
         try:
             row = codec.encode([text])[0]
         except ValueError as wrong:
-            places = places or Places(block, rules.reading)
-            documents.problems.append(places.problem(what, str(wrong), documents.origins[number][1]))
+            documents.problems.append(documents.problem(Flaw(what, str(wrong)), documents.origins[number][1]))
             if rules.on_error != "replace":
                 continue
             documents.texts[number], row = _replacement(text, codec)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..sources.find import Piece
 from ..sources.streams import Stream, Torn, find_damage, open_stream
-from .cutting import Damage
+from .problems import Flaw
 
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "TornError"]
 
@@ -16,6 +16,7 @@ BLOCK = 4 << 20
 
 #: Bytes of a document, unless told otherwise.
 MAX_DOCUMENT = 1 << 30
+
 
 @dataclass(frozen=True)
 class Position:
@@ -51,15 +52,15 @@ class Block:
     """Whole records of one file.
 
     Attributes:
-        form: "text", "jsonl" or "whole" (bytes), "values" (parsed JSON or Damage), "rows" (an Arrow array of binary, or
-            of nothing but nulls), "items" (`given.Items`), or "too-long" (one record that was not kept; of text,
+        form: "text", "jsonl" or "whole" (bytes), "values" (parsed JSON, or a Flaw), "rows" (an Arrow array of binary,
+            or of nothing but nulls), "items" (bytes and Flaws), or "too-long" (one record that was not kept; of text,
             whether a separator ends it).
         data: The records, of the type that ``form`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
         raw: Bytes of the file read since the previous block.
-        line: The line at ``start``, of standard input, which cannot be counted later.
+        line: The line at ``start``, of what can be read only once, where it cannot be counted later.
         ids: For "rows" and "items", the id of each record.
         damage: The file cannot be read any further.
     """
@@ -72,16 +73,18 @@ class Block:
     raw: int = 0
     line: int | None = None
     ids: Sequence[object] | None = None
-    damage: Damage | None = None
+    damage: Flaw | None = None
 
     @property
     def size(self) -> int:
         """Bytes held, roughly."""
+        if isinstance(self.data, bytes):
+            return len(self.data)
         if self.form == "rows":
             return int(self.data.nbytes)
-        if self.form == "too-long":
-            return 0
-        return 256 * len(self.data) if isinstance(self.data, list) else len(self.data)
+        if self.form == "items":
+            return self.raw
+        return 256 * len(self.data) if self.form == "values" else 0
 
 
 @dataclass(frozen=True)

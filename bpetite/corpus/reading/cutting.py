@@ -8,13 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..sources.expanding import DamagedError
-from ..sources.find import STDIN
 from ..sources.streams import Stream
+from .problems import Flaw
 
-__all__ = ["TRIES", "Cut", "Damage", "cut_records", "overlaps_itself"]
-
-#: Occurrences of a separator's first byte that are tested one by one before a search for the whole separator.
-TRIES = 32
+__all__ = ["Cut", "cut_records", "overlaps_itself"]
 
 
 def overlaps_itself(separator: bytes) -> bool:
@@ -27,14 +24,6 @@ def overlaps_itself(separator: bytes) -> bool:
     return any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
 
 
-@dataclass(frozen=True)
-class Damage:
-    """Takes the position of a record that could not be read at all: (what of a `Problem`, detail)."""
-
-    what: str
-    detail: str
-
-
 @dataclass
 class Cut:
     """Consecutive whole records.
@@ -43,7 +32,7 @@ class Cut:
         data: Their bytes, separators included; None for one record that is too long to be kept.
         size: The number of these bytes.
         closed: Whether the last record ends with a separator.
-        line: The line at their start, of standard input.
+        line: The line at their start, of what can be read only once.
         damage: The stream cannot be read any further. The record before it is not among these.
     """
 
@@ -51,7 +40,7 @@ class Cut:
     size: int
     closed: bool = True
     line: int | None = None
-    damage: Damage | None = None
+    damage: Flaw | None = None
 
 
 def cut_records(
@@ -69,43 +58,43 @@ def cut_records(
         most: Bytes of a record; one that is known to be longer is not kept in memory.
         stop: Read nothing behind a record that is too long.
     """
-    find = _last_of_chain if overlaps_itself(separator) else _last
     keep = len(separator) - 1
-    line = 1 if stream.name == STDIN else None
-    passed = 0  # line feeds of a record that is not kept
-    parts: list[bytes] = []  # of the record that has no end yet
+    line = 1 if stream.once else None
+    lines = 0  # line feeds of the record that has no end yet
+    parts: list[bytes] = []  # of that record
     held = 0  # its bytes
     dropped, damage = False, None
     edge = b""  # its last bytes: a separator may begin in one chunk and end in the next
 
     def cut(end: int, *, closed: bool) -> Cut:
         """The open record, with the first bytes of the chunk."""
-        nonlocal parts, held, dropped, edge, line, passed
+        nonlocal parts, held, dropped, edge, line, lines
         data = None
         if not dropped:
             whole = not parts and end == len(chunk)
             data = chunk if whole else b"".join([*parts, memoryview(chunk)[:end]])
         made = Cut(data, held + end, closed, line)
         if line is not None:
-            line += passed + (data or chunk[:end]).count(b"\n")
-        parts, held, dropped, edge, passed = [], 0, False, b"", 0
+            line += lines + chunk.count(b"\n", 0, end)
+        parts, held, dropped, edge, lines = [], 0, False, b"", 0
         return made
 
     while True:
         try:
             chunk = stream.read(size if limit is None else min(size, max(0, limit - stream.offset)))
         except DamagedError as error:
-            damage = Damage("damaged-file", str(error))
+            damage = Flaw("damaged-file", str(error))
             break
         if not chunk:
             break
         if dropped and (end := _first(edge, chunk, separator)):
             yield cut(end, closed=True)
             chunk = chunk[end:]
-        if not dropped and (end := find(edge, chunk, separator)):
+        if not dropped and (end := _last(edge, chunk, separator)):
             yield cut(end, closed=True)
             chunk = chunk[end:]
         held += len(chunk)
+        lines += chunk.count(b"\n") if line is not None else 0
         edge = (edge + chunk[-keep:])[-keep:] if keep else b""
         parts.append(chunk)
         if not dropped and held - keep > most:
@@ -113,8 +102,6 @@ def cut_records(
             if stop:
                 break
         if dropped:
-            if line is not None:
-                passed += sum(part.count(b"\n") for part in parts)
             parts = []
             yield Cut(b"", 0)
     if damage is not None:
@@ -126,35 +113,17 @@ def cut_records(
 
 def _first(edge: bytes, chunk: bytes, separator: bytes) -> int:
     """The end, in ``chunk``, of the first separator in ``edge + chunk``; 0 if there is none."""
-    found = (edge + chunk[: len(separator) - 1]).find(separator)
-    if found >= 0:
-        return found + len(separator) - len(edge)
-    return chunk.find(separator) + len(separator) if separator in chunk else 0
-
-
-def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end, in ``chunk``, of the last separator in ``edge + chunk``; 0 if there is none."""
-    found = _rightmost(chunk, separator)
-    if found >= 0:
-        return found + len(separator)
-    seam = edge + chunk[: len(separator) - 1]
-    found = seam.rfind(separator)
+    found = (edge + chunk).find(separator)
     return found + len(separator) - len(edge) if found >= 0 else 0
 
 
-def _rightmost(chunk: bytes, separator: bytes) -> int:
-    """``chunk.rfind(separator)``, but twenty times as fast where the separator's first byte is rare, because the search
-    for one byte compares many at a time."""
-    at = len(chunk)
-    for _ in range(TRIES):
-        at = chunk.rfind(separator[:1], 0, at)
-        if at < 0 or chunk.startswith(separator, at):
-            return at
-    return chunk.rfind(separator, 0, at + len(separator) - 1)
-
-
-def _last_of_chain(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """`_last` for a separator that overlaps itself: occurrences are matched from the left, none overlapping."""
+def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
+    """The same of the last separator, where occurrences are matched from the left, none overlapping."""
     window = edge + chunk
-    records = window.split(separator)
-    return len(window) - len(records[-1]) - len(edge) if len(records) > 1 else 0
+    if overlaps_itself(separator):
+        found = len(window) - len(window.split(separator)[-1])
+    else:
+        found = window.rfind(separator) + len(separator)
+        if found < len(separator):
+            found = 0
+    return found - len(edge) if found else 0

@@ -12,8 +12,9 @@ from typing import Any
 
 from ..sources.find import GIVEN, Piece
 from .blocks import Block, Position, Reading
-from .parquet import binary_column
-from .records import Flaw, text_of_item
+from .parquet import binary_column, no_column
+from .problems import Flaw
+from .records import text_of_item
 
 __all__ = ["Given", "given_blocks", "given_documents"]
 
@@ -33,25 +34,6 @@ class Given(Piece):
     """A piece that holds its documents itself."""
 
     documents: Any = field(default=None, compare=False, repr=False)
-
-
-class Items:
-    """Texts of consecutive documents; the length is that of all of them together, in bytes."""
-
-    def __init__(self) -> None:
-        self.texts: list[bytes | Flaw] = []
-        self.ids: list[object] = []
-        self._bytes = 0
-
-    def add(self, item: Item) -> None:
-        """One more."""
-        text, found = item
-        self.texts.append(text)
-        self.ids.append(found)
-        self._bytes += len(text.replacement if isinstance(text, Flaw) else text)
-
-    def __len__(self) -> int:
-        return self._bytes
 
 
 def given_documents(documents: Any) -> Given:
@@ -86,15 +68,19 @@ def given_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator
     number = position.piece
     start = count = position.offset
     items = _items(piece.documents, reading) if piece.once else _rows(piece.documents, reading, count)
-    block = Items()
-    for item in items:
-        block.add(item)
+    texts: list[bytes | Flaw] = []
+    ids: list[object] = []
+    size = 0
+    for text, found in items:
+        texts.append(text)
+        ids.append(found)
+        size += len(text.replacement if isinstance(text, Flaw) else text)
         count += 1
-        if len(block) >= reading.block or len(block.texts) == MOST:
-            yield Block("items", block, number, start, Position(number, count), len(block), ids=block.ids)
-            start, block = count, Items()
-    if block.texts:
-        yield Block("items", block, number, start, Position(number, count), len(block), ids=block.ids)
+        if size >= reading.block or len(texts) == MOST:
+            yield Block("items", texts, number, start, Position(number, count), size, ids=ids)
+            start, texts, ids, size = count, [], [], 0
+    if texts:
+        yield Block("items", texts, number, start, Position(number, count), size, ids=ids)
 
 
 def _items(documents: Any, reading: Reading) -> Iterator[Item]:
@@ -120,7 +106,7 @@ def _rows(dataset: Any, reading: Reading, start: int) -> Iterator[Item]:
     take = text_of_item(reading.text_key, reading.id_key)
     if not custom:
         if reading.text_key not in names:
-            raise _no_column("datasets.Dataset", reading, names)
+            raise no_column("datasets.Dataset", reading, names)
         dataset = dataset.select_columns([name for name in dict.fromkeys(columns) if name in names])
         dataset = dataset.with_format("arrow")
     for at in range(start, len(dataset), ROWS):
@@ -133,20 +119,14 @@ def _rows(dataset: Any, reading: Reading, start: int) -> Iterator[Item]:
                 yield from _of_batch(batch, reading)
 
 
-def _no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
-    return ValueError(f"{what}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: text_key=")
-
-
 def _of_batch(batch: Any, reading: Reading) -> Iterator[Item]:
     """The documents of an Arrow record batch."""
-    import pyarrow as pa
-
     names = batch.schema.names
     if reading.text_key not in names:
-        raise _no_column("documents", reading, names)
+        raise no_column("documents", reading, names)
     take = text_of_item(reading.text_key, None)
     for at in range(0, len(batch), ROWS):
         some = batch.slice(at, ROWS)
-        texts = binary_column(some.column(reading.text_key), pa, "documents", reading.text_key).to_pylist()
+        texts = binary_column(some.column(reading.text_key), "documents", reading.text_key).to_pylist()
         ids: list[object] = some.column(reading.id_key).to_pylist() if reading.id_key in names else [None] * len(texts)
         yield from ((take(text)[0], found) for text, found in zip(texts, ids, strict=True))

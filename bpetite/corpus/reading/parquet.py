@@ -1,19 +1,22 @@
 """Parquet: the rows of a column, a row group at a time."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..sources.find import STDIN, Piece
+from ..sources.find import Piece
 from ..sources.streams import Stream, open_stream
 from ..sources.urls import is_url
 from .blocks import Block, Position, Reading
-from .cutting import Damage
+from .problems import Flaw
 
-__all__ = ["binary_column", "parquet_blocks"]
+__all__ = ["binary_column", "no_column", "parquet_blocks"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
+
+#: The types of Arrow that hold text.
+TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
 def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
@@ -23,7 +26,7 @@ def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterat
         OSError: The file cannot be read.
         ValueError: It is compressed as a whole, or has no such column of text.
     """
-    if piece.compression or piece.path == STDIN:
+    if piece.compression or piece.once:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece, ranges=True) as stream:
         yield from _row_groups(stream, piece, position, reading)
@@ -40,14 +43,13 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
             stream.file, buffer_size=1 << 20, pre_buffer=is_url(piece.path), page_checksum_verification=True
         )
     except (pa.ArrowException, OSError) as wrong:
-        damage = Damage("damaged-file", f"not a Parquet file: {_cause(wrong)}")
+        damage = Flaw("damaged-file", f"not a Parquet file: {_cause(wrong)}")
         yield Block("rows", pa.array([], pa.binary()), position.piece, 0, Position(position.piece + 1), damage=damage)
         return
     with file:
         names = file.schema_arrow.names
         if reading.text_key not in names:
-            raise ValueError(f"{piece.path}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: "
-                             "text_key=")
+            raise no_column(piece.path, reading, names)
         columns = [reading.text_key, *([reading.id_key] if reading.id_key in names else [])]
         total = max(1, file.metadata.num_rows)
         row, raw = 0, piece.size * position.offset // total
@@ -65,7 +67,7 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
                     batch = next(batches, None)
                 except (pa.ArrowException, OSError) as wrong:
                     detail = f"row group {group}, {last - row:,} rows are lost: {_cause(wrong)}"
-                    damage = Damage("damaged-file", detail)
+                    damage = Flaw("damaged-file", detail)
                     end, nothing = Position(position.piece, last), pa.array([], pa.binary())
                     yield Block("rows", nothing, position.piece, row, end, damage=damage)
                     row = last  # other row groups can be read
@@ -77,7 +79,7 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
                 if skip >= len(batch):
                     continue
                 batch = batch.slice(skip)
-                texts = binary_column(batch.column(reading.text_key), pa, piece.path, reading.text_key)
+                texts = binary_column(batch.column(reading.text_key), piece.path, reading.text_key)
                 ids = batch.column(reading.id_key).to_pylist() if reading.id_key in columns else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
@@ -93,27 +95,19 @@ def _cause(wrong: Exception) -> str:
     return " ".join(str(wrong).split())
 
 
-def _views(pa: Any) -> list[Any]:
-    """The tests for the types ``string_view`` and ``binary_view``, which older releases of Arrow do not have."""
-    found = [getattr(pa.types, f"is_{name}_view", None) for name in ("string", "binary")]
-    return [is_view for is_view in found if is_view is not None]
+def no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
+    """The error of a table without the column of the text."""
+    return ValueError(f"{what}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: text_key=")
 
 
-def binary_column(column: Any, pa: Any, path: str, key: str) -> Any:
-    """A string or binary column as binary; other types are refused, because no row of them has text."""
-    kind = column.type
-    if isinstance(kind, pa.BaseExtensionType):  # such as arrow.json, the type of Parquet's JSON columns
-        column, kind = column.storage, kind.storage_type
-    if pa.types.is_dictionary(kind):
-        column, kind = column.dictionary_decode(), kind.value_type
-    if any(is_view(kind) for is_view in _views(pa)):
-        target = pa.large_binary()
-    elif pa.types.is_string(kind) or pa.types.is_binary(kind):
-        target = pa.binary()
-    elif pa.types.is_large_string(kind) or pa.types.is_large_binary(kind):
-        target = pa.large_binary()
-    elif pa.types.is_null(kind):
+def binary_column(column: Any, what: str, key: str) -> Any:
+    """A column of text as binary; other types are refused, because no row of them has text."""
+    if hasattr(column, "storage"):  # of an extension, such as arrow.json, the type of Parquet's JSON columns
+        column = column.storage
+    if hasattr(column, "dictionary_decode"):
+        column = column.dictionary_decode()
+    if str(column.type) == "null":
         return column
-    else:
-        raise ValueError(f"{path}: column {key!r} holds {kind}, not text")
-    return column.cast(target)
+    if str(column.type) not in TEXT:
+        raise ValueError(f"{what}: column {key!r} holds {column.type}, not text")
+    return column.cast("large_binary")

@@ -13,7 +13,7 @@ from typing import Any
 from ..sources.find import STDIN, Piece
 from ..sources.streams import Stream, open_stream
 
-__all__ = ["POLICIES", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
+__all__ = ["POLICIES", "Flaw", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
 
 #: What becomes of a record with a problem.
 POLICIES = ("fail", "skip", "replace")
@@ -34,13 +34,28 @@ PROBLEMS = {
 
 
 @dataclass(frozen=True)
+class Flaw:
+    """A problem in the place of a text, before it is known which record it is of.
+
+    Attributes:
+        what: A key of `PROBLEMS`.
+        detail: What was found, for people.
+        replacement: The nearest text, in UTF-8.
+        at: The offset in the text.
+    """
+
+    what: str
+    detail: str
+    replacement: bytes = b""
+    at: int = 0
+
+
+@dataclass(frozen=True)
 class Problem:
     """A problem of a record.
 
     Attributes:
-        what: "invalid-utf8", "lone-surrogate", "malformed-json", "no-text", "damaged-file", "too-long",
-            "special-token" or "unencodable".
-        detail: What was found, for people.
+        what, detail: As of a `Flaw`.
         piece: Number of the piece.
         offset: In bytes of the (decompressed) file; the number of the record where ``row`` is true.
         line: The line, if it is known already.

@@ -18,12 +18,13 @@ from dataclasses import replace
 
 from ...errors import MissingExtraError
 from ..sources.expanding import DamagedError
-from ..sources.find import GIVEN, STDIN, Piece
+from ..sources.find import GIVEN, Piece
 from ..sources.streams import BOM, Stream, Torn
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
-from .cutting import Damage, cut_records, overlaps_itself
+from .cutting import cut_records, overlaps_itself
 from .given import given_blocks
 from .parquet import parquet_blocks
+from .problems import Flaw
 from .records import loads
 
 __all__ = [
@@ -79,7 +80,7 @@ def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
 
 def has_ranges(piece: Piece, reading: Reading) -> bool:
     """True if a piece can be read from any separator on: a plain file, whose bytes show its separators."""
-    if piece.path == STDIN or piece.compression is not None or not piece.size:
+    if piece.once or piece.compression is not None or not piece.size:
         return False
     return piece.kind == "jsonl" or (piece.kind == "text" and not overlaps_itself(reading.separator))
 
@@ -116,51 +117,45 @@ def read_range(piece: Piece, number: int, start: int, stop: int, reading: Readin
 
 def _separated(piece: Piece, position: Position, reading: Reading, limit: int | None = None) -> Iterator[Block]:
     separator = reading.separator if piece.kind == "text" else b"\n"
-    form = "text" if piece.kind == "text" else "jsonl"
+    start = position.offset
+    if start == 0 and piece.start:
+        start = _next_start(piece, piece.start, separator, reading)
     if limit is None and piece.stop is not None and piece.stop < piece.size:
         limit = _next_start(piece, piece.stop, separator, reading)
     with reading.open(piece, ranges=limit is not None) as stream:
-        start = position.offset
-        if start == 0 and piece.start:
-            start = _next_start(piece, piece.start, separator, reading)
-        try:
-            stream.skip(start)
-        except DamagedError as damage:
-            # a run that stops at damage has taken the documents before it, and is to go on after it
-            raise ValueError(f"{piece.path}: {damage}; some of it has been taken for documents already: start anew "
-                             "with overwrite=True") from None
-        raw = stream.raw_offset if position.offset else piece.start
-        if start == 0:
-            start = _skip_mark(stream)
-        for cut in cut_records(
-            stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop
-        ):  # fmt: skip
-            end = start + cut.size
-            if cut.damage is not None and not reading.stop and start > stream.verified:
-                raise TornError(piece.path, Torn(stream.verified, cut.damage.detail))
-            behind = Position(position.piece, end, certain=reading.stop or end <= stream.verified)
-            if cut.damage is not None:
-                behind = Position(position.piece + 1)
-            block = Block(form, cut.data, position.piece, start, behind, stream.raw_offset - raw, cut.line,
-                          damage=cut.damage)
-            if cut.data is None:
-                block.form, block.data = "too-long", cut.closed if form == "text" else None
-            yield block
-            raw = stream.raw_offset
-            start = end
-        stream.check_unchanged()
+        yield from _records(stream, piece, replace(position, offset=start), reading, limit)
 
 
-def _skip_mark(stream: Stream) -> int:
-    """Skip a byte-order mark at the start of a file; returns the offset after it."""
+def _records(
+    stream: Stream, piece: Piece, position: Position, reading: Reading, limit: int | None = None
+) -> Iterator[Block]:
+    """The blocks of an open stream from a position on, up to an offset."""
+    form, separator = ("text", reading.separator) if piece.kind == "text" else ("jsonl", b"\n")
     try:
-        head = stream.read(len(BOM))
-    except DamagedError:
-        return 0  # the next read meets it again
-    if head == BOM:
-        return len(BOM)
-    stream.unread(head)
-    return 0
+        stream.skip(position.offset)
+    except DamagedError as damage:
+        # a run that stops at damage has taken the documents before it, and is to go on after it
+        raise ValueError(f"{piece.path}: {damage}; some of it has been taken for documents already: start anew "
+                         "with overwrite=True") from None
+    raw = stream.raw_offset if position.offset else 0
+    if position.offset == 0:
+        stream.skip_mark()
+    start = stream.offset
+    for cut in cut_records(stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop):
+        end = start + cut.size
+        behind = Position(position.piece, end, certain=reading.stop or end <= stream.verified)
+        if cut.damage is not None:
+            if not reading.stop and start > stream.verified:
+                raise TornError(piece.path, Torn(stream.verified, cut.damage.detail))
+            behind = Position(position.piece + 1)
+        block = Block(form, cut.data, position.piece, start, behind, stream.raw_offset - raw, cut.line,
+                      damage=cut.damage)
+        if cut.data is None:
+            block.form, block.data = "too-long", cut.closed if form == "text" else None
+        yield block
+        raw = stream.raw_offset
+        start = end
+    stream.check_unchanged()
 
 
 def _next_start(piece: Piece, offset: int, separator: bytes, reading: Reading) -> int:
@@ -192,22 +187,22 @@ def _whole(piece: Piece, position: Position, reading: Reading) -> Iterator[Block
         return
     with reading.open(piece) as stream:
         data, damage = _read_all(stream, reading.max_document, reading.block)
-        end = Position(position.piece + 1)
-        line = 1 if piece.path == STDIN else None
+        line = 1 if piece.once else None
         start = stream.offset - len(data)  # behind a byte-order mark
+        end = Position(position.piece + 1)
         yield Block("whole", data, position.piece, start, end, stream.raw_offset, line, damage=damage)
 
 
-def _read_all(stream: Stream, most: int, size: int) -> tuple[bytes, Damage | None]:
+def _read_all(stream: Stream, most: int, size: int) -> tuple[bytes, Flaw | None]:
     """All bytes of a stream, more than ``most`` of them if it has more; and its damage."""
     joined = io.BytesIO()
     damage = None
-    _skip_mark(stream)
+    stream.skip_mark()
     try:
         while joined.tell() <= most and (chunk := stream.read(size)):
             joined.write(chunk)
     except DamagedError as error:
-        damage = Damage("damaged-file", str(error))
+        damage = Flaw("damaged-file", str(error))
     stream.check_unchanged()
     return joined.getvalue(), damage
 
@@ -217,16 +212,16 @@ def _read_all(stream: Stream, most: int, size: int) -> tuple[bytes, Damage | Non
 
 def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     """Files named .json hold JSON lines as often as an array; the first line shows which. An array is read whole."""
-    if piece.path != STDIN and _holds_lines(piece, reading):
-        yield from _separated(piece, position, reading)
-        return
     most = reading.max_document
     with reading.open(piece) as stream:
+        if _holds_lines(stream):
+            yield from _records(stream, piece, position, reading)
+            return
         data, damage = _read_all(stream, most, reading.block)
         raw = stream.raw_offset
     values: list[object] = []
     if damage is None and len(data) > most:
-        damage = Damage("too-long", f"a .json file of more than {most} bytes; make it JSON lines, as jq -c '.[]' does")
+        damage = Flaw("too-long", f"a .json file of more than {most} bytes; make it JSON lines, as jq -c '.[]' does")
     elif damage is None:
         values = _values(data)
     if not values and damage is not None:
@@ -248,19 +243,17 @@ def _values(data: bytes) -> list[object]:
         try:
             found = json.loads(data.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError) as wrong:
-            found = Damage("malformed-json", str(wrong))
+            found = Flaw("malformed-json", str(wrong))
     return found if isinstance(found, list) else [found]
 
 
-def _holds_lines(piece: Piece, reading: Reading) -> bool:
+def _holds_lines(stream: Stream) -> bool:
     """True if the first line is a JSON object of its own."""
-    with reading.open(piece) as stream:
-        _skip_mark(stream)
-        try:
-            line, newline, _ = stream.read(BLOCK).partition(b"\n")
-            return bool(newline) and isinstance(json.loads(line.decode("utf-8")), dict)
-        except (ValueError, RecursionError):
-            return False
+    line, newline, _ = stream.peek(BLOCK).removeprefix(BOM).partition(b"\n")
+    try:
+        return bool(newline) and isinstance(json.loads(line.decode("utf-8")), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 _READERS = {

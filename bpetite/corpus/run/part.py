@@ -28,7 +28,7 @@ from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_bloc
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks
-from ..sources.streams import Torn, try_piece
+from ..sources.streams import Torn, open_stream
 from ..sources.urls import is_url
 from .options import Options
 from .plan import Plan
@@ -316,7 +316,8 @@ class Part(Plan):
         for piece in self.pieces:
             if piece.once or piece.kind == GIVEN:
                 return
-            try_piece(piece)
+            with open_stream(piece):
+                pass
         with closing(self.batches(Position())) as batches:
             for batch in batches:
                 Tally(self.pieces, self.options.on_error).add(self.work(batch))

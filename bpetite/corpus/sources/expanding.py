@@ -18,15 +18,15 @@ __all__ = ["MOST_WINDOW", "DamagedError", "Expander"]
 
 #: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
 COMPRESSED_READ = 1 << 18
-EXPANDED = 1 << 20
+EXPANDED = 1 << 22
 
 #: The largest window that a Zstandard frame may declare (``zstd --long=31``), and the most memory of an xz decoder. The
 #: decoder allocates what the file declares.
 MOST_WINDOW = 1 << 31
 
-#: Bytes given at a time to the decompressor of Zstandard, whose output has no limit: 4 bytes give up to 128 KB, so
-#: these up to 64 MB.
-STEP = 1 << 11
+#: Bytes given at a time to a decompressor whose output has no limit. The most that they give is 64 MB: of gzip, a byte
+#: gives 1 KB; of Zstandard, 4 bytes give 128 KB.
+GZIP_STEP, ZSTANDARD_STEP = 1 << 16, 1 << 11
 
 
 class DamagedError(ValueError):
@@ -46,23 +46,11 @@ class Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-class _Gzip:
-    def __init__(self) -> None:
-        self._inner = _zlib.decompressobj(wbits=31)
-        self.eof = False
-        self.unused_data = b""
-        self.needs_input = True
+class _Stepwise:
+    """A decompressor without a limit of its output, given few bytes at a time."""
 
-    def decompress(self, data: bytes, max_length: int) -> bytes:
-        out: bytes = self._inner.decompress(self._inner.unconsumed_tail + data, max_length)
-        self.eof, self.unused_data = self._inner.eof, self._inner.unused_data
-        self.needs_input = not self._inner.unconsumed_tail and len(out) < max_length
-        return out
-
-
-class _Zstandard:
-    def __init__(self, inner: Any) -> None:
-        self._inner = inner
+    def __init__(self, inner: Any, step: int) -> None:
+        self._inner, self._step = inner, step
         self._rest = memoryview(b"")
         self.eof = False
         self.unused_data = b""
@@ -73,10 +61,9 @@ class _Zstandard:
         inner, parts = self._inner, []
         at = size = 0
         while at < len(rest) and size < max_length and not inner.eof:
-            part = inner.decompress(rest[at : at + STEP])
-            at += STEP
-            parts.append(part)
-            size += len(part)
+            parts.append(inner.decompress(rest[at : at + self._step]))
+            at += self._step
+            size += len(parts[-1])
         self._rest = rest[at:]
         self.eof = inner.eof
         self.needs_input = not self._rest
@@ -99,8 +86,8 @@ def _maker(compression: str) -> Callable[[], Decompressor]:
         import zstandard
 
         context = zstandard.ZstdDecompressor(max_window_size=MOST_WINDOW)
-        return lambda: _Zstandard(context.decompressobj())
-    return _Gzip
+        return lambda: _Stepwise(context.decompressobj(), ZSTANDARD_STEP)
+    return lambda: _Stepwise(_zlib.decompressobj(wbits=31), GZIP_STEP)
 
 
 class Expander:
@@ -108,8 +95,7 @@ class Expander:
 
     Attributes:
         read: Bytes of the file that have been read.
-        given: Decompressed bytes that have been given.
-        verified: The bytes of them that are in whole members, whose checksums are right.
+        verified: Decompressed bytes in whole members, whose checksums are right.
         ended: Whether everything has been given.
     """
 
@@ -118,8 +104,9 @@ class Expander:
         self._make = _maker(compression)
         self._member: Decompressor | None = None
         self._input = b""
+        self._given = 0
+        self._damage: DamagedError | None = None
         self.read: int = 0
-        self.given: int = 0
         self.verified: int = 0
         self.ended: bool = False
 
@@ -129,6 +116,8 @@ class Expander:
         Raises:
             DamagedError: The data is damaged here.
         """
+        if self._damage is not None:
+            raise self._damage
         feed = b""
         if self._member is None:
             if not self._at_member():
@@ -136,7 +125,8 @@ class Expander:
                 return b""
             self._member = self._make()
         elif self._member.needs_input and not self._fill():
-            raise DamagedError(f"cut short at byte {self.read} of the file")
+            self._damage = DamagedError(f"cut short at byte {self.read} of the file")
+            raise self._damage
         if self._member.needs_input:
             feed, self._input = self._input, b""
         try:
@@ -144,11 +134,12 @@ class Expander:
         except MemoryError:
             raise
         except Exception as wrong:  # each decompressor has its own
-            raise DamagedError(f"damaged at or before byte {self.read} of the file: {wrong}") from None
-        self.given += len(data)
+            self._damage = DamagedError(f"damaged at or before byte {self.read} of the file: {wrong}")
+            raise self._damage from None
+        self._given += len(data)
         if self._member.eof:
             self._input, self._member = self._member.unused_data, None
-            self.verified = self.given
+            self.verified = self._given
         return data
 
     def _at_member(self) -> bool:

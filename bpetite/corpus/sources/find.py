@@ -270,8 +270,8 @@ def _content_of(path: str, kind: str | None) -> tuple[str | None, str | None]:
 def _local_piece(path: str, kind: str, compression: str | None) -> tuple[Piece, object]:
     """The piece of a whole file, and its identity."""
     status = os.stat(path)
-    once = stat.S_ISFIFO(status.st_mode)
-    if not (once or stat.S_ISREG(status.st_mode)):
+    if stat.S_ISFIFO(status.st_mode):
+        return Piece(path, kind, compression, once=True), _identity(path, status)
+    if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    piece = Piece(path, kind, compression, status.st_size, status.st_mtime_ns, once=once)
-    return piece, _identity(path, status)
+    return Piece(path, kind, compression, status.st_size, status.st_mtime_ns), _identity(path, status)

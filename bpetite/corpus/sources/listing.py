@@ -3,10 +3,9 @@ from __future__ import annotations
 
 import errno
 import os
-from functools import partial
 from typing import Any
 
-from .stores import FIRST_TRIES, Found, found_in, look_up, patiently, store_of
+from .stores import FIRST_TRIES, Found, ask, found_in, look_up, store_of
 
 __all__ = ["find_objects"]
 
@@ -28,15 +27,11 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
         full: str = store.unstrip_protocol(name) if prefix is None else prefix + name
         return full
 
-    def ask(method: str, where: str, **options: Any) -> Any:
-        store.invalidate_cache()
-        return getattr(store, method)(where, **options)
-
     if _is_pattern(url):
-        named_ones = patiently(url, "listing", partial(ask, "glob", path, detail=True), tries=FIRST_TRIES)
+        named_ones = ask(url, "listing", "glob", tries=FIRST_TRIES, detail=True)
         hidden = any(part.startswith(".") for part in path.split("/"))
     else:
-        info = patiently(url, "looking it up", partial(ask, "info", path), tries=FIRST_TRIES)
+        info = ask(url, "looking it up", "info", tries=FIRST_TRIES)
         if info.get("type") != "directory":
             return [found_in(info, url_of(path))], True
         named_ones, hidden = {path: info}, False
@@ -44,7 +39,7 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
     for name, info in named_ones.items():
         files = {name: info}
         if info.get("type") == "directory":
-            files = patiently(url, "listing", partial(ask, "find", name, detail=True))
+            files = ask(url_of(name), "listing", "find", detail=True)
         found.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
     objects = [
         found_in(about, url_of(name)) if about.get("size") is not None else look_up(url_of(name))

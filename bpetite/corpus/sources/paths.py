@@ -13,12 +13,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import RemoteFile
-from .stores import found_in, look_up, patiently, store_of
+from .stores import ask, found_in, look_up, patiently, store_of
 from .urls import is_url, local_name
 
-__all__ = [
-    "AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "sizes_in",
-]  # fmt: skip
+__all__ = ["AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "sizes_in"]
+
 
 class RemotePath:
     """A URL.
@@ -84,7 +83,7 @@ class RemotePath:
 
     def is_dir(self) -> bool:
         """True if there are objects below this name."""
-        return bool(self._ask("isdir", "looking it up"))
+        return bool(ask(self.url, "looking it up", "isdir"))
 
     def stat(self) -> SimpleNamespace:
         """``st_size``.
@@ -97,22 +96,12 @@ class RemotePath:
     def sizes(self) -> dict[str, int]:
         """name -> bytes of each object in this folder."""
         try:
-            found = self._ask("ls", "listing", detail=True)
+            found = ask(self.url, "listing", "ls", detail=True)
         except FileNotFoundError:
             return {}
         return {
             info["name"].rstrip("/").rpartition("/")[2]: info["size"] for info in found if info["type"] != "directory"
         }
-
-    def _ask(self, name: str, doing: str, **options: Any) -> Any:
-        """The answer of a method of the store, which is not taken from its cache."""
-        store, path = store_of(self.url)
-
-        def ask() -> Any:
-            store.invalidate_cache(path)
-            return getattr(store, name)(path, **options)
-
-        return patiently(self.url, doing, ask)
 
     # Reading and writing
 
@@ -128,7 +117,7 @@ class RemotePath:
     def unlink(self, missing_ok: bool = False) -> None:
         """Delete the object."""
         try:
-            self._ask("rm_file", "deleting")
+            ask(self.url, "deleting", "rm_file")
         except FileNotFoundError:
             if not missing_ok:
                 raise

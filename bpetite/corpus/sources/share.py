@@ -31,7 +31,7 @@ def share(pieces: Sequence[Piece], rank: int, world_size: int, *, cut_files: boo
         cut_files: False keeps every file whole.
 
     Raises:
-        ValueError: The rank is out of range, or the input is standard input, which only one process can read.
+        ValueError: The rank is out of range, or an input can be read only once.
     """
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
@@ -45,11 +45,13 @@ def shares(
     if world_size == 1:
         yield tuple(pieces)
         return
-    if any(piece.path == STDIN for piece in pieces):
-        raise ValueError("standard input (-) cannot be shared between ranks; name files")
-    if any(piece.kind == GIVEN for piece in pieces):
-        raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
-                         "dataset.shard(...), and an output of its own")
+    for piece in pieces:
+        if piece.kind == GIVEN:
+            raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
+                             "dataset.shard(...), and an output of its own")
+        if piece.once:
+            name = "standard input (-)" if piece.path == STDIN else piece.path
+            raise ValueError(f"{name} can be read only once, and cannot be shared between ranks; name files")
     bases = [0, *accumulate(map(_text_of, pieces))]
     total = bases[-1]
     for rank in range(world_size) if ranks is None else ranks:

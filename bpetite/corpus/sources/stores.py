@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from ...errors import MissingExtraError
 
-__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "found_in", "look_up", "patiently", "store_of"]
+__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "ask", "found_in", "look_up", "patiently", "store_of"]
 
 Result = TypeVar("Result")
 
@@ -140,6 +140,23 @@ def found_in(info: dict[str, Any], url: str) -> Found:
     return Found(url, int(size), f"{name} {value}")
 
 
+def ask(url: str, what: str, method: str, *, tries: int | None = None, **options: Any) -> Any:
+    """The answer of a method of a store about the object or folder at a URL, which is not taken from a cache.
+
+    Args:
+        url, what, tries: As of `patiently`.
+        method: Its name.
+        options: Its arguments.
+    """
+    store, path = store_of(url)
+
+    def call() -> Any:
+        store.invalidate_cache()
+        return getattr(store, method)(path, **options)
+
+    return patiently(url, what, call, tries=tries)
+
+
 def look_up(url: str) -> Found:
     """An object as its store describes it now.
 
@@ -147,13 +164,7 @@ def look_up(url: str) -> Found:
         FileNotFoundError: There is none.
         OSError, ValueError: As `patiently`.
     """
-    filesystem, path = store_of(url)
-
-    def look() -> dict[str, Any]:
-        filesystem.invalidate_cache(path)
-        found: dict[str, Any] = filesystem.info(path)
-        if found.get("type") == "directory":
-            raise FileNotFoundError(path)
-        return found
-
-    return found_in(patiently(url, "looking it up", look), url)
+    info = ask(url, "looking it up", "info")
+    if info.get("type") == "directory":
+        raise FileNotFoundError(errno.ENOENT, "no such object", url)
+    return found_in(info, url)

@@ -4,24 +4,22 @@ Compressed data that ends early or is damaged is an error here, never a silent e
 """
 from __future__ import annotations
 
-import errno
 import os
-import stat
 import sys
-from collections import deque
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 from .expanding import DamagedError, Expander
 from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
-from .stores import look_up
-from .urls import is_url
 
-__all__ = ["BOM", "Stream", "Torn", "find_damage", "open_stream", "try_piece"]
+__all__ = ["Stream", "Torn", "find_damage", "open_stream"]
 
 BOM = b"\xef\xbb\xbf"
+
+#: Bytes that are read of a pipe at a time, which gives few at once.
+PIPE = 1 << 20
 
 #: What stays the same while a file is read.
 SAME = ("st_size", "st_mtime_ns", "st_ino")
@@ -48,29 +46,23 @@ class Stream:
 
     def __init__(self, piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> None:
         self.name: str = piece.path
+        self.once: bool = piece.once
         self.offset: int = 0
-        self._own = piece.path != STDIN
-        self._file: BinaryIO | RemoteFile = open_bytes(piece.path, ranges=ranges) if self._own else sys.stdin.buffer
-        self._expander = Expander(self._file, piece.compression) if piece.compression else None
+        self.file: BinaryIO | RemoteFile = _open(piece, ranges)
+        self._expander = Expander(cast(BinaryIO, self.file), piece.compression) if piece.compression else None
         self._raw_offset = 0
-        self._held: deque[bytes | memoryview] = deque()
-        self._held_size = 0
-        self._ended = False
+        self._rest: bytes | memoryview = b""
         self._torn = torn
-        self._damage: DamagedError | None = None
-        self._opened = None if isinstance(self._file, RemoteFile) or not self._own else os.fstat(self._file.fileno())
+        self._opened = None
+        if not (self.once or isinstance(self.file, RemoteFile)):
+            self._opened = os.fstat(self.file.fileno())
 
     def __enter__(self) -> Stream:
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if self._own:
-            self._file.close()
-
-    @property
-    def file(self) -> BinaryIO | RemoteFile:
-        """The open file itself."""
-        return self._file
+        if self.name != STDIN:
+            self.file.close()
 
     @property
     def verified(self) -> int:
@@ -88,22 +80,22 @@ class Stream:
         Raises:
             ValueError: It has been written to or replaced since.
         """
-        if isinstance(self._file, RemoteFile):
-            self._file.check_unchanged()
-        elif self._opened is not None and not stat.S_ISFIFO(self._opened.st_mode):
-            for now in (os.fstat(self._file.fileno()), os.stat(self.name)):
+        if isinstance(self.file, RemoteFile):
+            self.file.check_unchanged()
+        elif self._opened is not None:
+            for now in (os.fstat(self.file.fileno()), os.stat(self.name)):
                 if any(getattr(now, name) != getattr(self._opened, name) for name in SAME):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
     def is_of(self, piece: Piece) -> bool:
-        """True if the open file is the one that was found."""
-        if isinstance(self._file, RemoteFile):
-            return (self._file.opened.size, self._file.opened.version) == (piece.size, piece.version)
+        """True if the open file is the one that was found; nothing is known of one that can be read once."""
+        if isinstance(self.file, RemoteFile):
+            return (self.file.opened.size, self.file.opened.version) == (piece.size, piece.version)
         return self._opened is None or (self._opened.st_size, self._opened.st_mtime_ns) == (piece.size, piece.mtime_ns)
 
     def read(self, size: int) -> bytes:
-        """The next ``size`` bytes; fewer only at the end, and before damage.
+        """The next bytes, ``size`` at most; none only at the end.
 
         Raises:
             DamagedError: The compressed data is damaged at the next byte.
@@ -112,42 +104,33 @@ class Stream:
             size = min(size, self._torn.offset - self.offset)
             if not size:
                 raise DamagedError(self._torn.cause)
-        while self._held_size < size and not self._ended and self._damage is None:
-            try:
-                more = self._more(size - self._held_size)
-            except DamagedError as damage:
-                self._damage = damage
-                break
-            if more:
-                self._held.append(more)
-                self._held_size += len(more)
-        if self._damage is not None and not self._held_size and size:
-            raise self._damage
-        taken: list[bytes | memoryview] = []
-        while size and self._held:
-            part = self._held.popleft()
-            if len(part) > size:  # the rest is not copied: there may be a lot of it
-                view = memoryview(part)
-                self._held.appendleft(view[size:])
-                part = view[:size]
-            taken.append(part)
-            size -= len(part)
-        data = taken[0] if len(taken) == 1 and isinstance(taken[0], bytes) else b"".join(taken)
-        self._held_size -= len(data)
-        self.offset += len(data)
-        return data
+        data = self._rest or self._more(size)
+        taken, self._rest = data, b""
+        if len(data) > size:  # the rest is not copied: there may be a lot of it
+            taken, self._rest = memoryview(data)[:size], memoryview(data)[size:]
+        self.offset += len(taken)
+        return bytes(taken)
 
-    def unread(self, data: bytes) -> None:
-        """Put back the bytes that were read last."""
-        self._held.appendleft(data)
-        self._held_size += len(data)
-        self.offset -= len(data)
+    def peek(self, size: int) -> bytes:
+        """The next ``size`` bytes, which stay to be read; fewer only at the end, and before damage."""
+        held = bytes(self._rest)
+        try:
+            while len(held) < size and (more := self._more(size - len(held))):
+                held += more
+        except DamagedError:
+            pass  # whoever reads on meets it
+        self._rest = held
+        return held[:size]
+
+    def skip_mark(self) -> None:
+        """At the start, skip a byte-order mark."""
+        if self.peek(len(BOM)) == BOM:
+            self.read(len(BOM))
 
     def seek(self, offset: int) -> None:
         """Go on at an offset of a plain file."""
-        self._held.clear()
-        self._held_size, self._ended = 0, False
-        self.offset = self._raw_offset = self._file.seek(offset)
+        self._rest = b""
+        self.offset = self._raw_offset = self.file.seek(offset)
 
     def skip(self, offset: int) -> None:
         """Move forward to an offset.
@@ -158,19 +141,25 @@ class Stream:
         if self._expander is None and self.offset < offset:
             self.seek(offset)
         while self.offset < offset:
-            if not self.read(min(offset - self.offset, 1 << 20)):
+            if not self.read(offset - self.offset):
                 raise ValueError(f"{self.name}: ends before the offset that was reached last time")
 
     def _more(self, size: int) -> bytes:
-        """More decompressed bytes, or none; sets ``_ended`` at the end."""
+        """More decompressed bytes, about ``size`` of them; none at the end."""
         if self._expander is None:
-            data = self._file.read(size)
+            data = self.file.read(size)
             self._raw_offset += len(data)
-            self._ended = not data
             return data
-        data = self._expander.more()
-        self._ended = self._expander.ended
+        data = b""
+        while not (data or self._expander.ended):
+            data = self._expander.more()
         return data
+
+
+def _open(piece: Piece, ranges: bool) -> Any:
+    if piece.path == STDIN:
+        return sys.stdin.buffer
+    return open(piece.path, "rb", PIPE) if piece.once else open_bytes(piece.path, ranges=ranges)
 
 
 def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> Stream:
@@ -201,7 +190,7 @@ def find_damage(piece: Piece) -> Torn | None:
         OSError: It is not there, or cannot be read.
     """
     assert piece.compression is not None
-    if not (is_url(piece.path) or stat.S_ISREG(os.stat(piece.path).st_mode)):
+    if piece.once:
         raise ValueError(f"{piece.path}: a compressed pipe cannot be checked for damage before it is read, as "
                          "on_error='skip' and 'replace' do; write it to a file, or on_error='fail'")
     with open_bytes(piece.path) as file:
@@ -212,22 +201,3 @@ def find_damage(piece: Piece) -> Torn | None:
         except DamagedError as damage:
             return Torn(expander.verified, str(damage))
     return None
-
-
-def try_piece(piece: Piece) -> None:
-    """Check that a file is there as it was found, and may be read.
-
-    Raises:
-        ValueError: It has changed.
-        OSError: It cannot be read.
-    """
-    if is_url(piece.path):
-        found = look_up(piece.path)
-        same = (found.size, found.version) == (piece.size, piece.version)
-    else:
-        status = os.stat(piece.path)
-        same = (status.st_size, status.st_mtime_ns) == (piece.size, piece.mtime_ns)
-    if not same:
-        raise ValueError(f"{piece.path}: has changed since it was found")
-    if not (is_url(piece.path) or os.access(piece.path, os.R_OK)):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), piece.path)

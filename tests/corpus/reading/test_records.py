@@ -284,7 +284,8 @@ def test_lines_without_origins(lines: list[bytes], policy: str, key: str, closed
     block = Block("jsonl", data, 0, 7, Position(0, 7 + len(data)), len(data), 4)
     with_ids = documents_of(block, Reading(text_key=key), policy, with_origins=True)
     found = documents_of(block, Reading(text_key=key), policy)
-    assert replace(with_ids, origins=None) == found
+    for name in ("texts", "problems", "records", "final_separator"):
+        assert getattr(with_ids, name) == getattr(found, name)
 
 
 def test_a_release_of_a_parser_is_another_run(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -220,6 +220,7 @@ def test_documents_before_damage_are_taken_back(
 ) -> None:
     """Members are many blocks; checkpoints are made wherever they can be."""
     monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    monkeypatch.setattr(expanding, "GZIP_STEP", 500)
     texts = some_texts(600)
     members = [member(packed(texts[at : at + 120], "jsonl"), "gz") for at in range(0, 600, 120)]
     bad = members[hurt]
@@ -239,6 +240,7 @@ def test_documents_before_damage_are_taken_back(
 def test_shuffled_documents_before_damage_are_taken_back(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of the shuffle ends inside a member, and a checkpoint could stand there."""
     monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    monkeypatch.setattr(expanding, "GZIP_STEP", 500)
     texts = some_texts(400)
     data = gzip.compress(packed(texts, "jsonl"))
     (ram_path / "a.jsonl.gz").write_bytes(gzip.compress(packed(texts[:50], "jsonl")))
@@ -261,6 +263,7 @@ def test_a_compressed_file_is_decompressed_once(ram_path: Path, monkeypatch: pyt
 
 def test_no_checkpoint_stands_inside_a_member(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(expanding, "EXPANDED", 2000)
+    monkeypatch.setattr(expanding, "GZIP_STEP", 500)
     texts = some_texts(300)
     path = ram_path / "in.jsonl.gz"
     path.write_bytes(b"".join(gzip.compress(packed(texts[at : at + 100], "jsonl")) for at in (0, 100, 200)))
