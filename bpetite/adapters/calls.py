@@ -80,7 +80,7 @@ def encode_rows(
     known: dict[str, Any] = {"allowed_special": ()} if split else {}
     side = owner.truncation_side
     if len(columns) == 1:
-        ids = _encode(tokenizer, columns[0], known | {"add_special_tokens": add})
+        ids = _encode(tokenizer, columns[0], known | {"add_special_tokens": add and tokenizer.template is not None})
         if room is not None:
             _cut(ids, template, room, side)
 

@@ -278,19 +278,24 @@ def choose(special_tokens, allowed, disallowed):
 
 
 cdef object _names(object names, object every, str keyword):
+    cdef set chosen = set()
     hint = f"; [{short_repr(names)}] is a collection of one" if isinstance(names, str) else ""
     if names is None:
         hint = '; () is none of them' + (', "all" all of them' if keyword == "allowed_special" else "")
     try:
         if isinstance(names, (str, bytes)):
             raise TypeError()
-        chosen = frozenset(names)
+        for name in names:                         # the first unknown one ends it: range(2**62) is a collection, too
+            if name not in every:
+                break
+            chosen.add(name)
+        else:
+            return frozenset(chosen)
     except TypeError:                              # no iterable, or of what has no hash
         found = f"{short_repr(names)}{hint}"
         raise TypeError(f'{keyword} is "all" or a collection of special tokens, not {found}') from None
-    unknown = chosen - every
-    if unknown:
-        known = ", ".join(map("{!r:.40}".format, sorted(every)[:8])) + (", ..." if len(every) > 8 else "")
-        raise ValueError(f"{keyword}: {min(map(repr, unknown)):.60} is not a special token of this tokenizer, "
-                         f"which has {known or 'none'}")
-    return chosen
+    if isinstance(names, (set, frozenset)):        # the same one whatever the order of a set is
+        name = min(set(names) - every, key=repr)
+    known = ", ".join(map("{!r:.40}".format, sorted(every)[:8])) + (", ..." if len(every) > 8 else "")
+    raise ValueError(f"{keyword}: {short_repr(name)} is not a special token of this tokenizer, which has "
+                     f"{known or 'none'}")

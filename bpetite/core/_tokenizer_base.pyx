@@ -43,7 +43,6 @@ cdef class TokenizerBase:
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
     cdef readonly IdLists _lists   # made for the first list
-    cdef list _before, _after      # ids that add_special_tokens puts around a text
 
     def __cinit__(self, *args, **_):
         # here, since a call with a name alone ends before __init__
@@ -73,7 +72,6 @@ cdef class TokenizerBase:
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.token_table, vocab.errors)
-        self._before, self._after = map(list, vocab.around)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
 
     # ---- its content
@@ -229,7 +227,8 @@ cdef class TokenizerBase:
             seed: With dropout, an int from 0 to 2**64 - 1 that decides the draws; None draws one for this call.
 
         Raises:
-            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
+            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token;
+                ``add_special_tokens`` without a template.
             UnicodeEncodeError: The str holds a lone surrogate, with its position.
             UnicodeDecodeError: The bytes are not UTF-8, with the offset.
 
@@ -237,9 +236,9 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed)
-        ids = listed(self, worker)
-        return [*self._before, *ids, *self._after] if add_special_tokens else ids
+        around = self._vocab.around if add_special_tokens else None
+        ids = listed(self, encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed))
+        return ids if around is None else [*around[0], *ids, *around[1]]
 
     def encode_ordinary(self, text: Text, *, num_threads: int | None = 1) -> list[int]:
         """Token ids of a text in which no special token is recognised, and none is added; see :meth:`encode`.
@@ -260,15 +259,16 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
         array([256, 257], dtype=uint32)
         """
+        around = self._vocab.around if add_special_tokens else None
         cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed)
         try:
             ids = take_ids(worker)
         finally:
             self._encoder.give(worker)
-        if add_special_tokens and (self._before or self._after):
-            import numpy                       # not at the top: lists do without it
-            return numpy.concatenate((self._before, ids, self._after), dtype=ids.dtype, casting="unsafe")
-        return ids
+        if around is None:
+            return ids
+        import numpy                           # not at the top: lists do without it
+        return numpy.concatenate((around[0], ids, around[1]), dtype=ids.dtype, casting="unsafe")
 
     def count(self, text: Text, *, limit: SupportsIndex | None = None, allowed_special: SpecialSelection = "all",
               disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
@@ -284,7 +284,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).count("ab ab")
         2
         """
-        cdef Py_ssize_t n, most, around = len(self._before) + len(self._after) if add_special_tokens else 0
+        cdef Py_ssize_t n, most, around = sum(map(len, self._vocab.around)) if add_special_tokens else 0
         cdef Worker worker
         if limit is None:
             worker = encoded(self, text, allowed_special, disallowed_special, num_threads, None, None)
@@ -334,11 +334,12 @@ cdef class TokenizerBase:
         [[256], [256, 257]]
         """
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        around = self._vocab.around if add_special_tokens else None
         lists = encode_lists(self._encoder, id_lists(self), texts, recognised, refused, thread_count(num_threads),
                              chosen_dropout(dropout, seed, self._vocab.kept))
-        if add_special_tokens and (self._before or self._after):
+        if around is not None:
             for i in range(len(lists)):
-                lists[i] = [*self._before, *lists[i], *self._after]
+                lists[i] = [*around[0], *lists[i], *around[1]]
         return lists
 
     def encode_batch_to_numpy(self, texts: Iterable[Text], *, num_threads: int | None = None,
@@ -356,7 +357,7 @@ cdef class TokenizerBase:
         ([256, 256, 257], [0, 1, 3])
         """
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
-        before, after = (self._before, self._after) if add_special_tokens else ((), ())
+        before, after = self._vocab.around if add_special_tokens else ((), ())
         return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
                            chosen_dropout(dropout, seed, self._vocab.kept))
 

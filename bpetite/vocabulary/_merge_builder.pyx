@@ -90,7 +90,7 @@ cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges, excluded) 
     return 0
 
 
-cdef uint64_t MOST_HASHED = <uint64_t> 1 << 34     # bytes: some seconds; o200k_base has 2^24 at most
+cdef uint64_t MOST_HASHED = <uint64_t> 1 << 31     # bytes: a second; o200k_base has 2^24 at most
 
 
 cdef struct split:
@@ -133,8 +133,8 @@ cdef class _Splits:
             hashed += min(length, most) * length
         if hashed > MOST_HASHED:
             raise ValueError(f"ranks of {self.tokens.size} tokens with {most} different lengths, up to "
-                             f"{self.tokens.longest} bytes: to find all their splits would take too long; a merge list "
-                             f"has no such bound")
+                             f"{self.tokens.longest} bytes: to find all their splits, {hashed} bytes would be hashed, "
+                             f"and {MOST_HASHED} is the limit; a merge list has none")
 
     def __dealloc__(self):
         free(self.found)

@@ -2,12 +2,14 @@
 import copy
 import pickle
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from tiers import slow_but
 
 import bpetite
@@ -40,6 +42,7 @@ def both(name: str, **options: Any) -> tuple[Any, Any]:
 
 #: For calls that change nothing but what the next one sets again.
 kept = cache(both)
+splitting = cache(partial(both, split_special_tokens=True))
 
 
 @pytest.fixture
@@ -66,6 +69,26 @@ def test_calls(name: str, call: str) -> None:
     for one, other in zip(found.encodings, expected.encodings, strict=True):
         for name in ("ids", "tokens", "word_ids", "offsets"):
             assert getattr(one, name) == getattr(other, name), name
+
+
+literals = ["<s>", "</s>", "<mask>", "<mask", "<|endoftext|>", "<|endo", "foo", "foobar", " ", "  ", "é", "\n", "o<"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["gpt2", "roberta", "added, both sides", "added, all flags", "added and rewritten", "early and late overlap"],
+)
+@settings(max_examples=100)
+@given(texts=st.lists(st.lists(st.sampled_from(literals), max_size=8).map("".join), min_size=1, max_size=3))
+def test_special_tokens_as_text(name: str, texts: list[str]) -> None:
+    """`split_special_tokens`, of the call and of the object, and not at all."""
+    for (ours, theirs), options in (
+        (kept(name), {}), (kept(name), {"split_special_tokens": True}), (splitting(name), {}),
+        (splitting(name), {"split_special_tokens": False}),
+    ):  # fmt: skip
+        found, expected = (one(texts, return_offsets_mapping=True, **options) for one in (ours, theirs))
+        assert plain(found) == plain(expected)
+        assert [ours.tokenize(text) for text in texts] == [theirs.tokenize(text) for text in texts]
 
 
 # test_huggingface.py compares the ids of all of them.
@@ -215,9 +238,9 @@ def test_other_ids_are_found_before_it_takes_over(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_no_fast_tokenizer() -> None:
-    for given in (7, Tokenizer.train("ab", 256), build("gpt2")):
+    for other in (7, Tokenizer.train("ab", 256), build("gpt2")):
         with pytest.raises(TypeError, match="a fast tokenizer of transformers, not"):
-            accelerate(given)
+            accelerate(other)
 
 
 def test_what_a_class_does_in_its_own_way_stays() -> None:

@@ -1,4 +1,5 @@
 """Special tokens: leftmost, then longest; which are recognised, which refused; many of them."""
+import itertools
 import pickle
 from functools import partial
 from pathlib import Path
@@ -115,6 +116,15 @@ def test_wrong_arguments(keyword: str) -> None:
         tok.encode("x", **{keyword: "<s>"})
     with pytest.raises(ValueError, match=keyword):
         tok.encode_batch([], **{keyword: ["<t>"]})
+
+
+def test_a_collection_without_end_is_read_up_to_the_first_unknown_name() -> None:
+    tok = tokenizer("<s>")
+    for names in (range(2**62), itertools.chain(["<s>"], itertools.count())):
+        with pytest.raises(ValueError, match="allowed_special: 0 is not a special token of this tokenizer, which has"):
+            tok.encode("x", allowed_special=names)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"disallowed_special: '<a>' is not"):
+        tok.encode("x", disallowed_special={"<b>", "<a>", "<s>", "<c>"})
 
 
 def test_choose() -> None:

@@ -1,13 +1,14 @@
 """What happens around the compiled core where a vocabulary asks for it, through every method that encodes."""
 import json
 import threading
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
 import tokenizers
 from hypothesis import assume, given, settings
+from hypothesis import seed as reproduce
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
@@ -180,9 +181,23 @@ def test_a_template_goes_around_arrays_and_lists() -> None:
     assert batch.attention_mask.dtype == np.int8
 
 
+def test_special_tokens_around_a_text_take_a_template() -> None:
+    tok = make()
+    calls: list[Any] = [
+        tok.encode, tok.encode_to_numpy, tok.count, tok.encode_batch, tok.encode_batch_to_numpy, tok.encode_padded,
+        tok.encode_batch_to_arrow, tok.encode_iterable, lambda text, **given: tok.count(text, limit=1, **given),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(ValueError, match="add_special_tokens=True, but the tokenizer has no template: its file"):
+            call("ab", add_special_tokens=True)
+    bare = make(template=Template((TemplatePart(text="A"),), ()))
+    assert bare.encode("ab", add_special_tokens=True) == bare.encode("ab")
+
+
 # Added tokens with every combination of flags, as tokenizers finds them
 
 ADDED = ("single_word", "lstrip", "rstrip", "normalized", "special")
+BYTELEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 PRINTABLE = {character: token_id for token_id, character in enumerate(ALPHABET)}
 STEPS = {
     "none": None,
@@ -205,11 +220,14 @@ def with_added(found: dict[str, tuple[bool, ...]], step: Any) -> tuple[Tokenizer
         {"id": ids[literal], "content": literal, **dict(zip(ADDED, flags, strict=True))}
         for literal, flags in found.items()
     ]
+    return pair(model, normalizer=step, added_tokens=sorted(entries, key=lambda entry: entry["id"]))
+
+
+def pair(model: dict[str, Any], **parts: Any) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    """The tokenizer of a file here and there."""
     content = {
-        "version": "1.0", "truncation": None, "padding": None, "post_processor": None, "normalizer": step,
-        "added_tokens": sorted(entries, key=lambda entry: entry["id"]), "decoder": None,
-        "pre_tokenizer": {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True},
-        "model": model,
+        "version": "1.0", "truncation": None, "padding": None, "post_processor": None, "normalizer": None,
+        "added_tokens": [], "decoder": None, "pre_tokenizer": BYTELEVEL, "model": model, **parts,
     }  # fmt: skip
     return Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
 
@@ -285,19 +303,18 @@ def split_steps(behaviors: st.SearchStrategy[str]) -> st.SearchStrategy[dict[str
     )  # fmt: skip
 
 
+PARTS = [ALPHABET[byte] for byte in b"a 1\xc2\xb2"]
+PAIRS = {
+    "type": "BPE", "merges": [[left, right] for left in PARTS for right in PARTS],
+    "vocab": PRINTABLE | {"".join(two): 256 + number for number, two in enumerate(product(PARTS, PARTS))},
+}  # fmt: skip
+
+
 def sequenced(before: list[Any], use_regex: bool, after: list[Any]) -> tuple[Tokenizer, tokenizers.Tokenizer]:
     """The same tokenizer here and there; a merge for every pair of 'a', space, '1' and the bytes of '²'."""
-    parts = [ALPHABET[byte] for byte in b"a 1\xc2\xb2"]
-    merges = [[left, right] for left in parts for right in parts]
-    model = {"type": "BPE", "merges": merges,
-             "vocab": {**PRINTABLE, **{"".join(pair): 256 + number for number, pair in enumerate(merges)}}}
-    bytelevel = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": use_regex}
-    content = {
-        "version": "1.0", "truncation": None, "padding": None, "post_processor": None, "normalizer": None,
-        "added_tokens": [], "decoder": {**bytelevel}, "model": model,
-        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [*before, bytelevel, *after]},
-    }  # fmt: skip
-    return Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+    bytelevel = {**BYTELEVEL, "use_regex": use_regex}
+    steps = {"type": "Sequence", "pretokenizers": [*before, bytelevel, *after]}
+    return pair(PAIRS, decoder=bytelevel, pre_tokenizer=steps)
 
 
 hostile_bits = [*"a  1923²½ò中é\n\t.,-'e\u0301\u3000\U0001f642", "aa", "111", "  ", "'s", "Ⅷ", "\x85"]
@@ -321,6 +338,100 @@ def test_any_sequence_of_splits_cuts_as_tokenizers_does(
         assert ours.encode(text.encode()) == expected  # from the word cache
         assert list(ours.encode_iterable([*text])) == expected
         assert ours.encode_with_offsets(text)[0] == expected
+
+
+# Files of all parts at random
+
+rewriting = st.one_of(
+    st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]).map(lambda form: {"type": form}),
+    st.sampled_from(["a", "_", " ", "\u0301"]).map(lambda text: {"type": "Prepend", "prepend": text}),
+    st.builds(
+        lambda pattern, content: {"type": "Replace", "pattern": pattern, "content": content},
+        st.sampled_from([{"String": " "}, {"String": "ab"}, {"Regex": r"\s+"}, {"Regex": "[b-x]"}, {"Regex": "^a|1$"}]),
+        st.sampled_from(["", "_", "a", " 1", "²"]),
+    ),
+    st.builds(lambda left, right: {"type": "Strip", "strip_left": left, "strip_right": right}, *[st.booleans()] * 2),
+)
+file_parts = st.fixed_dictionaries({
+    "rewritings": st.lists(rewriting, max_size=3),
+    "before": st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
+    "bytelevel": st.fixed_dictionaries({"add_prefix_space": st.booleans(), "use_regex": st.booleans()}),
+    "after": st.lists(split_steps(kept), max_size=1),
+    "found": st.dictionaries(literals, st.tuples(*[st.booleans()] * 5), max_size=4),
+    "options": st.fixed_dictionaries({"ignore_merges": st.booleans()}),
+    "around": st.none() | st.tuples(st.lists(st.sampled_from([97, 256]), max_size=2), st.just([49])),
+})  # fmt: skip
+
+
+def random_file(
+    rewritings: Any, before: Any, bytelevel: Any, after: Any, found: Any, options: Any, around: Any
+) -> tuple[Tokenizer, tokenizers.Tokenizer]:
+    model = PAIRS | options
+    vocab = model["vocab"]
+    order = sorted(found, key=lambda one: not found[one][4])  # special tokens come first, as in files
+    new = [literal for literal in order if literal not in vocab]
+    ids = {one: vocab[one] if one in vocab else len(vocab) + new.index(one) for one in order}
+    added = [{"id": ids[one], "content": one, **dict(zip(ADDED, found[one], strict=True))} for one in ids]
+    numbers = {str(token_id): {"id": str(token_id), "ids": [token_id], "tokens": ["x"]} for token_id in (97, 256, 49)}
+    parts: dict[str, Any] = {}
+    if around is not None:
+        special = [[{"SpecialToken": {"id": str(one), "type_id": 0}} for one in side] for side in around]
+        single = [*special[0], {"Sequence": {"id": "A", "type_id": 0}}, *special[1]]
+        parts["post_processor"] = {
+            "type": "TemplateProcessing", "single": single, "special_tokens": numbers,
+            "pair": [*single, {"Sequence": {"id": "B", "type_id": 1}}],
+        }  # fmt: skip
+    steps = [*before, BYTELEVEL | bytelevel, *after]
+    return pair(
+        model, normalizer={"type": "Sequence", "normalizers": rewritings} if rewritings else None, decoder=BYTELEVEL,
+        pre_tokenizer={"type": "Sequence", "pretokenizers": steps}, added_tokens=added, **parts,
+    )  # fmt: skip
+
+
+def check_file(parts: dict[str, Any], given_texts: list[str]) -> None:
+    ours, theirs = random_file(**parts)
+    normalize = normalizer(ours.normalization)
+    if normalize is not None:  # which of two that normalize alike is meant depends on more than the file
+        made = {normalize(literal) for literal in parts["found"]}
+        assume(len(made) == len(parts["found"]))
+        assume("" not in made)  # there it cuts the text between all characters
+    for text in given_texts:
+        try:
+            expected = theirs.encode(text)
+        except BaseException as panic:  # a stripped token that ends before it begins
+            if type(panic).__name__ != "PanicException":
+                raise
+            continue
+        added = ours.template is not None
+        assert ours.encode(text, add_special_tokens=added) == expected.ids, text
+        plain = theirs.encode(text, add_special_tokens=False).ids
+        assert list(ours.encode_iterable([*text])) == plain
+        assert ours.encode_with_offsets(text)[0] == plain
+        assert ours.encode_batch([text.encode()] * 2) == [plain] * 2
+        if normalize is None or not parts["found"]:  # there they decode to what they are normalized to
+            assert ours.decode(plain, errors="replace") == theirs.decode(plain, skip_special_tokens=False)
+
+
+text_of_bits = st.lists(st.sampled_from([*hostile_bits, *letters]), max_size=20).map("".join)
+written = st.lists(text_of_bits, min_size=1, max_size=5)
+
+
+@settings(max_examples=600)
+@given(parts=file_parts, given_texts=written)
+def test_any_file_gives_the_ids_of_tokenizers(parts: dict[str, Any], given_texts: list[str]) -> None:
+    check_file(parts, [*given_texts, "".join(parts["found"]), " ".join(parts["found"])])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_many_files_give_the_ids_of_tokenizers(seed: int) -> None:
+    @reproduce(seed)
+    @settings(max_examples=500, database=None)
+    @given(parts=file_parts, given_texts=written)
+    def run(parts: dict[str, Any], given_texts: list[str]) -> None:
+        check_file(parts, [*given_texts, "".join(parts["found"]), " ".join(parts["found"])])
+
+    run()
 
 
 FALCON = (

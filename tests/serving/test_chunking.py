@@ -13,6 +13,7 @@ from limit_cases import END, TOKENIZERS, names, some_texts
 from bpetite import Tokenizer
 from bpetite.engine.options import SpecialSelection
 from bpetite.serving.limits import BOUNDARIES, Chunk
+from bpetite.steps.normalizers import Normalization
 from bpetite.vocabulary.vocab import Vocab
 
 wanted = st.sampled_from([None, "paragraph", "line", re.compile(r"[.:] |(?=<)"), regex.compile(r"\p{N}")])
@@ -104,6 +105,28 @@ def test_tokens_that_end_inside_characters() -> None:
         assert "".join(chunk.text for chunk in made) == text
         assert all(one.count(chunk.text) == chunk.tokens <= 9 for chunk in made)
         assert len({chunk.text for chunk in made[:-1]}) == 1
+
+
+@pytest.mark.parametrize("pattern", [None, r"\p{L}\p{M}*|.", r"(?<=x)y|\X|."])
+@pytest.mark.parametrize("form", [None, "NFC", "NFD", "NFKC", "NFKD"])
+@pytest.mark.parametrize("text", ["e\u0301\u0323é中" * 9, "ﬁ\u1100\u1161\u11a8각Å" * 7, "x\u0301\u0301\u0327" * 12])
+def test_tokens_across_characters_of_normalized_text(text: str, form: Normalization, pattern: str | None) -> None:
+    """Tokens that hold the end of a character and the start of the next one, in the text or in its normal form."""
+    merges = [(bytes([first]), bytes([second])) for first in (0x81, 0xA9, 0xAC, 0x80) for second in (0xCC, 0xCD, 0xE4)]
+    vocab = {**{byte: bytes([byte]) for byte in range(256)}, **dict(enumerate(map(b"".join, merges), 256))}
+    tok = Tokenizer(vocab, merges, pattern=pattern, normalization=form)
+    for limit, overlap in ((14, 0), (20, 7)):
+        made = list(tok.chunks(text, limit, overlap=overlap))
+        end = 0
+        for chunk in made:
+            assert chunk.text == text[chunk.start : chunk.end]
+            assert chunk.start <= end < chunk.end
+            assert tok.count(chunk.text) == chunk.tokens <= limit
+            end = chunk.end
+        assert end == len(text)
+        assert overlap or "".join(chunk.text for chunk in made) == text
+        assert text.startswith(tok.truncate(text, limit))
+        assert tok.count(tok.truncate(text, limit, truncation_side="left")) <= limit
 
 
 @pytest.mark.parametrize("size", [2, 254, 255, 256, 3000])

@@ -30,6 +30,15 @@ def texts() -> list[str]:
     return found
 
 
+def long_texts() -> list[str]:
+    """One of each width a str has, over 512 KB in UTF-8, with stretches of each alone."""
+    made = texts()
+    return [
+        "".join(piece for piece in made * 40 if piece.isascii() or piece[-1] <= widest)[:600_000] + widest
+        for widest in ("z", "é", "的", "😀")
+    ]
+
+
 def digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
@@ -52,6 +61,14 @@ def main() -> None:
         for text in sample:
             assert small.count_batch([text] * 2).tolist() == [len(small.encode(text))] * 2
         print(name, "counted", digest(tok.count_batch(sample * 3, num_threads=2).tolist()))
+        for text in long_texts():
+            assert len(text) > 512_000
+            for threads in (1, 3):
+                ids = tok.encode_to_numpy(text, num_threads=threads)
+                print(name, "over 512 KB", threads, digest(ids.tolist()), tok.count(text, num_threads=threads))
+            assert tok.decode(ids) == text
+            assert tok.encode_ordinary(text.encode()) == tok.encode(text, allowed_special=())
+            print(name, "parts", digest(tok.truncate(text, 9000)), digest([*several.encode_batch_to_numpy([text] * 2)]))
         print(name, "counts", digest(sorted(count_pretokens(sample, pattern=pattern).items())))
         for at in range(70):
             try:

@@ -85,6 +85,31 @@ def test_counts_in_any_order_give_what_the_text_gives(texts, chosen, random):
     assert train_from_counts(dict(shuffled), 300, **chosen) == expected
 
 
+literal_texts = st.lists(st.sampled_from(["ab", "a", "b ", "的", "a的", "😀", "<s>", "<s", ">", "x\n"]), max_size=30)
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.lists(literal_texts.map("".join), max_size=4), min_size=1, max_size=4), options,
+    st.sampled_from([("<s>",), ("ab", "abab", "<s>"), ("a的", "😀", "b a"), ("<s><s>", "<s>")]),
+)  # fmt: skip
+def test_counts_added_up_with_special_tokens_give_the_merges_of_the_recounting_trainer(parts, chosen, specials):
+    chosen = {**chosen, "special_tokens": specials}
+    counted = [
+        count_pretokens(texts, **{name: chosen[name] for name in ("pattern", "special_tokens", "normalization")})
+        for texts in parts
+    ]
+    whole = list(itertools.chain.from_iterable(parts))
+    added = sum(counted[1:], counted[0])
+    vocab = train_from_counts(added, 290, **chosen)
+    tokens, merges = reference.train(whole, 290, **chosen)
+    assert merges_in_bytes(vocab) == merges
+    assert learned_tokens(vocab) == list(tokens.values())
+    assert vocab == train(whole, 290, **chosen, num_threads=2)
+    encode = Tokenizer.from_vocab(vocab).encode
+    assert all(encode(literal) == [vocab.special_tokens[literal]] for literal in specials)
+
+
 @settings(deadline=None, max_examples=100)
 @given(corpora, options)
 def test_special_ids_before_moves_ids_and_changes_no_merge(texts, chosen):
