@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from bpetite.cluster.encoding import encode_corpus as encode_on
+from bpetite.cluster import encode_corpus as encode_on
 from bpetite.corpus import encode_corpus
 from bpetite.corpus.run.assembly import Map
 

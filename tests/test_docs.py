@@ -229,7 +229,7 @@ def test_what_does_not_run() -> None:
 
 MODULES = ["bpetite", "bpetite.analysis", "bpetite.cluster", "bpetite.corpus", "bpetite.formats", "bpetite.patterns"]
 MODULES += ["bpetite.reference", "bpetite.bytelevel", "bpetite.charlevel", "bpetite.gage"]
-MODULES += ["bpetite.cluster.ray", "bpetite.cluster.spark", "bpetite.cluster.datasets"]
+MODULES += ["bpetite.cluster.ray", "bpetite.cluster.spark"]
 
 
 def public(module: str) -> list[str]:

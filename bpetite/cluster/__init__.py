@@ -1,9 +1,11 @@
-"""Corpora on clusters: the parts of a run as tasks of Ray or Spark, and callables for dataframes.
+"""Corpora on clusters: the parts of a run as tasks of Ray or Spark, and a callable for dataframes.
 
-bpetite brings the work, never the scheduler: `encoding` and `counting` make calls for any ``map(function, items)``;
-`ray` and `spark` have one each. `arrow` and `datasets` have callables for dataframes. Each is imported only when it is
-asked for.
+bpetite brings the work, never the scheduler: `encode_corpus`, `count_pretokens` and `train` make calls by any
+``map(function, items)``, which the modules `ray` and `spark` have. `EncodeBatch` is what dataframes map. No engine is
+imported before it is asked for.
 """
 from .arrow import EncodeBatch
+from .counting import count_pretokens, train
+from .encoding import encode_corpus
 
-__all__ = ["EncodeBatch"]
+__all__ = ["EncodeBatch", "count_pretokens", "encode_corpus", "train"]

@@ -1,13 +1,14 @@
-"""Arrow in, Arrow out: the callable that dataframe libraries map over batches.
+"""The callable that dataframe libraries and datasets map over batches.
 
-Ray Data's ``map_batches(..., batch_format="pyarrow")``, Spark's ``mapInArrow`` and others that pass record batches take
-it as it is. No token becomes a Python int: the ids come from the encoder as one array and become the values of a list
-column without a copy.
+Ray Data's ``map_batches(..., batch_format="pyarrow")``, Spark's ``mapInArrow``, ``Dataset.map(..., batched=True)`` of
+datasets and others that pass record batches take it as it is. No token becomes a Python int: the ids come from the
+encoder as one array and become the values of a list column without a copy. datasets hashes a callable to find a cached
+result, so it pickles to the same bytes in every process: a second run hits the cache.
 """
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -33,13 +34,13 @@ DTYPES = ("uint16", "uint32", "int32", "int64")
 
 
 class EncodeBatch:
-    """Adds a column of token ids to an Arrow table or record batch.
+    """Adds a column of token ids to an Arrow table or record batch, or makes it of a mapping of columns.
 
     Args:
         tokenizer: A bpetite.Tokenizer, or a `bpetite.corpus.Codec` whose callables can be pickled.
         column: The text: any of Arrow's string or binary types (UTF-8), or a dictionary of them.
         output: The new column, a list of ids for each row.
-        keep: Columns to keep in the result; None keeps all.
+        keep: Columns to keep in a table; None keeps all. With columns as lists, ``remove_columns=`` of ``map`` does it.
         special: Special tokens in the text: "text" (ordinary text), "allow" or "error".
         eot: Place of an end-of-text token: "append", "prepend" or "none".
         on_error: Treatment of a row that cannot be encoded: "fail", "null" (its list is null) or "replace" (U+FFFD
@@ -55,6 +56,8 @@ class EncodeBatch:
     >>> encode = EncodeBatch(Tokenizer.train("ab ab ab", 258))
     >>> encode(pa.table({"text": ["ab ab", None, ""]})).column("input_ids").to_pylist()
     [[256, 257], None, []]
+    >>> encode({"text": ["ab ab", None, ""]})["input_ids"]
+    [array([256, 257], dtype=uint32), None, array([], dtype=uint32)]
     """
 
     def __init__(
@@ -104,7 +107,8 @@ class EncodeBatch:
         """The batch with its new column.
 
         Args:
-            batch: pyarrow.Table or pyarrow.RecordBatch; the result has the same type.
+            batch: pyarrow.Table or pyarrow.RecordBatch, and the result has the same type; or a mapping of columns, of
+                which the result is ``{output: list of arrays}``.
 
         Raises:
             ValueError: No such column, or no text in it; a text that cannot be encoded, and ``on_error`` is "fail".
@@ -115,16 +119,24 @@ class EncodeBatch:
             import pyarrow as pa
         except ImportError:
             raise MissingExtraError("EncodeBatch", "pyarrow", "arrow") from None
-        if not isinstance(batch, pa.Table | pa.RecordBatch):
-            raise TypeError(f"a batch is a pyarrow.Table or RecordBatch, not {type(batch).__name__}")
+        made: Any
+        if isinstance(batch, Mapping):
+            made = self._of_lists(batch)
+        elif isinstance(batch, pa.Table | pa.RecordBatch):
+            made = self._of_arrow(batch)
+        else:
+            raise TypeError(f"a batch is a pyarrow.Table or RecordBatch, or a mapping, not {type(batch).__name__}")
+        return made  # type: ignore[no-any-return]
+
+    def _of_arrow(self, batch: Any) -> Any:
+        import pyarrow as pa
+
         kept = batch.schema.names if self.keep is None else self.keep
         for name in (self.column, *kept):
-            if name not in batch.schema.names:
-                raise ValueError(f"no column {name!r} (columns: {', '.join(batch.schema.names)})")
+            self._require(name, batch.schema.names)
         if self.output in kept:
             raise ValueError(f"a column {self.output!r} exists already: give another output=, or keep= without it")
         column = batch.column(self.column)
-        ids: Any
         if isinstance(batch, pa.Table):
             row, chunks = 0, []
             for chunk in column.chunks:
@@ -133,11 +145,30 @@ class EncodeBatch:
             ids = pa.chunked_array(chunks, pa.list_(pa.from_numpy_dtype(np.dtype(self.dtype))))
         else:
             ids = self.encode(column)
-        made: Batch = type(batch).from_arrays(
+        return type(batch).from_arrays(
             [*(batch.column(name) for name in kept), ids],
             schema=pa.schema([*(batch.schema.field(name) for name in kept), pa.field(self.output, ids.type)]),
         )
-        return made
+
+    def _of_lists(self, batch: Mapping[str, Any]) -> dict[str, list[Any]]:
+        import pyarrow as pa
+
+        self._require(self.column, batch)
+        if self.keep is not None:
+            raise ValueError("keep= is for tables; with columns as lists use remove_columns= of map")
+        texts = batch[self.column]
+        if isinstance(texts, (str, bytes)):
+            raise TypeError("one text, not a list of them: use map(..., batched=True)")
+        texts = list(texts)
+        binary = any(isinstance(text, bytes) for text in texts)
+        lists = self.encode(pa.array(texts, pa.large_binary() if binary else pa.large_string()))
+        ids, offsets = lists.values.to_numpy(), lists.offsets.to_numpy().tolist()
+        rows = zip(offsets, offsets[1:], lists.is_valid().to_pylist())
+        return {self.output: [ids[start:stop] if valid else None for start, stop, valid in rows]}
+
+    def _require(self, name: str, names: Iterable[str]) -> None:
+        if name not in names:
+            raise ValueError(f"no column {name!r} (columns: {', '.join(names)})")
 
     def encode(self, texts: Any, first: int = 0) -> Any:
         """The list array of one array of texts.

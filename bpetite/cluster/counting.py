@@ -23,28 +23,47 @@ from ..corpus.run.options import Options, ReadingOptions, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from ..training.counting.counts import CountFile, PretokenCounts, merge_count_files
-from ..training.counting.cutting import COUNT_DEFAULTS, Cutting
-from ..training.counting.texts import count_pretokens
+from ..training.counting.cutting import COUNT_DEFAULTS, CountOptions, Cutting
+from ..training.counting.texts import count_pretokens as count_here
 from ..training.options import LearningOptions, chosen_options
 from ..training.train import check_trainable, train_from_counts
 from .calls import check_positive
-from .options import ClusterCountOptions, ClusterTrainOptions
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["count_corpus", "train"]
+__all__ = ["CountingOptions", "count_pretokens", "train"]
 
 #: Tables that are added up at a time.
 FAN_IN = 64
 
 
-def count_corpus(
+class CountingOptions(ReadingOptions, CountOptions, total=False):
+    """The options of :func:`count_pretokens`.
+
+    Keys: those of reading, see `bpetite.corpus.Options`, and of counting, as for `bpetite.count_pretokens`, and
+        task_bytes: Input of one task; the counts do not depend on it.
+        threads: Threads of a task.
+        progress: Called with the bytes of input that have been counted since the last call.
+        log: Called with messages for people.
+    """
+
+    task_bytes: int
+    threads: int
+    progress: Callable[[int], object] | None
+    log: Callable[[str], None] | None
+
+
+class _TrainOptions(CountingOptions, LearningOptions, total=False):
+    """Keys: those of both."""
+
+
+def count_pretokens(
     run: Map,
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
-    **options: Unpack[ClusterCountOptions],
+    **options: Unpack[CountingOptions],
 ) -> PretokenCounts:
     """Count the pre-tokens of a corpus, as `bpetite.count_pretokens` counts them in its documents.
 
@@ -55,11 +74,7 @@ def count_corpus(
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, made if there is none; tables of counts are there
             until the end.
-        options: pattern, special_tokens, normalization, unicode, as for `bpetite.count_pretokens`; the options of
-            reading, separator ("<|endoftext|>" unless given), text_key, input_kind, whole_files, on_error and
-            max_document_bytes, see `bpetite.corpus.Options`; and ``task_bytes``, the input of one task; ``threads`` of
-            a task; ``progress``, called with the bytes of input that have been counted since the last call; ``log``,
-            called with messages for people.
+        options: See `CountingOptions`; the separator is "<|endoftext|>" unless given.
 
     Raises:
         TypeError: There is no such option.
@@ -67,7 +82,7 @@ def count_corpus(
         ValueError: An option is out of range.
         OSError: A file cannot be read or written.
     """
-    refuse_unknown("count_corpus", options, ClusterCountOptions)
+    refuse_unknown("count_pretokens", options, CountingOptions)
     counting, reading = _parted(options, COUNT_DEFAULTS)
     table = _count_to_table(run, sources, Path(work), Cutting.of(**counting), **reading)
     counts = PretokenCounts.load(table)
@@ -95,7 +110,7 @@ class _Count:
         messages: list[str] = []
         if not os.path.exists(table):
             documents = read_documents(pieces, self.reading, on_error=self.on_error, log=messages.append)
-            counts = count_pretokens(documents, **vars(self.cutting), num_threads=self.threads)
+            counts = count_here(documents, **vars(self.cutting), num_threads=self.threads)
             counts.save(table, overwrite=True)
         return messages
 
@@ -126,7 +141,7 @@ def _count_to_table(
     pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
     separator = (settings.separator or "<|endoftext|>").encode("utf-8")
     reading = Reading(separator, settings.text_key, max_document=settings.max_document_bytes)
-    count_pretokens([], **vars(cutting))  # finds a pattern that is no regular expression
+    count_here([], **vars(cutting))  # finds a pattern that is no regular expression
     count = max(1, math.ceil(sum(piece.raw_bytes for piece in pieces) / task_bytes))
     cut = list(shares(pieces, count, cut_files=not overlaps_itself(separator)))
     folder.mkdir(parents=True, exist_ok=True)
@@ -168,21 +183,21 @@ def train(
     vocab_size: int,
     *,
     work: str | os.PathLike[str],
-    **options: Unpack[ClusterTrainOptions],
+    **options: Unpack[_TrainOptions],
 ) -> Tokenizer:
     """Learn a tokenizer from a corpus counted on a cluster: the same one as `bpetite.Tokenizer.train` learns.
 
     The counts are read as a stream. When learning fails they stay in `work`, and a second call takes them from there.
 
     Args:
-        run, sources, work: As for :func:`count_corpus`.
+        run, sources, work: As for :func:`count_pretokens`.
         vocab_size: As for `bpetite.Tokenizer.train`.
-        options: Those of :func:`count_corpus` and of `bpetite.Tokenizer.train_from_counts`.
+        options: Those of :func:`count_pretokens` and of `bpetite.Tokenizer.train_from_counts`.
 
     Raises:
-        TypeError, RecordError, ValueError, OSError: As for :func:`count_corpus` and `bpetite.Tokenizer.train`.
+        TypeError, RecordError, ValueError, OSError: As for :func:`count_pretokens` and `bpetite.Tokenizer.train`.
     """
-    refuse_unknown("train", options, ClusterTrainOptions)
+    refuse_unknown("train", options, _TrainOptions)
     learning, reading = _parted(options, LearningOptions.__annotations__)
     chosen = chosen_options(vocab_size, learning)
     check_trainable(chosen)

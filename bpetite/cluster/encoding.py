@@ -14,20 +14,16 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..corpus import Part, make_part, shares
+from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
-from ..corpus.output.durable import Journal
-from ..corpus.output.manifest import listed_files, read_manifest
-from ..corpus.output.naming import REJECTED, Names
-from ..corpus.output.rejected import Lines
-from ..corpus.output.shards import outputs_in, outputs_of_assembly
-from ..corpus.run.assembly import PATIENCE, Assembly, Map, assemble, delete_parts, patiently
+from ..corpus.output.manifest import read_manifest
+from ..corpus.output.naming import Names
+from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
 from ..corpus.run.options import EncodeOptions, split_options
-from ..corpus.run.outputs import find_parts
-from ..corpus.run.part import Progress, finished, summary_of
+from ..corpus.run.part import Progress, finished, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES
 from ..corpus.sources.urls import is_url
-from ..errors import FormatError, file_exists
+from ..errors import FormatError
 from .calls import check_positive
 
 if TYPE_CHECKING:
@@ -73,42 +69,33 @@ def encode_corpus(
     """
     check_positive(task_bytes=task_bytes, threads=threads)
     settings, how = split_options("encode_corpus", options)
-    log = log or (lambda line: None)
     if is_url(sink):
         raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
     whole = make_part(sources, sink, tokenizer, options=settings, **how)
     began = time.perf_counter()
     begun = _begun(whole.names)
     count = begun or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
-    digest = whole.of(0, count).run_digest  # before a file is touched: it finds every mistake in the options
+    # before a file is touched: the digest finds every mistake in the options
+    shared = replace(whole, known_digest=whole.of(0, count).run_digest, overwrite=False)
     done = None if whole.overwrite else finished(whole)
-    parts = [whole.of(rank, count) for rank in range(count)]
+    parts = [whole.names_of_part(rank, count) for rank in range(count)]
     if done is None:
         whole.names.folder.mkdir(parents=True, exist_ok=True)
-        if whole.overwrite:
-            for names in [whole.names, *(part.names for part in parts)]:
-                _remove(names)
-        _check_free(whole, count)
-        if begun is not None:
-            log(f"going on: {sum(part.names.manifest.exists() for part in parts)} of {count} parts are finished")
-        shared = replace(whole, known_digest=digest, overwrite=False)
-        tokens = documents = 0
-        told: set[str] = set()
-        made = run(partial(_encode, shared, threads, count), range(count))
-        cut = shares(whole.inputs, count, cut_files=whole.cuts_files)
-        for pieces, (summary, said) in zip(cut, made, strict=True):
-            tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
-            for message in said:
-                if message not in told and len(told) < MESSAGES:
-                    log(message)
-                    told.add(message)
-            if progress is not None:
-                progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
-        done = read_manifest(whole.names.manifest) if count == 1 else _join(run, whole, parts)
-    if count > 1 and parts[0].names.manifest.exists():
-        delete_parts([
-            (part.names.manifest, read_manifest(part.names.manifest)) for part in parts if part.names.manifest.exists()
-        ])
+        for names in (whole.names, *parts) if whole.overwrite else ():
+            remove(names)
+        if count > 1:
+            check_room(whole.names, whole.streams)
+        if begun is not None and log is not None:
+            log(f"going on: {sum(names.manifest.exists() for names in parts)} of {count} parts are finished")
+        _encode_parts(run, shared, count, threads, progress, log)
+        if count > 1:
+            done = merge_outputs(whole.output, [str(names.manifest) for names in parts], run=run)
+        else:
+            done = read_manifest(whole.names.manifest)
+        if done is None:
+            raise FormatError(f"{whole.output}: a shard has been deleted while others were made; the same call goes on")
+    left = [names.manifest for names in parts if count > 1 and names.manifest.exists()]
+    delete_parts([(path, read_manifest(path)) for path in left])
     return summary_of(whole, done, time.perf_counter() - began, 0)
 
 
@@ -119,49 +106,30 @@ def _begun(names: Names) -> int | None:
     return max((int(one[1]) for one in found if one), default=None)
 
 
+def _encode_parts(
+    run: Map,
+    whole: Part,
+    count: int,
+    threads: int,
+    progress: Progress | None,
+    log: Callable[[str], None] | None,
+) -> None:
+    """Have all parts encoded; messages of tasks that are equal are told once."""
+    tokens = documents = 0
+    told: set[str] = set()
+    cut = shares(whole.inputs, count, cut_files=whole.cuts_files)
+    for pieces, (summary, said) in zip(cut, run(partial(_encode, whole, threads, count), range(count)), strict=True):
+        tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
+        for message in said:
+            if log is not None and message not in told and len(told) < MESSAGES:
+                log(message)
+                told.add(message)
+        if progress is not None:
+            progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
+
+
 def _encode(whole: Part, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:
     """The call of a task: one part, from where an earlier worker stopped; returns its summary and its messages."""
     messages: list[str] = []
     part = whole.of(rank, count)
     return patiently(partial(part.run, jobs=threads, log=messages.append), PATIENCE), messages
-
-
-def _join(run: Map, whole: Part, parts: list[Part]) -> dict[str, Any]:
-    found = find_parts(whole.output, [str(part.names.manifest) for part in parts])
-    assembly = Assembly.of(found, whole.output, overwrite=False, patience=PATIENCE)
-    manifest = assemble(assembly, [manifest for _, manifest in found], run)
-    if manifest is None:
-        raise FormatError(f"{whole.output}: a shard has been deleted while others were made; the same call goes on")
-    return manifest
-
-
-def _check_free(whole: Part, count: int) -> None:
-    """Find out now, not when everything has been encoded, that the output cannot be written."""
-    names = whole.names
-    if count > 1 and names.journal.exists():
-        raise file_exists(names.journal, "of an unfinished run here; finish that, or overwrite=True")
-    begun = [path for path in names.temporary() if path.name.endswith(".shard")] or names.journal.exists()
-    first = [path for split in whole.splits for path in whole.layout.outputs(names.base(split, 0))]
-    if whole.options.rejected:
-        first += Lines().outputs(names.beside(REJECTED))
-    for path in () if begun else first:
-        if names.taken(path):
-            raise file_exists(path, "exists already; overwrite=True replaces it")
-
-
-def _remove(names: Names) -> None:
-    """Delete the files of an output or a part, finished or not."""
-    files: list[str] = []
-    if names.manifest.exists():
-        try:
-            files = [file["name"] for file in listed_files(read_manifest(names.manifest))]
-        except ValueError:  # damaged, so it cannot say
-            files = names.finished()
-    elif names.journal.exists():
-        journal = Journal(names.journal)
-        journal.close()
-        files = [file["name"] for file in outputs_in(journal.records[1:])]
-    names.remove([*files, *(file["name"] for file in outputs_of_assembly(names))])
-    for path in [*names.temporary(), names.manifest]:
-        path.unlink(missing_ok=True)
-    Journal.discard(names.journal)

@@ -1,4 +1,4 @@
-"""Ray: corpora encoded and pre-tokens counted by Ray tasks.
+"""Ray: ``map(function, items)`` by Ray tasks.
 
 Tasks write their files themselves; no tokens go through the driver. The tokenizer is put into the object store once,
 which sends it to each node once.
@@ -9,22 +9,13 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..corpus.api import SourcesLike
 from ..corpus.run.assembly import Map
-from ..corpus.run.options import refuse_unknown
 from ..errors import MissingExtraError
-from ..tokenizer import Tokenizer
-from ..training.counting.counts import PretokenCounts
-from . import counting, encoding
 from .calls import Call, Outcome, results
-from .options import ClusterCountOptions, ClusterEncodeOptions, ClusterTrainOptions
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-__all__ = ["count_pretokens", "encode_corpus", "ray_map", "train"]
+__all__ = ["ray_map"]
 
 #: Times that a task is started again because its worker or node was lost.
 RETRIES = 10
@@ -44,7 +35,7 @@ def ray_map(
     Args:
         address: Of a cluster: "auto", "host:port", "ray://..."; None takes RAY_ADDRESS, or a cluster that runs on this
             machine, or else starts one here.
-        cpus: CPUs of a task.
+        cpus: CPUs of a task, as many as its ``threads``.
         resources: Other resources of a task, as keyword arguments of ``ray.remote``: ``{"memory": 2 << 30}``.
         options: For ``ray.init``.
 
@@ -92,53 +83,3 @@ def _map(settings: dict[str, Any], function: Callable[[Any], Any], items: Sequen
 def _work(call: Call, item: Any) -> Outcome:
     """The Ray task."""
     return call(item)
-
-
-def encode_corpus(
-    sources: SourcesLike,
-    sink: str | os.PathLike[str],
-    tokenizer: Any,
-    *,
-    address: str | None = None,
-    **options: Unpack[ClusterEncodeOptions],
-) -> dict[str, Any]:
-    """Turn a corpus into token files on a Ray cluster, byte for byte as one process would.
-
-    Args:
-        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`; ``threads`` are also
-            the CPUs of a task.
-        address: Of the cluster, see :func:`ray_map`.
-
-    Returns:
-        As :func:`bpetite.corpus.encode_corpus`.
-    """
-    refuse_unknown("encode_corpus", options, ClusterEncodeOptions)
-    with ray_map(address, cpus=options.get("threads", 1)) as run:
-        return encoding.encode_corpus(run, sources, sink, tokenizer, **options)
-
-
-def count_pretokens(
-    sources: SourcesLike,
-    *,
-    work: str | os.PathLike[str],
-    address: str | None = None,
-    **options: Unpack[ClusterCountOptions],
-) -> PretokenCounts:
-    """Count the pre-tokens of a corpus on a Ray cluster; see :func:`bpetite.cluster.counting.count_corpus`."""
-    refuse_unknown("count_pretokens", options, ClusterCountOptions)
-    with ray_map(address, cpus=options.get("threads", 1)) as run:
-        return counting.count_corpus(run, sources, work=work, **options)
-
-
-def train(
-    sources: SourcesLike,
-    vocab_size: int,
-    *,
-    work: str | os.PathLike[str],
-    address: str | None = None,
-    **options: Unpack[ClusterTrainOptions],
-) -> Tokenizer:
-    """Learn a tokenizer from a corpus counted on a Ray cluster; see :func:`bpetite.cluster.counting.train`."""
-    refuse_unknown("train", options, ClusterTrainOptions)
-    with ray_map(address, cpus=options.get("threads", 1)) as run:
-        return counting.train(run, sources, vocab_size, work=work, **options)

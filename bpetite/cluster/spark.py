@@ -1,23 +1,15 @@
-"""Spark: corpora encoded and pre-tokens counted by the tasks of Spark stages."""
+"""Spark: ``map(function, items)`` by the tasks of a stage."""
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..corpus.api import SourcesLike
 from ..corpus.run.assembly import Map
 from ..errors import MissingExtraError
-from ..tokenizer import Tokenizer
-from . import counting, encoding
 from .calls import Call, results
-from .options import ClusterEncodeOptions, ClusterTrainOptions
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-__all__ = ["encode_corpus", "spark_map", "train"]
+__all__ = ["spark_map"]
 
 
 def spark_map(session: Any) -> Map:
@@ -49,34 +41,3 @@ def _map(context: Any, function: Callable[[Any], Any], items: Sequence[Any]) -> 
     if not items:
         return iter(())
     return results(context.parallelize(items, len(items)).map(Call(function)).collect())
-
-
-def encode_corpus(
-    session: Any,
-    sources: SourcesLike,
-    sink: str | os.PathLike[str],
-    tokenizer: Any,
-    **options: Unpack[ClusterEncodeOptions],
-) -> dict[str, Any]:
-    """Turn a corpus into token files by Spark tasks, byte for byte as one process would.
-
-    Args:
-        session: A classic pyspark.sql.SparkSession.
-        sources, sink, tokenizer, options: As for :func:`bpetite.cluster.encoding.encode_corpus`.
-
-    Returns:
-        As :func:`bpetite.corpus.encode_corpus`.
-    """
-    return encoding.encode_corpus(spark_map(session), sources, sink, tokenizer, **options)
-
-
-def train(
-    session: Any,
-    sources: SourcesLike,
-    vocab_size: int,
-    *,
-    work: str | os.PathLike[str],
-    **options: Unpack[ClusterTrainOptions],
-) -> Tokenizer:
-    """Learn a tokenizer from files counted by Spark tasks; see :func:`bpetite.cluster.counting.train`."""
-    return counting.train(spark_map(session), sources, vocab_size, work=work, **options)

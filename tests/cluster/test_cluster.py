@@ -20,15 +20,13 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite import Tokenizer
-from bpetite.cluster import counting
+from bpetite.cluster import count_pretokens, counting, encode_corpus, train
 from bpetite.cluster.calls import Call
-from bpetite.cluster.counting import count_corpus, train
-from bpetite.cluster.encoding import encode_corpus
-from bpetite.cluster.options import ClusterCountOptions, ClusterEncodeOptions
+from bpetite.cluster.counting import CountingOptions
 from bpetite.corpus import Options, RecordError, find_sources, make_part, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.run.assembly import make_shard
-from bpetite.corpus.run.options import EncodeOptions, ReadingOptions
+from bpetite.corpus.run.options import ReadingOptions
 from bpetite.errors import FormatError
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from bpetite.training.counting.cutting import CountOptions
@@ -260,22 +258,21 @@ def test_options_that_there_are_not(ram_path: Path, tokenizer: Tokenizer) -> Non
     run, missing, work = HereMap(), ram_path / "missing", ram_path / "work"
     with pytest.raises(TypeError, match=r"^encode_corpus\(\) got an unexpected keyword argument 'formt'$"):
         encode_corpus(run, missing, ram_path / "out", tokenizer, formt="npy")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^count_corpus\(\) .* 'format'$"):
-        count_corpus(run, missing, work=work, format="npy")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match=r"^count_pretokens\(\) .* 'format'$"):
+        count_pretokens(run, missing, work=work, format="npy")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^train\(\) .* 'tie_brake'$"):
         train(run, missing, 300, work=work, tie_brake="ids")  # type: ignore[call-arg]
     assert contents(ram_path) == {}
 
 
-def test_signatures_of_engines_are_those_that_they_call() -> None:
+def test_options_are_those_of_what_is_called() -> None:
     def options_of(function: Callable[..., Any]) -> set[str]:
         parameters = inspect.signature(function).parameters.values()
         return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work"}
 
-    assert set(ClusterEncodeOptions.__annotations__) == options_of(encode_corpus) | set(EncodeOptions.__annotations__)
-    # count_corpus takes all of them as they are declared: options of counting, and of the tasks and their reading
+    # count_pretokens takes all of them as they are declared: options of counting, and of the tasks and their reading
     tasks = options_of(counting._count_to_table) | set(ReadingOptions.__annotations__)
-    assert set(ClusterCountOptions.__annotations__) == tasks | set(CountOptions.__annotations__)
+    assert set(CountingOptions.__annotations__) == tasks | set(CountOptions.__annotations__)
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:
@@ -292,7 +289,7 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
 
     texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
     source = corpus / "a one.txt"
-    counts = count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=200)
+    counts = count_pretokens(HereMap(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
     assert not (ram_path / "work").exists()
@@ -341,13 +338,13 @@ def test_errors_that_do_not_pickle_are_told() -> None:
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
-    whole = count_corpus(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
+    whole = count_pretokens(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
     with pytest.raises(ConnectionError):
-        count_corpus(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+        count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
     before = {path: path.stat().st_mtime_ns for path in (ram_path / "work").iterdir()}
     assert before
     (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
-    counts = count_corpus(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
+    counts = count_pretokens(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
     assert isinstance(counts, PretokenCounts)
     assert dict(counts) == dict(whole)
     assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
@@ -357,11 +354,11 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
     source = ram_path / "in.txt"
     source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")
     with pytest.raises(RecordError, match=r"in\.txt:1: text that is not UTF-8"):
-        count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=10)
-    skipped = count_corpus(HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
+        count_pretokens(HereMap(), source, work=ram_path / "work", task_bytes=10)
+    skipped = count_pretokens(HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="skip")
     assert dict(skipped) == {b"one": 1, b" two": 1, b"\n": 1, b"four": 1}
     said: list[str] = []
-    replaced = count_corpus(
+    replaced = count_pretokens(
         HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
     )
     assert replaced["\ufffd".encode()] == 1
@@ -369,7 +366,7 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
 
 
 def test_no_engine_is_imported_unasked() -> None:
-    code = "import sys, bpetite.cluster, bpetite.cluster.ray, bpetite.cluster.spark, bpetite.cluster.datasets\n"
+    code = "import sys, bpetite.cluster, bpetite.cluster.ray, bpetite.cluster.spark\n"
     code += "print(sorted({'pyarrow', 'ray', 'pyspark', 'datasets', 'pandas'} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"

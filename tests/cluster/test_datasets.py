@@ -1,4 +1,4 @@
-"""bpetite.cluster.datasets in real Dataset.map calls."""
+"""EncodeBatch in real Dataset.map calls of datasets."""
 from __future__ import annotations
 
 import os
@@ -13,7 +13,7 @@ from cluster_tools import text_of
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster.datasets import Encode
+from bpetite.cluster import EncodeBatch
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when datasets is imported
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
@@ -48,20 +48,21 @@ def stored(tmp_path: Path) -> Any:
 @pytest.mark.parametrize("arrow", [False, True])
 def test_map(stored: Any, num_proc: int | None, arrow: bool) -> None:
     data = stored.with_format("arrow") if arrow else stored
-    encoded = data.map(Encode(TOKENIZER), batched=True, batch_size=300, num_proc=num_proc).with_format(None)
+    encoded = data.map(EncodeBatch(TOKENIZER), batched=True, batch_size=300, num_proc=num_proc).with_format(None)
     assert encoded["input_ids"][:] == IDS
     assert encoded["text"][:] == TEXTS
     assert encoded.features["input_ids"] == datasets.List(datasets.Value("uint32"))
 
 
 def test_columns_go_where_they_are_told(stored: Any) -> None:
-    assert stored.map(Encode(TOKENIZER), batched=True, remove_columns=["text"]).column_names == ["id", "input_ids"]
-    kept = stored.with_format("arrow").map(Encode(TOKENIZER, keep=["id"]), batched=True)
+    assert stored.map(EncodeBatch(TOKENIZER), batched=True, remove_columns=["text"]).column_names == ["id", "input_ids"]
+    kept = stored.with_format("arrow").map(EncodeBatch(TOKENIZER, keep=["id"]), batched=True)
     assert kept.column_names == ["id", "input_ids"]
 
 
 def test_streaming(stored: Any) -> None:
-    rows = list(stored.to_iterable_dataset().map(Encode(TOKENIZER, eot="append"), batched=True, batch_size=64).take(9))
+    encode = EncodeBatch(TOKENIZER, eot="append")
+    rows = list(stored.to_iterable_dataset().map(encode, batched=True, batch_size=64).take(9))
     assert [list(row["input_ids"]) if row["input_ids"] is not None else None for row in rows] == [
         None if ids is None else [*ids, 300] for ids in IDS[:9]
     ]
@@ -71,7 +72,7 @@ def test_no_python_int_is_made_of_a_token(stored: Any, monkeypatch: pytest.Monke
     """What the function gives are arrays, and what arrives in the file is Arrow of the same type."""
     made: list[Any] = []
 
-    class Watched(Encode):
+    class Watched(EncodeBatch):
         def __call__(self, batch: Any) -> Any:
             made.append(super().__call__(batch))
             return made[-1]
@@ -86,9 +87,9 @@ def test_no_python_int_is_made_of_a_token(stored: Any, monkeypatch: pytest.Monke
 RUN = """
 import sys, datasets
 from bpetite import Tokenizer
-from bpetite.cluster.datasets import Encode
+from bpetite.cluster import EncodeBatch
 datasets.disable_progress_bars()
-encode = Encode(Tokenizer.load(sys.argv[2]), eot=sys.argv[3])
+encode = EncodeBatch(Tokenizer.load(sys.argv[2]), eot=sys.argv[3])
 made = datasets.load_from_disk(sys.argv[1]).map(encode, batched=True)
 print(made._fingerprint, *(file["filename"] for file in made.cache_files))
 """
@@ -111,7 +112,7 @@ def test_a_second_run_hits_the_cache(stored: Any, tmp_path: Path) -> None:
     assert os.stat(cache).st_mtime_ns == written
     assert run("2", "append")[0] != fingerprint
     # here, too, whatever has been done with the tokenizer meanwhile
-    encode = Encode(TOKENIZER)
+    encode = EncodeBatch(TOKENIZER)
     TOKENIZER.fingerprint()
     encode({"text": ["a"]})
     assert stored.map(encode, batched=True)._fingerprint == fingerprint
@@ -119,8 +120,8 @@ def test_a_second_run_hits_the_cache(stored: Any, tmp_path: Path) -> None:
 
 def test_mistakes(stored: Any) -> None:
     with pytest.raises(ValueError, match="no column 'txt'"):
-        stored.map(Encode(TOKENIZER, column="txt"), batched=True)
+        stored.map(EncodeBatch(TOKENIZER, column="txt"), batched=True)
     with pytest.raises(TypeError, match="batched=True"):
-        stored.map(Encode(TOKENIZER))
+        stored.map(EncodeBatch(TOKENIZER))
     with pytest.raises(ValueError, match="remove_columns"):
-        stored.map(Encode(TOKENIZER, keep=["id"]), batched=True)
+        stored.map(EncodeBatch(TOKENIZER, keep=["id"]), batched=True)

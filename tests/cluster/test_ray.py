@@ -28,18 +28,23 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster import EncodeBatch
+from bpetite.cluster import EncodeBatch, encode_corpus, train
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
 pa = pytest.importorskip("pyarrow")
 
-from bpetite.cluster import ray as on_ray  # noqa: E402  (below what skips where Ray is absent)
+from bpetite.cluster.ray import ray_map  # noqa: E402  (below what skips where Ray is absent)
 
 pytestmark = [pytest.mark.cluster]
 
 TINY = 1500  # bytes of a task
+
+
+def on_ray(sources: Any, sink: Any, tokenizer: Any, **options: Any) -> dict[str, Any]:
+    with ray_map() as run:
+        return encode_corpus(run, sources, sink, tokenizer, **options)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -81,7 +86,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_output_is_that_of_one_process(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 1200}
     encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
-    on_ray.encode_corpus(corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    on_ray(corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -95,14 +100,15 @@ def test_ray_is_shut_down_when_it_could_not_be_initialised(monkeypatch: pytest.M
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
     monkeypatch.setattr(ray, "init", fail)
     monkeypatch.setattr(ray, "shutdown", lambda: called.append("shutdown"))
-    with pytest.raises(ConnectionError), on_ray.ray_map("nowhere:1"):
+    with pytest.raises(ConnectionError), ray_map("nowhere:1"):
         pass
     assert called == ["init", "shutdown"]
 
 
 def test_training(ram_path: Path, corpus: Path) -> None:
     source = corpus / "a one.txt"
-    learned = on_ray.train(source, 400, work=ram_path / "work", task_bytes=500)
+    with ray_map() as run:
+        learned = train(run, source, 400, work=ram_path / "work", task_bytes=500)
     assert learned == Tokenizer.train_from_files(source, 400)
     assert list(ram_path.iterdir()) == []
 
@@ -116,7 +122,7 @@ def test_workers_killed_in_mid_job(ram_path: Path, tokenizer: Tokenizer) -> None
         killing = pool.submit(kill_workers, ram_path / "seen", 2, 2, done)
         slow = slow_codec(tokenizer, ram_path / "seen", 0.4)
         try:
-            on_ray.encode_corpus(
+            on_ray(
                 source, ram_path / "there" / "out", slow, task_bytes=16 << 20, checkpoint_seconds=0
             )
         finally:
@@ -128,10 +134,12 @@ def test_workers_killed_in_mid_job(ram_path: Path, tokenizer: Tokenizer) -> None
 
 DRIVER = """
 import pickle, sys
-from bpetite.cluster import ray
+from bpetite.cluster import encode_corpus
+from bpetite.cluster.ray import ray_map
 with open(sys.argv[1], "rb") as file:
     source, sink, codec, address = pickle.load(file)
-ray.encode_corpus(source, sink, codec, address=address, task_bytes=4 << 20, checkpoint_seconds=0)
+with ray_map(address) as run:
+    encode_corpus(run, source, sink, codec, task_bytes=4 << 20, checkpoint_seconds=0)
 """
 
 
@@ -153,7 +161,7 @@ def test_the_driver_killed_and_started_again(ram_path: Path, tokenizer: Tokenize
     assert not (ram_path / "there" / "out.manifest.json").exists()
     calls = len(workers_seen(ram_path / "seen"))
     said: list[str] = []
-    on_ray.encode_corpus(
+    on_ray(
         source, ram_path / "there" / "out", slow, task_bytes=4 << 20, checkpoint_seconds=0, log=said.append
     )
     assert any("going on" in line for line in said)
@@ -182,7 +190,7 @@ def test_the_tokenizer_goes_to_a_node_once(ram_path: Path) -> None:
     source = ram_path / "in.txt"
     source.write_text("<|endoftext|>".join(text_of(seed, 100) for seed in range(400)), encoding="utf-8")
     before = created()
-    summary = on_ray.encode_corpus(source, ram_path / "out", packaged, task_bytes=source.stat().st_size // 60)
+    summary = on_ray(source, ram_path / "out", packaged, task_bytes=source.stat().st_size // 60)
     sent = {node: now - before[node] for node, now in created().items()}
     assert summary["documents"] == 400
     assert len(sent) == 2
@@ -198,7 +206,7 @@ def test_ten_thousand_small_files(ram_path: Path, tokenizer: Tokenizer) -> None:
             (folder / f"{number // 1000}").mkdir(parents=True)
         (folder / f"{number // 1000}" / f"{number:05d}.txt").write_text(f"document {number} " + text_of(number, 9))
     encode_here(folder, ram_path / "here" / "out", tokenizer)
-    summary = on_ray.encode_corpus(folder, ram_path / "there" / "out", tokenizer, task_bytes=100_000)
+    summary = on_ray(folder, ram_path / "there" / "out", tokenizer, task_bytes=100_000)
     assert summary["documents"] == 10_000
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
@@ -212,10 +220,10 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
     options: dict[str, Any] = {"on_error": policy}
     if policy == "fail":
         with pytest.raises(RecordError, match=r"in\.jsonl:91"):
-            on_ray.encode_corpus(source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+            on_ray(source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
         return
     encode_here(source, ram_path / "here" / "out", tokenizer, **options)
-    on_ray.encode_corpus(source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    on_ray(source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 

@@ -27,7 +27,7 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster import EncodeBatch
+from bpetite.cluster import EncodeBatch, encode_corpus, train
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -37,7 +37,7 @@ pytest.importorskip("pandas", reason="mapInArrow of PySpark takes pandas")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark takes Java, and there is none", allow_module_level=True)
 
-from bpetite.cluster import spark as on_spark
+from bpetite.cluster.spark import spark_map
 
 pytestmark = [
     pytest.mark.cluster,
@@ -88,7 +88,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_calls_and_what_becomes_of_them(spark: Any) -> None:
-    run = on_spark.spark_map(spark)
+    run = spark_map(spark)
     assert list(run(len, ["a", "bc", ""])) == [1, 2, 0]
     assert list(run(len, [])) == []
     with pytest.raises(TypeError, match="has no len"):
@@ -98,7 +98,7 @@ def test_calls_and_what_becomes_of_them(spark: Any) -> None:
 def test_spark_connect_is_refused() -> None:
     session = type("SparkSession", (), {"__module__": "pyspark.sql.connect.session"})()
     with pytest.raises(ValueError, match="Spark Connect runs dataframes alone"):
-        on_spark.spark_map(session)
+        spark_map(session)
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -107,7 +107,7 @@ def test_the_output_is_that_of_one_process(
 ) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000}
     encode_here(corpus, ram_path / "here" / "out", tokenizer, **options)
-    on_spark.encode_corpus(spark, corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
+    encode_corpus(spark_map(spark), corpus, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -119,8 +119,8 @@ def test_workers_killed_in_mid_job(spark: Any, ram_path: Path, tokenizer: Tokeni
     with ThreadPoolExecutor(1) as pool:
         killing = pool.submit(kill_workers, ram_path / "seen", 2, 2, done)
         try:
-            on_spark.encode_corpus(
-                spark, source, ram_path / "there" / "out", slow, task_bytes=12 << 20, checkpoint_seconds=0
+            encode_corpus(
+                spark_map(spark), source, ram_path / "there" / "out", slow, task_bytes=12 << 20, checkpoint_seconds=0
             )
         finally:
             done.set()
@@ -134,10 +134,10 @@ def test_an_odd_record_in_the_middle(spark: Any, ram_path: Path, tokenizer: Toke
     source = ram_path / "in.jsonl"
     source.write_bytes(b"\n".join(lines))
     with pytest.raises(RecordError, match=r"in\.jsonl:61"):
-        on_spark.encode_corpus(spark, source, ram_path / "there" / "out", tokenizer, task_bytes=TINY)
+        encode_corpus(spark_map(spark), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY)
     shutil.rmtree(ram_path / "there")
     encode_here(source, ram_path / "here" / "out", tokenizer, on_error="skip")
-    on_spark.encode_corpus(spark, source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error="skip")
+    encode_corpus(spark_map(spark), source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, on_error="skip")
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -147,7 +147,7 @@ def test_ten_thousand_small_files(spark: Any, ram_path: Path, tokenizer: Tokeniz
     for number in range(10_000):
         (folder / f"{number:05d}.txt").write_text(f"document {number} " + text_of(number, 9))
     encode_here(folder, ram_path / "here" / "out", tokenizer)
-    on_spark.encode_corpus(spark, folder, ram_path / "there" / "out", tokenizer, task_bytes=200_000)
+    encode_corpus(spark_map(spark), folder, ram_path / "there" / "out", tokenizer, task_bytes=200_000)
     assert contents(ram_path / "there") == contents(ram_path / "here")
 
 
@@ -176,21 +176,22 @@ class Batches:
 def test_training(spark: Any, ram_path: Path) -> None:
     texts = [text_of(seed, 60) + "<|endoftext|>" for seed in range(200)]
     (ram_path / "in.txt").write_text("".join(texts), encoding="utf-8")
-    learned = on_spark.train(spark, ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY)
+    learned = train(spark_map(spark), ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY)
     assert learned == Tokenizer.train(texts, 400)
 
 
 DRIVER = """
 import pickle, sys
 from pyspark.sql import SparkSession
-from bpetite.cluster import spark
+from bpetite.cluster import encode_corpus
+from bpetite.cluster.spark import spark_map
 with open(sys.argv[1], "rb") as file:
     source, sink, codec = pickle.load(file)
 session = (
     SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false").config("spark.driver.memory", "512m")
     .config("spark.driver.host", "127.0.0.1").getOrCreate()
 )
-spark.encode_corpus(session, source, sink, codec, task_bytes=4 << 20, checkpoint_seconds=0)
+encode_corpus(spark_map(session), source, sink, codec, task_bytes=4 << 20, checkpoint_seconds=0)
 """
 
 
@@ -213,7 +214,7 @@ def test_the_driver_killed_and_started_again(spark: Any, ram_path: Path, tokeniz
         os.killpg(driver.pid, 9)  # the JVM, which is the driver, and its workers
         driver.wait()
     assert not (ram_path / "there" / "out.manifest.json").exists()
-    on_spark.encode_corpus(
-        spark, source, ram_path / "there" / "out", slow, task_bytes=4 << 20, checkpoint_seconds=0
+    encode_corpus(
+        spark_map(spark), source, ram_path / "there" / "out", slow, task_bytes=4 << 20, checkpoint_seconds=0
     )
     assert contents(ram_path / "there") == contents(ram_path / "here")

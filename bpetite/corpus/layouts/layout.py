@@ -163,6 +163,12 @@ class Layout:
         """The final files of a shard, starting with the file of tokens."""
         return [Path(f"{base}{self.suffix}")]
 
+    def growing(self, base: Path) -> list[Path]:
+        """The files that grow: of tokens, and of lengths and ids where they are kept."""
+        tokens = f"{self.outputs(base)[0]}{'.tokens' if self.spooled else ''}"
+        kept = [(tokens, True), (f"{base}.lengths", self.lengths), (f"{base}.meta", self.meta)]
+        return [Path(path) for path, is_kept in kept if is_kept]
+
     def head(self, shard: OpenShard) -> bytes:
         """The header of the file of tokens, which has the number of tokens in it."""
         return b""

@@ -24,6 +24,7 @@ class Spool(Layout):
         self.final = final
         self.name: str = final.name
         self.suffix: str = final.spool_suffix
+        self.dtypes: tuple[str, ...] = final.dtypes
         self.exact: bool = final.exact
         self.lengths: bool = final.lengths
         self.meta: bool = final.meta
@@ -32,6 +33,8 @@ class Spool(Layout):
     def outputs(self, base: Path) -> list[Path]:
         kept = [(self.suffix, True), (".lengths", self.lengths), (".meta", self.meta)]
         return [Path(f"{base}{ending}") for ending, is_kept in kept if is_kept]
+
+    growing = outputs
 
 
 class SpoolFile(TokenFile):

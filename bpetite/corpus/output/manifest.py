@@ -21,7 +21,7 @@ from ..layouts.registry import layout_in
 from ..reading.readers import parsers
 from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
-from .checksums import Sums, sums_of
+from .checksums import list_sums, sums_of
 from .durable import PARTIAL, open_own
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "libraries",
     "list_files",
     "list_inputs",
+    "list_rejected",
     "listed_files",
     "read_manifest",
     "write_manifest",
@@ -87,6 +88,14 @@ def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str,
     ]
 
 
+def list_rejected(shards: Sequence[dict[str, Any]], problems: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """The manifest's entry of the file of rejected records."""
+    (shard,) = shards
+    (output,) = shard["outputs"]
+    records = sum(problem["count"] for problem in problems.values())
+    return {"name": output["name"], "bytes": output["bytes"], "checksum": output["checksum"], "records": records}
+
+
 def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | None = None) -> None:
     """Write a manifest with its own checksum, and before it the file that all shards have together; readers see the old
     files or the new ones. A part has no such file: no trainer reads it.
@@ -100,7 +109,7 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
         sums = _write(path.with_name(layout.whole), data, staging)
         manifest["files"].append(
             {
-                "name": layout.whole, "split": "all", "bytes": len(data), "checksum": sums.listed(), "tokens": 0,
+                "name": layout.whole, "split": "all", "bytes": len(data), "checksum": list_sums(sums), "tokens": 0,
                 "documents": 0,
             }
         )  # fmt: skip
@@ -108,7 +117,7 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
     _write(path, json.dumps(checked, indent=1, ensure_ascii=True).encode() + b"\n", staging)
 
 
-def _write(path: AnyPath, data: bytes, staging: Path | None) -> Sums:
+def _write(path: AnyPath, data: bytes, staging: Path | None) -> list[str]:
     """Write a file, which appears whole; returns its checksums."""
     if not isinstance(path, RemotePath):
         write_file(path, data, overwrite=True, suffix=PARTIAL)

@@ -6,12 +6,13 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ...errors import file_exists
 from ..layouts.layout import Layout
+from ..layouts.lines import Lines
 from ..layouts.npy import Npy
 from ..layouts.registry import LAYOUTS, layout_of
 from ..layouts.spool import Spool
@@ -19,11 +20,13 @@ from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
 
-__all__ = ["REJECTED", "REJECTED_SUFFIX", "Names", "default_staging", "names_of", "part_stem", "splits_of", "stems_of"]
+__all__ = ["REJECTED", "Names", "default_staging", "names_of", "part_stem", "splits_of", "stems_of"]
 
-#: The file of rejected records, without its suffix.
+#: The stream of rejected records beside those of tokens ("all", or "train" and "val").
 REJECTED = "rejected"
-REJECTED_SUFFIX = ".jsonl.gz"
+
+#: The end of the name of a shard's journal, see `run.assembly`.
+SHARD = ".shard"
 
 
 @dataclass(frozen=True)
@@ -44,10 +47,22 @@ class Names:
     numbered: bool
     home: RemotePath | None = None
 
-    def base(self, split: str, index: int) -> Path:
+    def base(self, stream: str, index: int = 0) -> Path:
         """The path of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
+        if stream == REJECTED:
+            return self.beside(REJECTED)
         number = f"_{index:06d}" if self.numbered else ""
-        return self.folder / (self._split(split) + number)
+        return self.folder / (self._split(stream) + number)
+
+    def layout_of(self, stream: str) -> Layout:
+        """Of the files of a stream."""
+        if stream != REJECTED:
+            return self.layout
+        return Spool(Lines()) if isinstance(self.layout, Spool) else Lines()
+
+    def outputs(self, stream: str, index: int) -> list[Path]:
+        """The final files of a shard."""
+        return self.layout_of(stream).outputs(self.base(stream, index))
 
     def _split(self, split: str) -> str:
         if split == "all":
@@ -93,28 +108,33 @@ class Names:
     def journal(self) -> Path:
         return self.beside("journal")
 
+    def refuse(self, path: Path) -> None:
+        """Raises FileExistsError if there is a finished file of this name: of something else."""
+        if self.taken(path):
+            raise file_exists(self.final(path.name), "exists already; overwrite=True replaces it")
+
     def refuse_whole(self) -> None:
         """Raises FileExistsError if the file that all shards have together exists: of something else."""
-        whole = self.layout.whole
-        if whole is not None and not self.stem and self.taken(self.folder / whole):
-            raise file_exists(self.final(whole), "exists already; overwrite=True replaces it")
+        if self.layout.whole is not None and not self.stem:
+            self.refuse(self.folder / self.layout.whole)
 
-    def _pattern(self, layouts: Iterable[Layout], endings: Sequence[str]) -> re.Pattern[str]:
-        """The names of this output's files: shards of these layouts, and with other endings."""
-        suffixes = [path.name.removeprefix("x") for layout in layouts for path in layout.outputs(Path("x"))]
-        rejected = re.escape(self.beside(REJECTED).name) + r"\.jsonl(?:\.gz)?"
-        spool = r"(?:\.tokens)?" if endings else ""
-        return re.compile(
-            rf"(?:{self._bases()})(?:_\d{{6,}})?(?:{'|'.join(map(re.escape, [*suffixes, *endings]))})|{rejected}{spool}"
-        )
+    def _shard_files(self, layouts: Iterable[Layout], *, growing: bool = False) -> re.Pattern[str]:
+        """The names of the files of shards, in one of some layouts, and of rejected records; ``growing`` adds those of
+        files that are not final."""
+        found = []
+        for base, kinds in zip(self._bases(), (layouts, [self.layout_of(REJECTED)]), strict=True):
+            files = [path for kind in kinds for path in kind.outputs(Path("x")) + growing * kind.growing(Path("x"))]
+            found.append(f"{base}(?:{'|'.join(re.escape(path.name.removeprefix('x')) for path in files)})")
+        return re.compile("|".join(found))
 
-    def _bases(self) -> str:
-        """The starts of the names of shards, as a regular expression."""
-        return "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
+    def _bases(self) -> tuple[str, str]:
+        """The names without suffix of shards of tokens, and of that of rejected records, as regular expressions."""
+        splits = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
+        return rf"(?:{splits})(?:_\d{{6,}})?", re.escape(self._beside(REJECTED))
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
-        ours = self._pattern([self.layout, *(layout() for layout in LAYOUTS.values())], [])
+        ours = self._shard_files([self.layout, *(layout() for layout in LAYOUTS.values())])
         wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
         for name in names:
             if name in wholes or ours.fullmatch(name):
@@ -135,21 +155,21 @@ class Names:
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [path for path in there if self.is_temporary(path.name)]
 
+    def shard_journals(self) -> list[Path]:
+        """The journals of an unfinished assembly that exist."""
+        return [path for path in self.temporary() if path.name.endswith(SHARD)]
+
     def is_temporary(self, name: str) -> bool:
         """True for the name of a temporary file of this output."""
-        rejected = re.escape(self._beside(REJECTED))
-        if re.fullmatch(rf"(?:(?:{self._bases()})(?:_\d{{6,}})?|{rejected})\.shard", name):  # a journal of `assembly`
-            return True
         final = name.removesuffix(PARTIAL)
-        ours = self._pattern([self.layout], [".lengths", ".meta", self.layout.suffix + ".tokens"])
-        own = [self.manifest.name, self.layout.whole]
-        if self.home is not None:
-            own.append(self.claim.name)
-        return final != name and (final in own or ours.fullmatch(final) is not None)
+        if final == name:
+            return re.fullmatch(rf"(?:{'|'.join(self._bases())}){re.escape(SHARD)}", name) is not None
+        own = [self.manifest.name, self.layout.whole, *([self.claim.name] if self.home is not None else [])]
+        return final in own or self._shard_files([self.layout], growing=True).fullmatch(final) is not None
 
     def is_finished(self, name: str) -> bool:
         """True for the name of a finished file of this output."""
-        return name == self.layout.whole or self._pattern([self.layout], []).fullmatch(name) is not None
+        return name == self.layout.whole or self._shard_files([self.layout]).fullmatch(name) is not None
 
     def owns(self, name: str) -> bool:
         """True for the name of a file of this output or of its parts."""

@@ -9,7 +9,7 @@ deleted.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -20,18 +20,21 @@ import numpy.typing as npt
 
 from ...atomic import sync_folder
 from ...core._threads import Future
-from ...errors import FormatError, file_exists
+from ...errors import FormatError
 from ..layouts.layout import Layout, OpenShard
 from ..layouts.spool import Spool
-from ..sources.paths import RemotePath
-from .appending import Appender, Writers
-from .checksums import Sums, check_file, sums_of
+from .appending import Appender, Backlog
+from .checksums import check_file, list_sums, sums_of
 from .cutting import fill
-from .durable import PARTIAL, explained, open_own, read_records, write_all, write_at
+from .durable import PARTIAL, explained, open_own, write_all, write_at
 from .manifest import check_name
 from .naming import Names
 
-__all__ = ["GrowingShard", "ShardWriter", "outputs_in", "outputs_of_assembly", "publish"]
+__all__ = ["GrowingShard", "ShardWriter", "publish"]
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(path.name + PARTIAL)
 
 
 class GrowingShard:
@@ -42,8 +45,7 @@ class GrowingShard:
         base: Path of the final files without suffix.
         dtype: Of the tokens.
         tokenizer: Its name.
-        writers: Write and take checksums.
-        limit: Bytes of tokens that may be the end, before what moves to the next shard.
+        backlog: Of the bytes that wait to be written.
         state: From :meth:`state` of an earlier process, to go on from there.
 
     Raises:
@@ -57,25 +59,20 @@ class GrowingShard:
         base: Path,
         dtype: np.dtype[Any],
         tokenizer: str,
-        writers: Writers,
-        *,
-        limit: int | None = None,
+        backlog: Backlog,
         state: dict[str, Any] | None = None,
     ) -> None:
         self.layout = layout
-        tokens = layout.outputs(base)[0]
-        tokens = tokens.with_name(tokens.name + (".tokens" if layout.spooled else "") + PARTIAL)
-        lengths, meta = (base.with_name(base.name + ending + PARTIAL) for ending in (".lengths", ".meta"))
-        self.shard: OpenShard = OpenShard(base, tokens, lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
-        self.spools: list[Path] = [path for path, kept in ((lengths, layout.lengths), (meta, layout.meta)) if kept]
+        growing = list(map(_temporary, layout.growing(base)))
+        lengths, meta = (_temporary(base.with_name(base.name + ending)) for ending in (".lengths", ".meta"))
+        self.shard: OpenShard = OpenShard(base, growing[0], lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
         self._files: dict[Path, BinaryIO] = {}
         self._appenders: dict[Path, Appender] = {}
         sizes = None if state is None else self._sizes(state)
         with ExitStack() as opened:
             opened.callback(self.close)
-            for path in (tokens, *self.spools):
-                size = None if sizes is None else sizes[path.name]
-                self._open(path, size, writers, limit if path == tokens else None)
+            for path in growing:
+                self._open(path, None if sizes is None else sizes[path.name], backlog)
             for name, (_, root) in state["files"].items() if state is not None else ():
                 appender = self._appenders[base.with_name(name)]
                 if appender.root() != root:
@@ -83,7 +80,7 @@ class GrowingShard:
                                       f"first {appender.size} bytes differ from the checksum in the journal; "
                                       "overwrite=True starts anew")
             if state is None:
-                self._appenders[tokens].append(bytes(layout.header))
+                self._appenders[growing[0]].append(bytes(layout.header))
             opened.pop_all()
 
     def _sizes(self, state: dict[str, Any]) -> dict[str, int]:
@@ -98,7 +95,7 @@ class GrowingShard:
                 raise FormatError(f"{path}: not {size} bytes in the journal; overwrite=True starts anew")
         return found
 
-    def _open(self, path: Path, size: int | None, writers: Writers, limit: int | None) -> None:
+    def _open(self, path: Path, size: int | None, backlog: Backlog) -> None:
         """Open a file: a new one, or one that an earlier process has written ``size`` bytes of."""
         if size is not None and not path.exists():
             raise FormatError(f"{path}: missing; overwrite=True starts anew")
@@ -112,15 +109,13 @@ class GrowingShard:
         if path == self.shard.tokens_path and size:
             # a run that was killed while it finished the shard may have written the header, which is not known
             write_at(file, bytes(self.layout.header), 0)
-        self._appenders[path] = Appender(file, path, size, writers=writers, limit=limit)
+        self._appenders[path] = Appender(file, path, size, backlog)
 
     def append(self, tokens: Any, lengths: Any = b"", meta: Any = b"") -> None:
         """Add bytes to the files; counting tokens and documents is the caller's."""
-        self._appenders[self.shard.tokens_path].append(tokens)
-        if self.layout.lengths:
-            self._appenders[self.shard.lengths_path].append(lengths)
-        if self.layout.meta:
-            self._appenders[self.shard.meta_path].append(meta)
+        data = [tokens, *([lengths] if self.layout.lengths else []), *([meta] if self.layout.meta else [])]
+        for appender, added in zip(self._appenders.values(), data, strict=True):
+            appender.append(added)
 
     def drain(self, *, sync: bool = False) -> None:
         """Wait until everything is in the files, and with ``sync`` on disk."""
@@ -143,8 +138,7 @@ class GrowingShard:
 
     def delete(self) -> None:
         """Delete the files, of a shard that cannot be finished."""
-        finals = [path.with_name(path.name + PARTIAL) for path in self.layout.outputs(self.shard.base)]
-        for path in (*self._files, *finals):
+        for path in (*self._files, *map(_temporary, self.layout.outputs(self.shard.base))):
             path.unlink(missing_ok=True)
 
     def complete(self, threads: int = 1) -> dict[str, Any]:
@@ -153,19 +147,16 @@ class GrowingShard:
         try:
             self.drain()
             final = self.layout.outputs(shard.base)
-            growing = [shard.tokens_path, *self.spools]
+            growing = list(self._files)
             kept = growing if isinstance(self.layout, Spool) else [] if self.layout.spooled else growing[:1]
-            outputs = []
-            for temporary, path in zip(kept, final, strict=False):
-                outputs.append(self._keep(temporary, path))
+            outputs = [self._keep(temporary, path) for temporary, path in zip(kept, final, strict=False)]
             for path in final[len(kept) :]:
-                temporary = path.with_name(path.name + PARTIAL)
-                with open(open_own(temporary, os.O_RDWR | os.O_CREAT | os.O_TRUNC), "w+b") as file:
+                with open(open_own(_temporary(path), os.O_RDWR | os.O_CREAT | os.O_TRUNC), "w+b") as file:
                     self.layout.index(shard, path, file)
                     file.flush()
                     os.fsync(file.fileno())
                     size = os.fstat(file.fileno()).st_size
-                outputs.append(_output(temporary, path, size, sums_of(temporary, size, threads)))
+                outputs.append(_output(_temporary(path), path, size, sums_of(_temporary(path), size, threads)))
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:
@@ -179,29 +170,29 @@ class GrowingShard:
 
     def _keep(self, temporary: Path, path: Path) -> dict[str, Any]:
         """The record of a growing file that becomes a final one; the header of tokens is written last."""
-        file, appender, size, header = self._files[temporary], self._appenders[temporary], None, 0
+        file, appender, header = self._files[temporary], self._appenders[temporary], 0
+        size = appender.size
         if temporary == self.shard.tokens_path:
             header = self.layout.header
-            size = header + self.shard.tokens * self.shard.dtype.itemsize
+            size = header + self.shard.tokens * self.shard.dtype.itemsize  # what is behind has moved to the next shard
             file.seek(0)
             write_all(file, self.layout.head(self.shard))
         os.fsync(file.fileno())
-        return _output(temporary, path, appender.size if size is None else size, appender.sums(size, head=header > 0))
+        return _output(temporary, path, size, appender.sums(size, head=header > 0))
 
 
 class ShardWriter:
-    """Writes tokens to shards of a layout.
+    """Writes a stream of tokens to shards.
 
     Args:
-        base: Number of a shard -> path of its final files without suffix.
-        layout: Of the files.
+        names: Of the output.
+        stream: A split, or `naming.REJECTED`.
         dtype: Of the tokens.
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
         overwrite: Replace final files that exist.
         tokenizer: Its name.
         threads: That write and take checksums.
-        taken: Tells whether there is a final file of a name already.
 
     Raises:
         FileExistsError: A final file exists already.
@@ -211,8 +202,8 @@ class ShardWriter:
 
     def __init__(
         self,
-        base: Callable[[int], Path],
-        layout: Layout,
+        names: Names,
+        stream: str,
         dtype: str,
         shard_tokens: int | None,
         *,
@@ -220,30 +211,23 @@ class ShardWriter:
         overwrite: bool = False,
         tokenizer: str = "tokenizer",
         threads: int = 1,
-        taken: Callable[[Path], bool] = os.path.lexists,
     ) -> None:
-        self.layout = layout
-        self._base = base
+        self.layout: Layout = names.layout_of(stream)
+        self._names = names
+        self._stream = stream
         self._dtype = np.dtype(dtype).newbyteorder("<")
         self._limit = shard_tokens
-        self._tail = 0 if shard_tokens is None else layout.least_tail(shard_tokens)
+        self._tail = 0 if shard_tokens is None else self.layout.least_tail(shard_tokens)
         self._overwrite = overwrite
-        self._taken = taken
         self._tokenizer = tokenizer
         self._threads = threads
-        self._writers = Writers(threads)
-        self._index = 0
+        self._backlog = Backlog(threads)
+        self._index = 0 if state is None else state["index"]
         self._growing: GrowingShard | None = None
         self._finishing: Future[dict[str, Any]] | None = None
         self._finished: list[dict[str, Any]] = []
-        if state is not None:
-            self._index = state["index"]
-            if state["open"]:
-                try:
-                    self._grow(state)
-                except BaseException:
-                    self.close()
-                    raise
+        if state is not None and state["open"]:
+            self._grow(state)
 
     # Growing
 
@@ -284,8 +268,7 @@ class ShardWriter:
         """Finish a shard at ``limit`` tokens, and move the tokens after them to the next one."""
         growing.drain()
         with growing.shard.tokens_path.open("rb") as file:
-            file.seek(self.layout.header + limit * self._dtype.itemsize)
-            tail = np.fromfile(file, self._dtype)
+            tail = np.fromfile(file, self._dtype, offset=self.layout.header + limit * self._dtype.itemsize)
         growing.shard.tokens = limit
         self._finish(growing)
         following = self._open()
@@ -317,18 +300,13 @@ class ShardWriter:
     # Opening and finishing
 
     def _open(self) -> GrowingShard:
-        for path in self.layout.outputs(self._base(self._index)):
-            if not self._overwrite and self._taken(path):
-                raise file_exists(path, "exists already; overwrite=True replaces it")
+        for path in self._names.outputs(self._stream, self._index) if not self._overwrite else ():
+            self._names.refuse(path)
         return self._grow(None)
 
     def _grow(self, state: dict[str, Any] | None) -> GrowingShard:
-        limit = None
-        if self.layout.exact and self._limit is not None:
-            limit = self.layout.header + self._limit * self._dtype.itemsize  # what follows moves to the next shard
-        self._growing = GrowingShard(
-            self.layout, self._base(self._index), self._dtype, self._tokenizer, self._writers, limit=limit, state=state
-        )
+        base = self._names.base(self._stream, self._index)
+        self._growing = GrowingShard(self.layout, base, self._dtype, self._tokenizer, self._backlog, state)
         return self._growing
 
     def _finish(self, growing: GrowingShard) -> None:
@@ -358,7 +336,6 @@ class ShardWriter:
             growing.close()
         if self._finishing is not None:
             self._finishing.wait()
-        self._writers.close()
 
     # Crash safety
 
@@ -379,30 +356,16 @@ class ShardWriter:
         return state if self._growing is None else state | self._growing.state()
 
 
-def _output(temporary: Path, path: Path, size: int, sums: Sums) -> dict[str, Any]:
+def _output(temporary: Path, path: Path, size: int, sums: Sequence[str]) -> dict[str, Any]:
     """The journal's record of a finished file."""
-    return {"temporary": temporary.name, "name": path.name, "bytes": size, "checksum": sums.listed()}
+    return {"temporary": temporary.name, "name": path.name, "bytes": size, "checksum": list_sums(sums)}
 
 
-def outputs_in(records: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each file of the finished shards that the records of a part's journal, without its header, list."""
-    finished = [shards for record in records for shards in record["finished"].values()]
-    return [output for shards in finished for shard in shards for output in shard["outputs"]]
-
-
-def outputs_of_assembly(names: Names) -> list[dict[str, Any]]:
-    """Each file of the shards that an unfinished assembly has finished, by their journals."""
-    journals = [path for path in names.temporary() if path.name.endswith(".shard")]
-    return [output for path in journals for record in read_records(path)[1:] for output in record["outputs"]]
-
-
-def publish(
-    folder: Path, shards: Sequence[dict[str, Any]], *, check: bool = False, home: RemotePath | None = None
-) -> None:
-    """Give finished shards that the journal has a record of their final names; doing it again changes nothing.
+def publish(names: Names, shards: Sequence[dict[str, Any]], *, check: bool = False) -> None:
+    """Give finished shards that the journal has a record of their final names, at a URL by uploading them; doing it
+    again changes nothing.
 
     Args:
-        home: Where they are uploaded to, and then deleted here.
         check: Compare files with their checksums before they get their names: they are of an earlier process.
 
     Raises:
@@ -413,8 +376,8 @@ def publish(
     there: dict[str, int] | None = None  # in the store, when it is asked
     for shard in shards:
         for output in shard["outputs"]:
-            temporary, path = (folder / check_name(output[name], folder) for name in ("temporary", "name"))
-            size = output["bytes"]
+            temporary, path = (names.folder / check_name(output[name], names.folder) for name in ("temporary", "name"))
+            size, final = output["bytes"], names.final(path.name)
             if temporary.exists():
                 if temporary.stat().st_size > size:
                     os.truncate(temporary, size)
@@ -422,20 +385,20 @@ def publish(
                         os.fsync(file.fileno())
                 if check:
                     check_file(temporary, output)
-                if home is None:
-                    os.replace(temporary, path)
+                if isinstance(final, Path):
+                    os.replace(temporary, final)
                 else:
-                    (home / path.name).upload(temporary)
+                    final.upload(temporary)
                     temporary.unlink()
                 continue
-            if home is not None:
-                there = home.sizes() if there is None else there
-                whole = there.get(path.name) == size
+            if isinstance(final, Path):
+                whole = final.exists() and final.stat().st_size == size
             else:
-                whole = path.exists() and path.stat().st_size == size
+                there = final.parent.sizes() if there is None else there
+                whole = there.get(path.name) == size
             if not whole:
-                raise FormatError(f"{path if home is None else home / path.name}: finished by an earlier run, but "
-                                  "missing or changed now; overwrite=True starts anew")
+                raise FormatError(f"{final}: finished by an earlier run, but missing or changed now; overwrite=True "
+                                  "starts anew")
         for name in shard["drop"]:
-            (folder / check_name(name, folder)).unlink(missing_ok=True)
-    sync_folder(folder)
+            (names.folder / check_name(name, names.folder)).unlink(missing_ok=True)
+    sync_folder(names.folder)

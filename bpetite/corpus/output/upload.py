@@ -115,10 +115,10 @@ class Publisher:
             OSError: Earlier ones cannot be uploaded.
         """
         if self._names.home is None:
-            publish(self._names.folder, shards)
+            publish(self._names, shards)
         elif shards:
             self.finish()
-            self._uploading = Future.started(partial(publish, self._names.folder, shards, home=self._names.home))
+            self._uploading = Future.started(partial(publish, self._names, shards))
 
     def finish(self) -> None:
         """Wait until all have their names."""

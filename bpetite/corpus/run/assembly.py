@@ -15,21 +15,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError, file_exists
-from ..layouts.layout import Layout
 from ..layouts.registry import layout_of
-from ..output.appending import Writers
+from ..output.appending import Backlog
 from ..output.checksums import check_file, checked_bytes
 from ..output.cutting import fill, shard_sizes
 from ..output.durable import Journal, read_records
-from ..output.manifest import LISTED, digest, list_files, listed_files, read_manifest, write_manifest
-from ..output.naming import REJECTED, Names, names_of, splits_of
-from ..output.rejected import list_rejected, rejected_layout
+from ..output.manifest import LISTED, digest, list_files, list_rejected, listed_files, read_manifest, write_manifest
+from ..output.naming import REJECTED, SHARD, Names, names_of, splits_of
 from ..output.shards import GrowingShard, publish
 from ..output.upload import begin_staging, end_staging
 from ..sources.paths import AnyPath, sizes_in
@@ -90,7 +89,6 @@ class Assembly:
         dtype, tokenizer, shard_tokens, splits: As the manifests of the parts have them.
         parts: Number of a part -> (folder, entries of its files by stream).
         overwrite: Replace files that exist, when all are made.
-        patience: Seconds to wait for another process that makes the same shard.
     """
 
     names: Names
@@ -101,40 +99,34 @@ class Assembly:
     splits: tuple[str, ...]
     parts: Mapping[int, tuple[AnyPath, dict[str, list[dict[str, Any]]]]]
     overwrite: bool = False
-    patience: float = 0.0
 
     @classmethod
-    def of(cls, found: Found, output: str | os.PathLike[str], **how: Any) -> Assembly:
+    def of(cls, found: Found, output: str | os.PathLike[str], *, overwrite: bool = False) -> Assembly:
         """The assembly of parts: of `find_parts`, all of them."""
         first = found[0][1]
         options = first["options"]
         names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"])
         parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(found)}
         return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
-                   splits_of(options["val_fraction"]), parts, **how)
+                   splits_of(options["val_fraction"]), parts, overwrite)
 
     def only(self, shard: Shard) -> Assembly:
         """The assembly with the parts of one shard, so that a call is small however many parts there are."""
         return replace(self, parts={extent.part: self.parts[extent.part] for extent in shard.extents})
 
-    def layout(self, stream: str) -> Layout:
-        """Of the final files of a stream."""
-        return rejected_layout(self.names.layout) if stream == REJECTED else self.names.layout
+    @property
+    def streams(self) -> list[str]:
+        """The splits, and the stream of rejected records if there is one."""
+        return [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
 
     def dtype_of(self, stream: str) -> np.dtype[Any]:
         """Of the tokens of a stream."""
         return np.dtype("uint8" if stream == REJECTED else self.dtype).newbyteorder("<")
 
-    def base(self, shard: Shard) -> Any:
-        """The path of a shard without suffix."""
-        if shard.stream == REJECTED:
-            return self.names.beside(REJECTED)
-        return self.names.base(shard.stream, shard.index)
-
-    def journal(self, shard: Shard) -> Any:
+    def journal(self, shard: Shard) -> Path:
         """The path of a shard's journal."""
-        base = self.base(shard)
-        return base.with_name(base.name + ".shard")
+        base = self.names.base(shard.stream, shard.index)
+        return base.with_name(base.name + SHARD)
 
     def copied(self, shard: Shard, extent: Extent, file: int, start: int, stop: int) -> Iterator[memoryview]:
         """Bytes of one of the files of a part."""
@@ -144,9 +136,8 @@ class Assembly:
 
     def shards(self) -> list[Shard]:
         """The shards of the output: a pure function of all lengths."""
-        streams = [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
-        return [shard for stream in streams for shard in (
-            self._cut_tokens(stream) if self.layout(stream).exact else self._cut_documents(stream)
+        return [shard for stream in self.streams for shard in (
+            self._cut_tokens(stream) if self.names.layout_of(stream).exact else self._cut_documents(stream)
         )]  # fmt: skip
 
     def _cut_tokens(self, stream: str) -> list[Shard]:
@@ -156,7 +147,7 @@ class Assembly:
         limit = None if stream == REJECTED else self.shard_tokens
         shards = []
         part = at = 0
-        for index, left in enumerate(shard_sizes(sum(tokens), limit, self.layout(stream))):
+        for index, left in enumerate(shard_sizes(sum(tokens), limit, self.names.layout_of(stream))):
             shard = Shard(stream, index)
             while left:
                 taken = min(left, tokens[part] - at)
@@ -196,7 +187,7 @@ class Assembly:
         folder, streams = self.parts[part]
         listed = streams[stream][1]
         for data in checked_bytes(folder / listed["name"], listed, 0, listed["bytes"]):
-            yield np.frombuffer(data, "<i8").reshape(-1, self.layout(stream).columns)
+            yield np.frombuffer(data, "<i8").reshape(-1, self.names.layout_of(stream).columns)
 
 
 def _by_stream(manifest: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
@@ -215,32 +206,31 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
         BlockingIOError: Another process makes it.
     """
     assembly, shard = item
-    layout, base, names = assembly.layout(shard.stream), assembly.base(shard), assembly.names
+    names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
-    journal = patiently(partial(Journal, assembly.journal(shard)), assembly.patience)
+    journal = patiently(partial(Journal, assembly.journal(shard)), PATIENCE)
     try:
         begun = journal.records[:1] == [header]
         if begun and len(journal.records) > 1:
             return dict(journal.records[1])
-        for path in layout.outputs(base) if not (begun or assembly.overwrite) else ():
-            if names.taken(path):
-                raise file_exists(names.final(path.name), "exists already; overwrite=True replaces it")
+        for path in names.outputs(shard.stream, shard.index) if not (begun or assembly.overwrite) else ():
+            names.refuse(path)
         journal.restart()
         journal.append(header)
-        record = _copy(assembly, shard, layout)
+        record = _copy(assembly, shard)
         journal.append(record)
         if not assembly.overwrite:  # else the files of before stay until all are made
-            publish(names.folder, [record], home=names.home)
+            publish(names, [record])
         return record
     finally:
         journal.close(remove=len(journal.records) < 2)
 
 
-def _copy(assembly: Assembly, shard: Shard, layout: Layout) -> dict[str, Any]:
+def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
     """The final files of a shard under their temporary names."""
-    writers = Writers()
-    dtype = assembly.dtype_of(shard.stream)
-    growing = GrowingShard(layout, assembly.base(shard), dtype, assembly.tokenizer, writers)
+    dtype, layout = assembly.dtype_of(shard.stream), assembly.names.layout_of(shard.stream)
+    base = assembly.names.base(shard.stream, shard.index)
+    growing = GrowingShard(layout, base, dtype, assembly.tokenizer, Backlog())
     try:
         for extent in shard.extents:
             size, columns = dtype.itemsize, 8 * layout.columns
@@ -259,8 +249,6 @@ def _copy(assembly: Assembly, shard: Shard, layout: Layout) -> dict[str, Any]:
         growing.close()
         growing.delete()
         raise
-    finally:
-        writers.close()
 
 
 def assemble(
@@ -310,7 +298,7 @@ def _finish(
                 return None
             records.setdefault(shard.stream, []).append(journal.records[1])
         for made in records.values():
-            publish(names.folder, made, home=names.home)
+            publish(names, made)
         manifest = join_manifests(manifests)
         manifest["files"] = list_files({split: records[split] for split in assembly.splits})
         if REJECTED in records:
@@ -375,7 +363,7 @@ def merge_outputs(
         manifest: dict[str, Any] | None = _merged(assembly, check=delete)
     else:
         check_parts(found, output)
-        _check_room(names, overwrite=overwrite)
+        check_room(names, assembly.streams, overwrite=overwrite)
         manifests = [manifest for _, manifest in found]
         manifest = assemble(assembly, manifests, run, rank=rank, world_size=world_size, progress=progress)
     if manifest is not None:
@@ -385,19 +373,21 @@ def merge_outputs(
     return manifest
 
 
-def _check_room(names: Names, *, overwrite: bool) -> None:
-    """Find out before the work that files of another run are in the way; with ``overwrite``, delete temporary ones.
+def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False) -> None:
+    """Find out before the work that files of something else are in the way; with ``overwrite``, delete temporary ones.
 
     Raises:
         FileExistsError: There are some.
     """
-    if any(path.name.endswith(".shard") for path in names.temporary()):
+    if names.shard_journals():
         return  # of this assembly, which goes on; a shard of another one is made anew
     if not overwrite:
         names.refuse_whole()
         with suppress(FileNotFoundError):
             if read_records(names.journal):
                 raise file_exists(names.journal, "of an unfinished run; finish it, or overwrite=True")
+        for path in itertools.chain.from_iterable(names.outputs(stream, 0) for stream in streams):
+            names.refuse(path)
     names.clear_temporary(unknown=overwrite)
 
 
@@ -424,8 +414,7 @@ def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:
         raise file_exists(names.manifest, "exists already; overwrite=True replaces it")
     for file in listed if check else ():
         check_file(names.final(file["name"]), file)
-    shards = [path for path in names.temporary() if path.name.endswith(".shard")]
-    for path in (*shards, names.journal):  # of a process that was killed at the end
+    for path in (*names.shard_journals(), names.journal):  # of a process that was killed at the end
         Journal.discard(path)
     return manifest
 

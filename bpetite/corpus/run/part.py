@@ -16,10 +16,10 @@ from typing import Any
 from ...core._threads import in_order
 from ...errors import file_exists
 from ..encoding.rows import Encoded, encode_blocks
-from ..output.durable import NO_ROOM, Journal, explained
+from ..output.durable import NO_ROOM, Journal, explained, read_records
 from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
-from ..output.naming import REJECTED
-from ..output.shards import outputs_in, outputs_of_assembly, publish
+from ..output.naming import REJECTED, Names
+from ..output.shards import publish
 from ..output.upload import Publisher, begin_staging, claim, end_staging, leave_staging
 from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
@@ -35,7 +35,7 @@ from .plan import Plan
 from .sink import Sink
 from .tally import Tally
 
-__all__ = ["Part", "Progress", "finished", "summary_of"]
+__all__ = ["Part", "Progress", "finished", "remove", "summary_of"]
 
 #: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
 Progress = Callable[[int, int, int], None]
@@ -265,13 +265,13 @@ class Part(Plan):
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
             claim(self.names, overwrite=True)
-            self._clear(journal)
+            clear(self.names, journal)
             journal.restart()
         if journal.records and any(piece.once for piece in self.pieces):
             _same_run(journal, header)
             if log is not None:
                 log("begins anew: the input can be read only once")
-            self._clear(journal)
+            clear(self.names, journal)
             journal.restart()
         if not journal.records:
             if not self.overwrite:
@@ -292,7 +292,7 @@ class Part(Plan):
             for split, finished in record["finished"].items():
                 shards.setdefault(split, []).extend(finished)
         made = [shard for finished in shards.values() for shard in finished]
-        publish(self.names.folder, made, check=True, home=self.names.home)
+        publish(self.names, made, check=True)
         last = records[-1] if records else None
         kept: set[str] = set()
         if last is not None:
@@ -323,17 +323,38 @@ class Part(Plan):
                 Tally(self.pieces, self.options.on_error).add(self.work(batch))
                 break
 
-    def _clear(self, journal: Journal) -> None:
-        """Delete what an earlier run wrote, as far as its manifest and journal say."""
-        old = outputs_in(journal.records[1:]) + outputs_of_assembly(self.names)
-        if self.names.manifest.exists():
-            with suppress(ValueError):
-                old += listed_files(read_manifest(self.names.manifest))
-        there = self.names.finished() if self.names.home else []  # also of a run whose journal was on another machine
-        if journal.records and self.layout.whole is not None:  # written behind the last record, before the manifest
-            there.append(self.layout.whole)
-        self.names.remove([*(file["name"] for file in old), *there])
-        self.names.manifest.unlink(missing_ok=True)
+
+def clear(names: Names, journal: Journal) -> None:
+    """Delete what an earlier run wrote, as far as its manifest and journal say."""
+    made = [shard for record in journal.records[1:] for shards in record["finished"].values() for shard in shards]
+    for path in names.shard_journals():
+        made += read_records(path)[1:]
+    old = [output["name"] for shard in made for output in shard["outputs"]]
+    if names.manifest.exists():
+        with suppress(ValueError):
+            old += [file["name"] for file in listed_files(read_manifest(names.manifest))]
+    if names.home is not None:  # also of a run whose journal was on another machine
+        old += names.finished()
+    if journal.records and names.layout.whole is not None:  # written behind the last record, before the manifest
+        old.append(names.layout.whole)
+    names.remove(old)
+    names.manifest.unlink(missing_ok=True)
+
+
+def remove(names: Names) -> None:
+    """Delete the files of an output or a part, finished or not, if there are any.
+
+    Raises:
+        BlockingIOError: Another process is writing it.
+        FormatError: The file of its journal's name is something else.
+    """
+    if names.manifest.exists() or names.journal.exists() or names.temporary():
+        journal = Journal(names.journal)
+        try:
+            clear(names, journal)
+            names.clear_temporary(unknown=True)
+        finally:
+            journal.close(remove=True)
 
 
 def finished(plan: Plan) -> dict[str, Any] | None:

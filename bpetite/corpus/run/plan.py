@@ -15,9 +15,8 @@ from ..encoding.codec import Codec, codec_of
 from ..encoding.rows import EncodingRules
 from ..layouts.layout import Layout
 from ..layouts.registry import layout_of
-from ..output.manifest import VERSION, digest, libraries, list_files, list_inputs
+from ..output.manifest import VERSION, digest, libraries, list_files, list_inputs, list_rejected
 from ..output.naming import REJECTED, Names, names_of, splits_of
-from ..output.rejected import list_rejected
 from ..reading.blocks import BLOCK, Reading
 from ..reading.cutting import overlaps_itself
 from ..sources.find import Piece

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ import numpy as np
 from ..encoding.rows import Encoded, SplitTokens
 from ..layouts.layout import meta_line
 from ..output.naming import REJECTED
-from ..output.rejected import rejected_layout
 from ..output.shards import ShardWriter
 from ..reading.blocks import Position
 from .plan import Plan
@@ -55,22 +53,18 @@ class Sink:
             raise
 
     def _open(self, last: dict[str, Any] | None, threads: int) -> None:
-        plan, names, seed = self._plan, self._plan.names, self._plan.options.shuffle
+        plan, seed = self._plan, self._plan.options.shuffle
         states = last["writers"] if last else {}
         if last is not None:
             self._last = _Taken(Position(**last["position"]), copy.deepcopy(last["tally"]), [])
-        common: dict[str, Any] = {"overwrite": plan.overwrite, "taken": names.taken}
-        limit = None if plan.world_size > 1 else plan.options.shard_tokens
-        for split in plan.splits:
-            self._writers[split] = ShardWriter(
-                partial(names.base, split), names.layout, plan.rules.dtype, limit, state=states.get(split),
-                tokenizer=plan.codec.name, threads=threads, **common,
+        for stream in plan.streams:
+            dtype, limit = plan.rules.dtype, plan.options.shard_tokens
+            if stream == REJECTED:
+                dtype, limit = "uint8", None
+            self._writers[stream] = ShardWriter(
+                plan.names, stream, dtype, None if plan.world_size > 1 else limit, state=states.get(stream),
+                overwrite=plan.overwrite, tokenizer=plan.codec.name, threads=threads,
             )  # fmt: skip
-        if plan.options.rejected:
-            base = names.beside(REJECTED)
-            self._writers[REJECTED] = ShardWriter(
-                lambda _: base, rejected_layout(names.layout), "uint8", None, state=states.get(REJECTED), **common
-            )
         if seed is not None:
             block, self._skip = last["shuffle"] if last else (0, 0)
             self._given = self._skip

@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.output import appending, checksums
-from bpetite.corpus.output.appending import Appender, Writers
+from bpetite.corpus.output.appending import Appender, Backlog
+from bpetite.corpus.output.checksums import list_sums
 
 
 @settings(max_examples=80, deadline=None)
@@ -38,8 +39,7 @@ def test_the_file_and_its_checksums(
         patched.setattr(appending, "RANGE", size_of_range)
         patched.setattr(checksums, "RANGE", size_of_range)
         size = file.seek(0, 2)
-        writers = Writers(threads)
-        appender = Appender(file, path, size, writers=writers, limit=limit)
+        appender = Appender(file, path, size, Backlog(threads))
         assert appender.root() == plain_sums(b"".join(rows[:begun]), size_of_range)["root"]
         for row in rows[begun:]:
             appender.append(row)
@@ -51,13 +51,12 @@ def test_the_file_and_its_checksums(
         appender.drain()
         data = b"".join(rows)
         assert path.read_bytes() == data
-        assert appender.sums().listed() == plain_sums(data, size_of_range)
+        assert list_sums(appender.sums()) == plain_sums(data, size_of_range)
         upto = limit if limit is not None and limit < len(data) else len(data)
-        assert appender.sums(upto).listed() == plain_sums(data[:upto], size_of_range)
+        assert list_sums(appender.sums(upto)) == plain_sums(data[:upto], size_of_range)
         os.pwrite(file.fileno(), b"head"[: len(data)], 0)
-        assert appender.sums(upto, head=True).listed() == plain_sums(path.read_bytes()[:upto], size_of_range)
+        assert list_sums(appender.sums(upto, head=True)) == plain_sums(path.read_bytes()[:upto], size_of_range)
         appender.close()
-        writers.close()
 
 
 def test_arrays_are_written_as_they_lie_in_memory(ram_path: Path) -> None:
@@ -71,7 +70,7 @@ def test_arrays_are_written_as_they_lie_in_memory(ram_path: Path) -> None:
         appender.close()
     data = b"\0\0\1\0\2\0\3\0\4\0" + b"\3\0\0\0\4\0\0\0"
     assert (ram_path / "f").read_bytes() == data
-    assert sums.listed() == plain_sums(data)
+    assert list_sums(sums) == plain_sums(data)
 
 
 class Slow:
@@ -135,18 +134,16 @@ def test_so_much_waits_and_no_more(monkeypatch: pytest.MonkeyPatch, slow: Callab
 def test_ranges_are_written_at_the_same_time(monkeypatch: pytest.MonkeyPatch, slow: Callable[..., Slow]) -> None:
     monkeypatch.setattr(appending, "RANGE", 4)
     writes = slow()
-    writers = Writers(3)
-    appender = appender_of(writers=writers)
+    appender = appender_of()
     for row in (b"aa", b"ab", b"bbbb", b"cc", b"ccdd", b"dd"):
         appender.append(row)
     waiting = threading.Event()
-    while writes.writing < 3:
+    while writes.writing < 4:
         waiting.wait(0.01)
     writes.let.release(7)
     appender.drain()
     appender.close()
-    writers.close()
-    assert writes.most == 3
+    assert writes.most == 4
     assert sorted(writes.written) == [b"aa", b"ab", b"bbbb", b"cc", b"cc", b"dd", b"dd"]
 
 
@@ -175,15 +172,8 @@ def test_an_error_wakes_who_waits_for_room(monkeypatch: pytest.MonkeyPatch, slow
 
 
 def test_what_is_there_but_cannot_be_read_is_an_error(ram_path: Path) -> None:
-    with (ram_path / "f").open("w+b", buffering=0) as file:
-        appender = Appender(file, ram_path / "missing", 3)
-        with pytest.raises(FileNotFoundError):
-            appender.drain()
-        appender.close()
-        appender = Appender(file, ram_path / "f", 3)
-        with pytest.raises(OSError, match="ends at byte 0, not 3"):
-            appender.root()
-        appender.close()
+    with (ram_path / "f").open("w+b", buffering=0) as file, pytest.raises(FileNotFoundError):
+        Appender(file, ram_path / "missing", 3)
 
 
 def test_closing_leaves_what_was_not_begun(slow: Callable[..., Slow]) -> None:
@@ -196,40 +186,19 @@ def test_closing_leaves_what_was_not_begun(slow: Callable[..., Slow]) -> None:
     assert writes.written in ([b"begun"], [])
 
 
-class NoThread(threading.Thread):
-    """The system has no room for one more."""
-
-    def start(self) -> None:
+def test_a_thread_that_cannot_be_started(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def start(call: Callable[[], object]) -> Any:
         raise RuntimeError("can't start new thread")
 
-
-def test_a_thread_that_cannot_be_started(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(appending, "Thread", NoThread)
+    monkeypatch.setattr(appending.Future, "started", start)
     with (ram_path / "f").open("w+b", buffering=0) as file:
         appender = Appender(file, ram_path / "f")
         for _ in range(2):
             with pytest.raises(RuntimeError, match="can't start"):
                 appender.append(b"a")
         assert appender.size == 0
-        with pytest.raises(RuntimeError, match="can't start"):
-            Appender(file, ram_path / "f", 3)
         monkeypatch.undo()
         appender.append(b"b")  # there is room again
-        assert appender.sums().listed() == plain_sums(b"b")
+        assert list_sums(appender.sums()) == plain_sums(b"b")
         appender.close()
     assert (ram_path / "f").read_bytes() == b"b"
-
-
-def test_fewer_threads_than_asked_for_do_the_work(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(appending, "RANGE", 4)
-    monkeypatch.setattr(checksums, "RANGE", 4)
-    with (ram_path / "f").open("w+b", buffering=0) as file:
-        writers = Writers(4)
-        appender = Appender(file, ram_path / "f", writers=writers)
-        appender.append(b"abcd")
-        monkeypatch.setattr(appending, "Thread", NoThread)
-        appender.append(b"efgh" * 50)
-        assert appender.sums().listed() == plain_sums(b"abcd" + b"efgh" * 50, 4)
-        appender.close()
-        writers.close()
-    assert (ram_path / "f").read_bytes() == b"abcd" + b"efgh" * 50

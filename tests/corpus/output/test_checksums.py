@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.output import checksums
-from bpetite.corpus.output.checksums import Sums, check_file, checked_bytes, root_of, sums_of, take_in
+from bpetite.corpus.output.checksums import check_file, checked_bytes, checksum_of, list_sums, root_of, sums_in, sums_of
 from bpetite.errors import FormatError
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2
@@ -23,7 +23,7 @@ def size_of_range(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 def test_known_values(ram_path: Path) -> None:
     (ram_path / "f").write_bytes(b"abcdef")
-    assert sums_of(ram_path / "f", 3).ranges == (ABC,)
+    assert sums_of(ram_path / "f", 3) == [ABC]
     assert root_of([]) == hashlib.sha256().hexdigest()
 
 
@@ -32,20 +32,17 @@ def test_known_values(ram_path: Path) -> None:
 def test_ranges_of_a_file(ram_path: Path, size_of_range: int, size: int, threads: int) -> None:
     data = bytes(i * 7 % 251 for i in range(size))
     (ram_path / "f").write_bytes(data + b"more")
-    assert sums_of(ram_path / "f", size, threads).listed() == plain_sums(data, size_of_range)
+    assert list_sums(sums_of(ram_path / "f", size, threads)) == plain_sums(data, size_of_range)
 
 
 def test_what_there_is_of_so_many_bytes(ram_path: Path) -> None:
     (ram_path / "f").write_bytes(b"abc")
-    checksum = hashlib.sha256()
-    with (ram_path / "f").open("rb", buffering=0) as file:
-        assert take_in(checksum, file, 10) == 3
-    assert checksum.hexdigest() == ABC
+    assert checksum_of(ram_path / "f", 10, 0).hexdigest() == ABC
 
 
 def listed_of(path: Path) -> dict[str, Any]:
     size = path.stat().st_size
-    return {"bytes": size, "checksum": sums_of(path, size).listed()}
+    return {"bytes": size, "checksum": list_sums(sums_of(path, size))}
 
 
 def test_a_difference_has_a_place(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,7 +67,7 @@ def test_damaged_lists_are_refused(ram_path: Path) -> None:
     listed = listed_of(path)
     for changes in ({"ranges": []}, {"root": ABC}, {"range_bytes": 5}, {"ranges": ["zz"]}, {"ranges": [ABC[:-2]]}):
         with pytest.raises(FormatError, match=r"f: .*damaged"):
-            Sums.of_listed({**listed, "checksum": {**listed["checksum"], **changes}}, path)
+            sums_in({**listed, "checksum": {**listed["checksum"], **changes}}, path)
 
 
 @settings(max_examples=150, deadline=None)

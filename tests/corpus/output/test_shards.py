@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite.corpus.layouts.registry import layout_of
+from bpetite.corpus.output.naming import Names
 from bpetite.corpus.output.shards import ShardWriter, publish
 
 
@@ -64,7 +65,8 @@ def test_shards_do_not_depend_on_how_documents_come_in(
     made = []
     for bounds in ([0, len(lengths)], [0, *cuts, len(lengths)]):
         folder = tmp_path_factory.mktemp("shards")
-        writer = ShardWriter(lambda n, folder=folder: folder / f"o_{n:06d}", layout, tokens.dtype.name, limit)
+        names = Names(folder, "o", layout, numbered=True)
+        writer = ShardWriter(names, "all", tokens.dtype.name, limit)
         at = 0
         for start, stop in itertools.pairwise(bounds):
             size = sum(lengths[start:stop])
@@ -72,7 +74,7 @@ def test_shards_do_not_depend_on_how_documents_come_in(
             writer.add(tokens[at : at + size], np.array(lengths[start:stop], np.int64), rows)
             at += size
         writer.finish()
-        publish(folder, writer.take_finished())
+        publish(names, writer.take_finished())
         made.append(outputs(folder))
     assert made[0] == made[1]
 
@@ -128,6 +130,7 @@ def test_a_file_that_is_cut_to_its_size_is_open_for_writing_when_it_is_synced(
 
     monkeypatch.setattr(os, "fsync", fsync)
     (ram_path / "o.npy.partial").write_bytes(b"abcd")
-    publish(ram_path, [{"outputs": [{"temporary": "o.npy.partial", "name": "o.npy", "bytes": 3}], "drop": []}])
+    names = Names(ram_path, "o", layout_of("npy"), numbered=False)
+    publish(names, [{"outputs": [{"temporary": "o.npy.partial", "name": "o.npy", "bytes": 3}], "drop": []}])
     assert outputs(ram_path) == {"o.npy": b"abc"}
     assert modes == [os.O_RDWR]
