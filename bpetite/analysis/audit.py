@@ -84,7 +84,7 @@ def audit(
     return AuditReport(
         name=default_names(tokenizer)[0] if name is None else name,
         settings=settings_of(tokenizer),
-        tokens=vocab.tokens,
+        tokens=dict(vocab.tokens),
         classes=token_classes(vocab.tokens, specials),
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
@@ -190,7 +190,7 @@ def _merged_specials(vocab: Vocab) -> Iterator[Finding]:
 
 
 def _merge_order(vocab: Vocab) -> Iterator[Finding]:
-    made = {vocab.id_of[bytes([byte])] for byte in range(256) if bytes([byte]) in vocab.id_of}
+    made = {vocab.find(bytes([byte])) for byte in range(256)} - {None}
     first_rank: dict[int, int] = {}
     for rank, result in enumerate(vocab.merge_results):
         first_rank.setdefault(result, rank)

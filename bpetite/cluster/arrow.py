@@ -233,6 +233,5 @@ class EncodeBatch:
 
 def _restore(kind: type[EncodeBatch], saved: Any, options: str) -> EncodeBatch:
     if isinstance(saved, bytes):
-        vocab = native.from_bytes(saved)
-        saved = Tokenizer.from_vocab(native.from_json(json.loads(saved), "tokenizer") if vocab is None else vocab)
+        saved = Tokenizer.from_vocab(native.read(saved, "tokenizer"))
     return kind(saved, **json.loads(options))

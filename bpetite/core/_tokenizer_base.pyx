@@ -68,10 +68,10 @@ cdef class TokenizerBase:
             raise TypeError(f"cache_bytes is an int, not {short_repr(cache_bytes)}")
         if not 0 <= cache_bytes < 1 << 62:
             raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {short_repr(cache_bytes)}")
-        core = Core(vocab.token_table, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
+        core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
-        self._decoder.set_up(vocab.token_table, vocab.errors)
+        self._decoder.set_up(vocab.tokens, vocab.errors)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
 
     # ---- its content
@@ -134,7 +134,7 @@ cdef class TokenizerBase:
     def vocab_size(self):
         """The highest id plus one: the rows that an embedding table needs. ``len(tok)`` is the number of tokens, which
         is lower where ids have gaps."""
-        return max(self._vocab.tokens, default=-1) + 1
+        return self._vocab.next_id
 
     def token_bytes(self, token_id: int) -> bytes:
         """The bytes of a token.
@@ -169,11 +169,11 @@ cdef class TokenizerBase:
         if not isinstance(token, (str, bytes)):
             hint = "; token_bytes gives the bytes of an id" if isinstance(token, int) else ""
             raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
-        try:
-            return self._vocab.id_of[str.encode(token, "utf-8") if isinstance(token, str) else token]
-        except KeyError:
+        found = self._vocab.find(str.encode(token, "utf-8") if isinstance(token, str) else bytes(token))
+        if found is None:
             raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
-                                    f"gives the ids of any text") from None
+                                    f"gives the ids of any text")
+        return found
 
     def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""

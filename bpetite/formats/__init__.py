@@ -129,10 +129,14 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     data = read_file(name)
     vocab: Vocab
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        if format in (None, "native"):
-            whole: Vocab | None = _module("native").from_bytes(data)
-            if whole is not None:
-                return whole
+        from ..vocabulary._printable import members
+
+        spans = members(data) or {}
+        for known in ("native", "huggingface"):
+            if format in (None, known):
+                whole: Vocab | None = _module(known).from_bytes(data, spans)
+                if whole is not None:
+                    return whole
         content = parse_json(data, name)
         for known in ("native", "huggingface", "tekken", "gpt2"):
             if format == known or (format is None and _module(known).recognizes(content)):

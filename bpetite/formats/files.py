@@ -20,6 +20,7 @@ __all__ = [
     "expect_keys",
     "parse_json",
     "read_file",
+    "without",
     "without_collector",
 ]
 
@@ -84,6 +85,17 @@ def decode_utf8(data: bytes, name: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as bad:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
+
+
+def without(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
+    """A file in which other bytes stand for some parts, (start, stop) -> bytes.
+
+    >>> without(b"{[1, 2]}", {(1, 7): b"[]"})
+    b'{[]}'
+    """
+    for (start, stop), empty in sorted(spans.items(), reverse=True):
+        data = data[:start] + empty + data[stop:]
+    return data
 
 
 @without_collector()

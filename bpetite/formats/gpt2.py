@@ -16,7 +16,6 @@ from .. import patterns
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, short_repr
 from ..vocabulary._printable import read_merges, read_tokens
-from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file, without_collector
@@ -56,23 +55,18 @@ def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTok
     Reading by bytes equals reading by spelling only if no two tokens have the same bytes.
     """
     tokens = read_tokens(data)
-    if not tokens:
+    if not tokens or tokens.repeated or not os.path.isfile(merges_filepath):
         return None
-    table = TokenTable(tokens)
-    if table.repeated or not os.path.isfile(merges_filepath):
-        return None
-    merges = read_merges(read_file(merges_filepath), table)
+    merges = read_merges(read_file(merges_filepath), tokens)
     if merges is None:
         return None
     if special_tokens is None:
-        special_tokens = [END_OF_TEXT] if table.get(END_OF_TEXT.encode()) is not None else []
+        special_tokens = [END_OF_TEXT] if tokens.find_id(END_OF_TEXT.encode()) is not None else []
     if not isinstance(special_tokens, list | tuple | dict) or not all(isinstance(it, str) for it in special_tokens):
         return None
     try:
-        literals = [literal.encode() for literal in special_tokens]
-        known = {literal: token_id for literal in literals if (token_id := table.get(literal)) is not None}
-        specials, flags = place_specials(special_tokens, tokens, known)
-        return Vocab(tokens, merges, specials, token_flags=flags, table=table)
+        specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
+        return Vocab(tokens.with_tokens(new) if new else tokens, merges, specials, token_flags=flags)
     except ValueError:
         return None
 
@@ -118,8 +112,8 @@ def from_json(
     merges = without_unreachable(_read_merges(merges_filepath, ids), empty)
     with errors_named(f"{name} with {merges_filepath}"):
         known = {token: token_id for token_id, token in tokens.items()}
-        specials, flags = place_specials(special_tokens, tokens, known)
-        return Vocab(tokens, merges, specials, token_flags=flags)
+        specials, flags, new = place_specials(special_tokens, tokens, known.get)
+        return Vocab(tokens | new, merges, specials, token_flags=flags)
 
 
 def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:

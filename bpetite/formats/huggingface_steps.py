@@ -6,7 +6,7 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -285,7 +285,7 @@ def _write_pattern(pattern: str, part: str) -> dict[str, str]:
         raise FormatError(f"tokenizer.json cannot hold the {part}: {bad}") from None
 
 
-def write_post_processor(template: Template | None, tokens: dict[int, bytes]) -> Any:
+def write_post_processor(template: Template | None, tokens: Mapping[int, bytes]) -> Any:
     """The post-processor in a file."""
     if template is None:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}

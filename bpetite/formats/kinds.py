@@ -36,7 +36,7 @@ def to_merges(vocab: Vocab) -> Vocab:
     if vocab.merges is not None:
         return vocab
     merges, unreached = last_steps(vocab.token_table, vocab.not_looked_up)
-    return replace(vocab, merges=tuple(merges), ignore_merges=unreached > 0)
+    return replace(vocab, merges=merges, ignore_merges=unreached > 0)
 
 
 def to_ranks(vocab: Vocab) -> Vocab:
@@ -66,7 +66,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
         merged = {tokens[left] + tokens[right] for left, right in back.merges}
         token = next(token for token in _ranks(vocab) if len(token) > 1 and token not in merged)
         raise ValueError(
-            f"not the ids of the merge list: token {vocab.id_of[token]} {token!r} is reached by no "
+            f"not the ids of the merge list: token {vocab.find(token)} {token!r} is reached by no "
             "merge, and by ranks a pre-token that equals it is taken whole"
         )
     return ranks

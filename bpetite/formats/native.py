@@ -7,20 +7,19 @@ loading does not depend on them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._printable import members, read_merge_list, read_tokens
-from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab
-from .files import errors_named, expect_keys, parse_json, without_collector
+from .files import errors_named, expect_keys, parse_json, without, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
-__all__ = ["dump", "from_bytes", "from_json", "recognizes"]
+__all__ = ["dump", "from_bytes", "from_json", "read", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
@@ -85,38 +84,41 @@ def _lines(value: dict[str, int] | list[str]) -> str:
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
 
+def read(data: bytes, name: str) -> Vocab:
+    """The vocabulary in the bytes of a file; ``name`` is for error messages."""
+    vocab = from_bytes(data, members(data) or {})
+    return from_json(parse_json(data, name), name) if vocab is None else vocab
+
+
 @without_collector()
-def from_bytes(data: bytes) -> Vocab | None:
+def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
     """The vocabulary in a file as :func:`dump` writes it, in a tenth of the time of :func:`from_json`; None for another
     file, which that function reads or finds fault with.
 
     Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
+
+    Args:
+        data: The file.
+        spans: Its :func:`members`.
     """
-    spans = members(data)
-    if spans is None or "tokens" not in spans:
+    table = read_tokens(data, *spans["tokens"]) if "tokens" in spans else None
+    if table is None:
         return None
-    rest = data
-    for key, (start, stop) in reversed(spans.items()):
-        if key in EMPTY:
-            rest = rest[:start] + EMPTY[key] + rest[stop:]
-    tokens = read_tokens(data, *spans["tokens"])
-    if tokens is None:
-        return None
+    rest = without(data, {spans[key]: empty for key, empty in EMPTY.items() if key in spans})
     try:
         content = parse_json(rest, "")
         specials = _check_head(content, "")
         unreachable = _read_unreachable(content, "")
-        if tokens.keys() & specials.values() or (tokens.keys() | specials.values()) & unreachable.keys():
+        more = {token_id: literal.encode() for literal, token_id in specials.items()} | unreachable
+        if len(more) < len(specials) + len(unreachable) or any(token_id in table for token_id in more):
             return None
-        tokens.update((token_id, literal.encode()) for literal, token_id in specials.items())
-        tokens |= unreachable
-        table = TokenTable(tokens, unreachable)
+        table = table.with_tokens(more, unreachable) if more else table
         if table.repeated or table.hidden != len(unreachable):
             return None
         merges = read_merge_list(data, *spans["merges"], table) if "merges" in spans else None
         if merges is None and "merges" in spans:
             return None
-        return _build(content, "", tokens, merges, specials, unreachable, table)
+        return _build(content, "", table, merges, specials, unreachable)
     except (ValueError, TypeError):
         return None
 
@@ -191,11 +193,10 @@ def from_json(content: Any, name: str) -> Vocab:
 def _build(
     content: dict[str, Any],
     name: str,
-    tokens: dict[int, bytes],
-    merges: tuple[tuple[int, int], ...] | None,
+    tokens: Mapping[int, bytes],
+    merges: Sequence[tuple[int, int]] | None,
     specials: dict[str, int],
     unreachable: Iterable[int],
-    table: TokenTable | None = None,
 ) -> Vocab:
     settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
     flags = content.get("token_flags", {})
@@ -224,7 +225,7 @@ def _build(
             raise ValueError(f"train_config must be an object, not {short_repr(config)}")
         settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
         settings["train_config"] = config
-        return Vocab(tokens, merges, specials | _read_aliases(content, specials), table=table, **settings)
+        return Vocab(tokens, merges, specials | _read_aliases(content, specials), **settings)
 
 
 def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:

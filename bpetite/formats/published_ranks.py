@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, warn_caller
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 from .encodings import PUBLISHED
 from .files import decode_utf8
@@ -76,25 +77,23 @@ GPT2_MERGES = RankFile(
     "gpt-2/encodings/main/vocab.bpe", "1ce1664773c50f3e0cc8842619a93edc4624525b728b188a9e0be33b7726adc5"
 )
 
-Tokens = dict[int, bytes]
-
-
-def _of_merges(data: bytes, name: str) -> Tokens:
+def _of_merges(data: bytes, name: str) -> TokenTable:
     """rank -> bytes: the 256 bytes, printable ones first, then the result of each line of GPT-2's merges."""
     merges = decode_utf8(data, name).split("\n")[1:-1]
     printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
     single = [*printable, *(byte for byte in range(256) if byte not in printable)]
     joined = decode_tokens_bytes([merge.replace(" ", "") for merge in merges])
-    return dict(enumerate([*(bytes([byte]) for byte in single), *joined]))
+    return TokenTable(dict(enumerate([*(bytes([byte]) for byte in single), *joined])))
 
 
-def _with_spaces(read: Callable[[bytes, str], Tokens]) -> Callable[[bytes, str], Tokens]:
+def _with_spaces(read: Callable[[bytes, str], TokenTable]) -> Callable[[bytes, str], TokenTable]:
     """A reader of p50k_base from r50k_base: it adds 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
-    return lambda data, name: read(data, name) | {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
+    runs = {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
+    return lambda data, name: read(data, name).with_tokens(runs)
 
 
 #: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.
-FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], Tokens]], ...]] = {
+FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], TokenTable]], ...]] = {
     "r50k_base": ((R50K, parse), (GPT2_MERGES, _of_merges)),
     "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
     "cl100k_base": ((CL100K, parse),),
@@ -116,7 +115,7 @@ def load(encoding: str) -> Vocab:
     return vocab_of_tokens(_ranks(encoding), encoding, known.pattern, known.special_tokens, encoding)
 
 
-def _ranks(encoding: str) -> Tokens:
+def _ranks(encoding: str) -> TokenTable:
     forms = FORMS[encoding]
     for folder in (cache_folder(), _cache_of_tiktoken()):
         for file, read in forms:

@@ -1,15 +1,16 @@
 """Tokens in a printable form, with their ids and merges, in vocab.json, merges.txt and other JSON files."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
 from typing import Any
 
-from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_tokens
+from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 
-__all__ = ["check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
+__all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]
 
 
@@ -34,6 +35,32 @@ def same_id(ids: dict[str, int]) -> str:
         if first.setdefault(token_id, key) != key:
             return f"{short_repr(first[token_id])} and {short_repr(key)} have the same id {token_id}"
     return "an id occurs twice"
+
+
+class SpelledTokens(Mapping[str, int]):
+    """The ids of tokens as a file spells them, all in printable form.
+
+    >>> SpelledTokens(TokenTable({5: b" a"}))["Ġa"]
+    5
+    """
+
+    def __init__(self, tokens: TokenTable) -> None:
+        self._tokens = tokens
+
+    def __getitem__(self, spelled: str) -> int:
+        try:
+            found: int | None = self._tokens.find_id(decode_token_bytes(spelled))
+        except ValueError:
+            found = None
+        if found is None:
+            raise KeyError(spelled)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return map(encode_token, self._tokens.values())
+
+    def __len__(self) -> int:
+        return len(self._tokens)
 
 
 def decode_or_utf8(spelled: str) -> bytes:

@@ -12,12 +12,13 @@ import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections import Counter
-from itertools import repeat
 from typing import Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME, resolve
 from ..steps.splits import SplitPattern, SplitPatternLike
+from ..vocabulary._ranks import read_ranks
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
@@ -79,7 +80,9 @@ def from_encoding(
         # only the encoding knows to which of several literals their common id decodes
         shared = [token_id for token_id, count in times.items() if count > 1 and token_id not in tokens]
         tokens |= {token_id: encoding.decode_single_token_bytes(token_id) for token_id in shared}
-    return vocab_of_tokens(tokens, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
+    with errors_named(f"encoding {encoding.name!r}"):
+        table = TokenTable(tokens)
+    return vocab_of_tokens(table, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
 
 
 def recognizes(data: bytes) -> bool:
@@ -131,7 +134,7 @@ def _encoding_of_file(path: str) -> str | None:
 
 
 def vocab_of_tokens(
-    tokens: dict[int, bytes],
+    tokens: TokenTable,
     origin: str,
     pattern: SplitPattern,
     special_tokens: SpecialTokens,
@@ -140,28 +143,17 @@ def vocab_of_tokens(
 ) -> Vocab:
     """The vocabulary of ranks; ``name`` names the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
-        specials, flags = place_specials(special_tokens, tokens, {token: rank for rank, token in tokens.items()})
+        specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
+        tokens = tokens.with_tokens(new) if new else tokens
         return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
 
 
-def parse(data: bytes, name: str) -> dict[int, bytes]:
-    """rank -> token bytes; no rank and no token twice."""
-    lines = [line for line in data.splitlines() if line]
-    fields = data.split()
-    if set(map(bytes.count, lines, repeat(b" "))) == {1} and len(fields) == 2 * len(lines):
-        spelled, digits = fields[::2], fields[1::2]
-        if EMPTY in spelled:
-            spelled = [b"" if text == EMPTY else text for text in spelled]
-        try:
-            found = list(map(a2b_base64, spelled))
-        except Base64Error:
-            found = []
-        # encoding again finds every way in which decoding base64 is lenient
-        if b"".join(digits).isdigit() and list(map(b2a_base64, found)) == [text + b"\n" for text in spelled]:
-            tokens = dict(zip(map(int, digits), found, strict=True)) if max(map(len, digits)) <= 10 else {}
-            if len(tokens) == len(lines) == len(set(found)) and max(tokens) <= MAX_ID:
-                return tokens
-    raise FormatError(f"{name}: {_first_fault(data)}")
+def parse(data: bytes, name: str) -> TokenTable:
+    """The tokens of a file by rank; no rank and no token twice."""
+    tokens = read_ranks(data)
+    if tokens is None or tokens.repeated or tokens.empty > 1:
+        raise FormatError(f"{name}: {_first_fault(data)}")
+    return tokens
 
 
 def canonical_base64(base64: bytes) -> bytes | None:

@@ -86,21 +86,23 @@ def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
     """The vocabulary with the special tokens that are new, which cut the corpus too."""
-    free = max(vocab.tokens, default=-1) + 1
+    free = vocab.next_id
     new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}
     # ids do not matter here: a literal that is a token already keeps that token's
-    ids = {literal: vocab.id_of.get(literal.encode(), token_id) for literal, token_id in new.items()}
-    tokens = vocab.tokens | {token_id: literal.encode() for literal, token_id in ids.items()}
-    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | ids) if new else vocab
+    for literal in new:
+        known = vocab.find(literal.encode())
+        new[literal] = new[literal] if known is None else known
+    tokens = {**vocab.tokens, **{token_id: literal.encode() for literal, token_id in new.items()}}
+    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
     """literal -> id of the special tokens that are new; None for the next free one."""
     literals = distinct_literals(special_tokens)
-    known = {one: vocab.special_tokens.get(one, vocab.id_of.get(one.encode())) for one in literals}
+    known = {one: vocab.special_tokens.get(one, vocab.find(one.encode())) for one in literals}
     if not isinstance(special_tokens, Mapping):
         return {literal: known[literal] for literal in literals if literal not in vocab.special_tokens}
-    free = max(vocab.tokens, default=-1) + 1
+    free = vocab.next_id
     ids = checked_ids({literal: special_tokens[literal] for literal in literals})
     for literal, token_id in ids.items():
         refusal = f"special token {literal!r} cannot have the id {token_id}"
@@ -123,11 +125,11 @@ def _extended(
     config: dict[str, Any],
 ) -> Vocab:
     """The vocabulary, then what was learned. IN: the merger's id -> id, up to `start`."""
-    free = max(vocab.tokens) + 1
+    free = vocab.next_id
     learned = dict(enumerate(merger.all_tokens()[start:], free))
     check_no_special(learned, [*vocab.special_tokens, *placed])
     ids = ids | {start + number: free + number for number in range(merger.tokens - start)}
-    tokens = vocab.tokens | learned
+    tokens = {**vocab.tokens, **learned}
     free += len(learned)
     special_tokens = dict(vocab.special_tokens)
     for literal, token_id in placed.items():
@@ -137,5 +139,5 @@ def _extended(
         tokens[token_id] = literal.encode()
     merges = None
     if vocab.merges is not None:
-        merges = vocab.merges + merger.merges(list(ids.values()))
+        merges = [*vocab.merges, *merger.merges(list(ids.values()))]
     return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)

@@ -61,10 +61,10 @@ def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
     for one in keep:
         token: Any = one.encode() if isinstance(one, str) else one
         try:
-            token_id = vocab.id_of.get(token) if isinstance(token, bytes) else index(token)
+            token_id = vocab.find(token) if isinstance(token, bytes) else index(token)
         except TypeError:
             raise TypeError(f"keep: a token is str or bytes, an id an int, not {short_repr(one)}") from None
-        if token_id not in vocab.tokens:
+        if token_id is None or token_id not in vocab.tokens:
             raise ValueError(f"keep: there is no token {short_repr(one)}")
         found.add(token_id)
     return found

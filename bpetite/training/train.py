@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -231,7 +231,7 @@ def new_vocab(
     merger: Merger,
     options: TrainingOptions,
     *,
-    before: tuple[tuple[int, int], ...] = (),
+    before: Sequence[tuple[int, int]] = (),
     **changes: Any,
 ) -> Vocab:
     """The vocabulary of what was learned, after merges of its ids that came before; `changes` are fields of it."""
@@ -256,7 +256,7 @@ def new_vocab(
     }
     cutting = options.cutting
     settings: Any = {"pattern": cutting.pattern, "normalization": cutting.normalization, "unicode": cutting.unicode}
-    return Vocab(tokens, before + merger.merges(ids_of), special_tokens, **settings | changes)
+    return Vocab(tokens, [*before, *merger.merges(ids_of)], special_tokens, **settings | changes)
 
 
 def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:

@@ -4,19 +4,21 @@ Ranks name no pairs: every split of a token into two tokens is one. A split is l
 lengths of both halves. A vocabulary of n bytes has at most sqrt(2 n) different lengths, so splits hash fewer than
 n sqrt(2 n) bytes, whatever the tokens are; tokens made to take long are refused.
 """
+from cpython.array cimport array
 from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free, realloc
-from libc.string cimport memcpy, memset
+from libc.stdlib cimport free
+from libc.string cimport memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
     BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
 )
+from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
 
-def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
+def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None):
     """The merge table of a vocabulary.
 
     Args:
@@ -26,10 +28,10 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
             the order of the ids.
         excluded: Ids that no merge gives, and that take no part in merges of the ranks kind; an empty token never
             does. A merge of a list that would give one keeps its rank and is never applied.
+        results: What :meth:`MergeList.results` gives, if that is known.
 
     Raises:
-        TypeError: A merge is no tuple.
-        ValueError: A merge names an unknown id, or gives bytes that are no token.
+        TypeError, ValueError: As :class:`MergeList` and its results.
         MemoryError: No memory for the table.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
@@ -41,52 +43,22 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset()):
     if merges is None:
         _add_ranks(table, tokens, excluded)
     else:
-        _add_list(table, tokens, tuple(merges), excluded)
+        listed = merges if isinstance(merges, MergeList) else MergeList(merges)
+        _add_list(table, listed, listed.results(tokens) if results is None else results, excluded)
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, tuple merges, excluded) except -1:
-    cdef Py_ssize_t rank = 0, left, right, joined = -1
-    cdef uint64_t left_length, right_length, capacity = 0
-    cdef uint8_t* buffer = NULL
-    cdef void* grown
-    cdef token_t left_id, right_id
+cdef int _add_list(MergeTable table, MergeList merges, array results, excluded) except -1:
+    cdef Py_ssize_t rank
+    cdef token_t joined
     cdef bint some = len(excluded) > 0
-    table.reserve(len(merges), len(merges))
-    try:
-        for pair in merges:
-            if not isinstance(pair, tuple):
-                raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
-            left_id, right_id = pair
-            left = tokens.slot(left_id)
-            right = tokens.slot(right_id)
-            if left < 0 or right < 0:
-                raise ValueError(f"merge {rank} {tuple(pair)!r}: no token has the id {pair[0 if left < 0 else 1]}")
-            left_length = tokens.starts[left + 1] - tokens.starts[left]
-            right_length = tokens.starts[right + 1] - tokens.starts[right]
-            if left_length + right_length > capacity:
-                capacity = 2 * (left_length + right_length)
-                grown = realloc(buffer, capacity)
-                if grown == NULL:
-                    raise MemoryError()
-                buffer = <uint8_t*> grown
-            memcpy(buffer, tokens.blob + tokens.starts[left], left_length)
-            memcpy(buffer + left_length, tokens.blob + tokens.starts[right], right_length)
-            # Trained merges give one token after the other, so this is often the one after the last.
-            joined += 1
-            if (tokens.repeated or tokens.hidden or joined >= tokens.size
-                    or not tokens.holds(joined, buffer, left_length + right_length)):
-                joined = tokens.find(buffer, left_length + right_length)
-            if joined < 0:
-                raise ValueError(f"merge {rank} {tuple(pair)!r} gives {buffer[:left_length + right_length]!r}, "
-                                 f"which is no token")
-            if some and tokens.ids[joined] in excluded:
-                table.pairs.joined[rank] = tokens.ids[joined]
-            else:
-                table.add(left_id, right_id, <uint32_t> rank, tokens.ids[joined])
-            rank += 1
-    finally:
-        free(buffer)
+    table.reserve(merges.size, merges.size)
+    for rank in range(merges.size):
+        joined = results.data.as_uints[rank]
+        if some and joined in excluded:
+            table.pairs.joined[rank] = joined
+        else:
+            table.add(merges.pairs[2 * rank], merges.pairs[2 * rank + 1], <uint32_t> rank, joined)
     return 0
 
 

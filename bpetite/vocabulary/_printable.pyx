@@ -10,20 +10,15 @@ which accepts the rare case or raises the error with its offset. So this module 
 accept everything that it accepts, with the same result.
 """
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.object cimport PyObject
-from cpython.ref cimport Py_INCREF
-from cpython.tuple cimport PyTuple_New, PyTuple_SET_ITEM
 from cpython.unicode cimport PyUnicode_READ
 from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcmp
+from libc.string cimport memchr, memcmp, memcpy
 
 from ..headers.vectors cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
-from ._tokens cimport TokenTable
-
-cdef extern from "Python.h":
-    void PyObject_GC_UnTrack(PyObject* value) noexcept
+from ._merge_list cimport MergeList
+from ._tokens cimport TokenList, TokenTable, table_of
 
 cdef enum:
     CHARACTERS = 0x144         # the characters of the printable form are below this
@@ -183,35 +178,34 @@ cdef class _Reader:
         token_id[0] = <uint32_t> value
         return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
-    cdef bint read_merge(self, bint escapes, TokenTable table, list pairs) except -1:
-        """Read two tokens with a space between and append their ids."""
+    cdef int read_merge(self, bint json, bint apart, TokenTable table, MergeList merges) except -1:
+        """Read two tokens with a space between, or `apart`, in an array, and append their ids."""
         cdef Py_ssize_t left, right
-        if not self.read_token(escapes) or not self.take(c" "):
+        if apart and not self.read(c"[") or json and not self.read(c'"') or not self.read_token(json):
             return False
         left = table.find(self.token, self.length)
-        if not self.read_token(escapes):
+        if apart and not (self.take(c'"') and self.read(c",") and self.read(c'"')) or not apart and not self.take(c" "):
+            return False
+        if not self.read_token(json):
             return False
         right = table.find(self.token, self.length)
         if left < 0 or right < 0:
             return False
-        left_id, right_id = table.order[left], table.order[right]
-        pair = PyTuple_New(2)
-        Py_INCREF(left_id)
-        PyTuple_SET_ITEM(pair, 0, left_id)
-        Py_INCREF(right_id)
-        PyTuple_SET_ITEM(pair, 1, right_id)
-        PyObject_GC_UnTrack(<PyObject*> pair)      # a pair of two ints cannot be garbage in a cycle
-        pairs.append(pair)
+        if json and not self.take(c'"') or apart and not self.read(c"]"):
+            return False
+        if not merges.add(table.ids[left], table.ids[right]):
+            raise MemoryError()
         return True
 
 
-def members(bytes data not None):
+def members(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     """The positions of the values in a JSON object.
 
     Only brackets and quotes are looked at; damage to anything else is found when the values are read.
 
     Args:
         data: The file.
+        start, stop: As for :func:`read_tokens`.
 
     Returns:
         key -> (start, stop) of its value, in the order of the file. None for anything but an object, for a repeated key
@@ -220,8 +214,8 @@ def members(bytes data not None):
     >>> members(b'{"a": {"b": []}, "c": 5}')
     {'a': (6, 15), 'c': (22, 23)}
     """
-    cdef _Reader reader = _Reader(data, 0, len(data))
-    cdef const uint8_t* start = <const uint8_t*> PyBytes_AS_STRING(data)
+    cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
+    cdef const uint8_t* first = <const uint8_t*> PyBytes_AS_STRING(data)
     cdef const uint8_t* end = reader.end
     cdef const uint8_t* p
     cdef const uint8_t* key
@@ -262,7 +256,7 @@ def members(bytes data not None):
         if p >= end:
             return None
         try:
-            values[name.decode("ascii")] = (value - start, p - start)
+            values[name.decode("ascii")] = (value - first, p - first)
         except UnicodeDecodeError:
             return None
         count += 1
@@ -280,24 +274,28 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
         stop: The end of the object, with white space after it; -1 for the end of the file.
 
     Returns:
-        id -> bytes, in the order of the file; None for any fault. Tokens with equal bytes are not detected.
+        A TokenTable; None for any fault. Tokens with equal bytes are none.
 
-    >>> read_tokens('{"Ġa": 5, "\\\\u0120": 3}'.encode())
-    {5: b' a', 3: b' '}
+    >>> dict(read_tokens('{"Ġa": 5, "\\\\u0120": 3}'.encode()))
+    {3: b' ', 5: b' a'}
     """
     cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
-    cdef dict tokens = {}
-    cdef Py_ssize_t count = 0
+    cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
+    cdef uint8_t* room
     cdef int state = reader.open(c"{", c"}")
     while state > 0:
         if not (reader.read(c'"') and reader.read_token(True) and reader.take(c'"')
                 and reader.read(c":") and reader.blanks() and reader.read_id(&token_id)):
             return None
-        tokens[token_id] = PyBytes_FromStringAndSize(<const char*> reader.token, reader.length)
-        count += 1
+        room = tokens.room(reader.length)
+        if room == NULL:
+            raise MemoryError()
+        memcpy(room, reader.token, reader.length)
+        if not tokens.add(token_id, reader.length):
+            raise MemoryError()
         state = reader.next(c"}")
-    return tokens if state == 0 and len(tokens) == count else None
+    return table_of(tokens, ()) if state == 0 else None
 
 
 def read_merges(bytes data not None, TokenTable table not None):
@@ -308,10 +306,10 @@ def read_merges(bytes data not None, TokenTable table not None):
         table: The vocabulary. Among tokens with the same bytes, the lowest id counts.
 
     Returns:
-        Pairs of ids; None for any fault.
+        A MergeList; None for any fault.
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
-    cdef list pairs = []
+    cdef MergeList pairs = MergeList()
     if reader.end - reader.p >= 8 and memcmp(reader.p, b"#version", 8) == 0:
         try:
             data.partition(b"\n")[0].decode("utf-8")
@@ -322,27 +320,28 @@ def read_merges(bytes data not None, TokenTable table not None):
             return None
         reader.p += 1
     while reader.p < reader.end:
-        if not reader.read_merge(False, table, pairs):
+        if not reader.read_merge(False, False, table, pairs):
             return None
         reader.take(c"\r")
         if not reader.take(c"\n"):
             return None
-    return tuple(pairs)
+    return pairs
 
 
-def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None):
-    """The merges in a JSON array of strings, each two tokens with a space between.
+def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None,
+                    bint as_lists=False):
+    """The merges in a JSON array of strings, each two tokens with a space between; or `as_lists`, of arrays of two.
 
     Arguments and result are those of :func:`read_tokens` and :func:`read_merges`.
     """
     cdef _Reader reader = _Reader(data, start, stop)
-    cdef list pairs = []
+    cdef MergeList pairs = MergeList()
     cdef int state = reader.open(c"[", c"]")
     while state > 0:
-        if not (reader.read(c'"') and reader.read_merge(True, table, pairs) and reader.take(c'"')):
+        if not reader.read_merge(True, as_lists, table, pairs):
             return None
         state = reader.next(c"]")
-    return tuple(pairs) if state == 0 else None
+    return pairs if state == 0 else None
 
 
 def decode_tokens(printables):

@@ -9,6 +9,19 @@ cdef enum:
     BP_FOUND_AT_ONCE = 32
 
 
+cdef class TokenList:
+    # Tokens in any order, as a reader finds them.
+    cdef readonly Py_ssize_t size
+    cdef token_t* ids
+    cdef uint64_t* ends            # of each token in data
+    cdef uint8_t* data
+    cdef uint64_t id_capacity, end_capacity, data_capacity
+
+    # Room for n more bytes; NULL without memory. `add` makes a token of the first of them; false without memory.
+    cdef uint8_t* room(self, Py_ssize_t n) noexcept nogil
+    cdef bint add(self, token_t token_id, Py_ssize_t length) noexcept nogil
+
+
 cdef class TokenTable:
     # A token's slot is its index in the order of ids, 0..size-1. Nothing changes after construction.
     cdef readonly Py_ssize_t size
@@ -16,7 +29,6 @@ cdef class TokenTable:
     cdef readonly Py_ssize_t empty       # tokens without bytes
     cdef readonly Py_ssize_t hidden      # tokens that are not found by their bytes, empty ones included
     cdef readonly Py_ssize_t longest     # bytes of the longest token
-    cdef list order                # slot -> id, as the int objects that the table was made from
     cdef token_t* ids              # slot -> id, ascending
     cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
@@ -36,6 +48,12 @@ cdef class TokenTable:
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # find for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
+    # The bytes of the token of a slot.
+    cdef bytes bytes_at(self, Py_ssize_t slot)
+
+
+# A table of tokens in any order, None where an id occurs twice.
+cdef TokenTable table_of(TokenList tokens, object unreachable)
 
 
 # Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.

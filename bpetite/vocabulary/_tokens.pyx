@@ -1,25 +1,185 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id.
 
 One blob with all bytes, in the order of the ids, serves decoding (copying from it), look-up of whole words and the
-building of the merge table. A dict of bytes objects would cost a pointer chase and the interpreter lock at each use.
-Ids may be any uint32: where they are dense enough an array maps id -> slot, otherwise a binary search over the sorted
-ids does.
+building of the merge table, and is the only copy of the tokens: a bytes object is made for whoever asks. A dict of
+bytes objects would cost a pointer chase and the interpreter lock at each use. Ids may be any uint32: where they are
+dense enough an array maps id -> slot, otherwise a binary search over the sorted ids does.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_GET_SIZE
+from cpython.array cimport array, clone
+from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret, token_t,
+    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret,
+    token_t,
 )
+from ..headers.vectors cimport bp_token_value
+
+from array import array as new_array
+from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 
 cdef bp_secret secret = draw_secret()
 
 
+cdef class TokenList:
+    """Tokens with their ids in any order, in flat memory."""
+
+    def __dealloc__(self):
+        free(self.ids)
+        free(self.ends)
+        free(self.data)
+
+    cdef uint8_t* room(self, Py_ssize_t n) noexcept nogil:
+        cdef uint64_t used = self.ends[self.size - 1] if self.size else 0
+        if bp_grow(<void**> &self.data, &self.data_capacity, used + n + 1, 1) < 0:
+            return NULL
+        return self.data + used
+
+    cdef bint add(self, token_t token_id, Py_ssize_t length) noexcept nogil:
+        cdef uint64_t used = self.ends[self.size - 1] if self.size else 0
+        if (bp_grow(<void**> &self.ids, &self.id_capacity, self.size + 1, sizeof(token_t)) < 0
+                or bp_grow(<void**> &self.ends, &self.end_capacity, self.size + 1, sizeof(uint64_t)) < 0):
+            return False
+        self.ids[self.size] = token_id
+        self.ends[self.size] = used + length
+        self.size += 1
+        return True
+
+
+cdef int add_all(TokenList tokens, found) except -1:
+    """Add the tokens of a mapping."""
+    cdef Py_ssize_t n
+    cdef uint8_t* room
+    for token_id, token in found.items():
+        if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(token)):
+            raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {token!r}")
+        if not 0 <= token_id <= 0xFFFFFFFF:
+            wrong = min(found)
+            raise ValueError(f"token id {wrong if wrong < 0 else max(found)} is outside 0..{0xFFFFFFFF}")
+        n = PyBytes_GET_SIZE(token)
+        room = tokens.room(n)
+        if room == NULL:
+            raise MemoryError()
+        memcpy(room, PyBytes_AS_STRING(token), n)
+        if not tokens.add(<token_t> token_id, n):
+            raise MemoryError()
+    return 0
+
+
+cdef int by_id(const void* one, const void* other) noexcept nogil:
+    cdef uint64_t a = (<const uint64_t*> one)[0], b = (<const uint64_t*> other)[0]
+    return (a > b) - (a < b)
+
+
+cdef TokenTable table_of(TokenList tokens, unreachable):
+    cdef TokenTable table = TokenTable()
+    return table if fill(table, tokens, unreachable) else None
+
+
+cdef bint fill(TokenTable table, TokenList tokens, unreachable) except -1:
+    """Fill a new table; false where an id occurs twice."""
+    cdef uint64_t* order = NULL            # id << 32 | index, where the ids are not ascending
+    cdef Py_ssize_t slot, at
+    cdef bint ascending = True
+    if tokens.size >= 1 << 31:
+        raise ValueError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {tokens.size}")
+    for slot in range(1, tokens.size):
+        ascending = ascending and tokens.ids[slot - 1] < tokens.ids[slot]
+    if not ascending:
+        order = <uint64_t*> malloc(tokens.size * sizeof(uint64_t))
+        if order == NULL:
+            raise MemoryError()
+        for slot in range(tokens.size):
+            order[slot] = <uint64_t> tokens.ids[slot] << 32 | <uint64_t> slot
+        qsort(order, tokens.size, sizeof(uint64_t), by_id)
+    try:
+        for slot in range(1, 0 if ascending else tokens.size):
+            if order[slot - 1] >> 32 == order[slot] >> 32:
+                return False
+        reserve(table, tokens.size, tokens.ends[tokens.size - 1] if tokens.size else 0)
+        for slot in range(tokens.size):
+            at = slot if ascending else <Py_ssize_t> <uint32_t> order[slot]
+            lay_out(table, slot, tokens.ids[at], tokens.data + (tokens.ends[at - 1] if at else 0),
+                    tokens.ends[at] - (tokens.ends[at - 1] if at else 0))
+    finally:
+        free(order)
+    index(table, unreachable)
+    return True
+
+
+cdef int reserve(TokenTable table, Py_ssize_t size, uint64_t total) except -1:
+    """Memory for tokens of `total` bytes."""
+    cdef uint64_t capacity = 16
+    table.tag_shift = 4
+    while capacity < 2 * <uint64_t> size:
+        capacity *= 2
+        table.tag_shift = min(table.tag_shift + 1, 31)
+    table.size = size
+    table.mask = capacity - 1
+    table.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
+    table.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
+    table.sizes = <uint8_t*> malloc(size + 1)
+    table.blob = <uint8_t*> malloc(total + 16)
+    table.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
+    if (table.ids == NULL or table.starts == NULL or table.sizes == NULL or table.blob == NULL
+            or table.by_bytes == NULL):
+        raise MemoryError()
+    memset(table.blob + total, 0, 16)
+    table.starts[0] = 0
+    return 0
+
+
+cdef void lay_out(TokenTable table, Py_ssize_t slot, token_t token_id, const uint8_t* token,
+                  uint64_t length) noexcept nogil:
+    table.ids[slot] = token_id
+    memcpy(table.blob + table.starts[slot], token, length)
+    table.starts[slot + 1] = table.starts[slot] + length
+    table.sizes[slot] = <uint8_t> min(length, <uint64_t> BP_MANY)
+    table.longest = max(table.longest, <Py_ssize_t> length)
+
+
+cdef int index(TokenTable table, unreachable) except -1:
+    """Fill by_bytes and slot_of."""
+    cdef bint some_unreachable = bool(unreachable)
+    cdef Py_ssize_t slot
+    for slot in range(table.size):
+        if table.starts[slot + 1] == table.starts[slot]:
+            table.empty += 1
+            table.hidden += 1
+        elif some_unreachable and table.ids[slot] in unreachable:
+            table.hidden += 1
+        else:
+            add_to_index(table, slot)
+    if table.size and table.ids[table.size - 1] < 8 * <uint64_t> table.size + 65536:
+        table.direct = <uint64_t> table.ids[table.size - 1] + 1
+        table.slot_of = <uint32_t*> calloc(table.direct, sizeof(uint32_t))
+        if table.slot_of == NULL:
+            raise MemoryError()
+        for slot in range(table.size):
+            table.slot_of[table.ids[slot]] = <uint32_t> (slot + 1)
+    return 0
+
+
+cdef void add_to_index(TokenTable table, Py_ssize_t slot) noexcept nogil:
+    cdef const uint8_t* token = table.blob + table.starts[slot]
+    cdef Py_ssize_t length = table.starts[slot + 1] - table.starts[slot]
+    cdef uint64_t hash = bp_hash_bytes(&secret, token, length), at = hash >> 32
+    cdef uint32_t tag = <uint32_t> hash << table.tag_shift, known
+    cdef bint same = False
+    while table.by_bytes[at & table.mask]:
+        known = table.by_bytes[at & table.mask] ^ tag
+        if known >> table.tag_shift == 0:
+            same = same or table.holds(<Py_ssize_t> known - 1, token, length)
+        at += 1
+    table.by_bytes[at & table.mask] = <uint32_t> (slot + 1) | tag
+    table.repeated += same
+
+
 cdef class TokenTable:
-    """Tokens of a vocabulary.
+    """Tokens of a vocabulary: a mapping of id -> bytes in the order of the ids, which never changes.
 
     Args:
         tokens: id -> bytes, at most 2^31 - 1 tokens. Equal bytes find the lowest id.
@@ -29,77 +189,81 @@ cdef class TokenTable:
         MemoryError: No memory for the tables.
         TypeError: An id is no int, or a token no bytes object.
         ValueError: An id is outside 0..2^32-1, or there are too many tokens.
+
+    >>> table = TokenTable({1: b"ab", 0: b"a"})
+    >>> list(table), table[1], table.find_id(b"ab"), table == {0: b"a", 1: b"ab"}
+    ([0, 1], b'ab', 1, True)
     """
 
-    def __cinit__(self, dict tokens, unreachable=()):
-        cdef list order, values
-        cdef Py_ssize_t size = len(tokens), slot
-        cdef uint64_t total = 0, capacity = 16, hash, at
-        cdef uint32_t tag, known
-        cdef bytes token
-        cdef bint same, some_unreachable = bool(unreachable)
-        for token_id, value in tokens.items():
-            if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(value)):
-                raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {value!r}")
-            total += PyBytes_GET_SIZE(value)
-        order = sorted(tokens)
-        if size and (order[0] < 0 or order[size - 1] > 0xFFFFFFFF):
-            raise ValueError(f"token id {order[0] if order[0] < 0 else order[size - 1]} is outside 0..{0xFFFFFFFF}")
-        if size >= 1 << 31:
-            raise ValueError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {size}")
-        # Most vocabularies are in the order of their ids, and need no look-up for each.
-        values = list(tokens.values() if order == list(tokens) else map(tokens.__getitem__, order))
-        self.order = order
-        self.size = size
-        self.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
-        self.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
-        self.sizes = <uint8_t*> malloc(size + 1)
-        self.blob = <uint8_t*> malloc(total + 16)
-        self.tag_shift = 4
-        while capacity < 2 * <uint64_t> size:
-            capacity *= 2
-            self.tag_shift = min(self.tag_shift + 1, 31)
-        self.mask = capacity - 1
-        self.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
-        if (self.ids == NULL or self.starts == NULL or self.sizes == NULL or self.blob == NULL
-                or self.by_bytes == NULL):
+    def __cinit__(self, tokens=None, unreachable=()):
+        cdef TokenList found = TokenList()
+        if tokens is None:                     # table_of fills it
+            return
+        add_all(found, tokens)
+        fill(self, found, unreachable)
+
+    @staticmethod
+    def of(const uint32_t[::1] ids not None, const uint32_t[::1] sizes not None, bytes data not None, unreachable=()):
+        """A table of flat tokens.
+
+        Args:
+            ids: uint32[n], in any order.
+            sizes: The bytes of each token, uint32[n].
+            data: The bytes of all tokens, one after the other.
+            unreachable: As for the class.
+
+        Raises:
+            ValueError: The sizes do not add up to the bytes of the data, or an id occurs twice.
+
+        >>> from array import array
+        >>> dict(TokenTable.of(array("I", [7, 0]), array("I", [2, 1]), b"aba"))
+        {0: b'a', 7: b'ab'}
+        """
+        cdef TokenList found = TokenList()
+        cdef Py_ssize_t i
+        cdef uint64_t total = 0
+        cdef TokenTable table
+        for i in range(sizes.shape[0]):
+            total += sizes[i]
+        if ids.shape[0] != sizes.shape[0] or total != <uint64_t> len(data):
+            raise ValueError(f"{ids.shape[0]} ids, {sizes.shape[0]} sizes of {total} bytes, and {len(data)} bytes")
+        if found.room(total) == NULL:
             raise MemoryError()
-        memset(self.blob + total, 0, 16)
-        total = 0
-        for slot in range(size):
-            token = <bytes> values[slot]
-            self.ids[slot] = order[slot]
-            self.starts[slot] = total
-            memcpy(self.blob + total, PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
-            total += PyBytes_GET_SIZE(token)
-            self.starts[slot + 1] = total          # `holds` reads it
-            self.sizes[slot] = <uint8_t> min(PyBytes_GET_SIZE(token), <Py_ssize_t> BP_MANY)
-            self.longest = max(self.longest, PyBytes_GET_SIZE(token))
-            if PyBytes_GET_SIZE(token) == 0:
-                self.empty += 1
-            if PyBytes_GET_SIZE(token) == 0 or (some_unreachable and order[slot] in unreachable):
-                self.hidden += 1
-                continue
-            hash = bp_hash_bytes(&secret, self.blob + self.starts[slot], PyBytes_GET_SIZE(token))
-            tag = <uint32_t> hash << self.tag_shift
-            at = hash >> 32
-            same = False
-            while self.by_bytes[at & self.mask]:
-                known = self.by_bytes[at & self.mask] ^ tag
-                if known >> self.tag_shift == 0:
-                    same = same or self.holds(<Py_ssize_t> known - 1, self.blob + self.starts[slot],
-                                              PyBytes_GET_SIZE(token))
-                at += 1
-            self.by_bytes[at & self.mask] = <uint32_t> (slot + 1) | tag
-            self.repeated += same
-        self.starts[size] = total
-        if size and self.ids[size - 1] < 8 * <uint64_t> size + 65536:
-            self.direct = <uint64_t> self.ids[size - 1] + 1
-            self.slot_of = <uint32_t*> calloc(self.direct, sizeof(uint32_t))
-            if self.slot_of == NULL:
+        memcpy(found.data, PyBytes_AS_STRING(data), total)
+        for i in range(ids.shape[0]):
+            if not found.add(ids[i], sizes[i]):
                 raise MemoryError()
-            for slot in range(size):
-                self.slot_of[self.ids[slot]] = <uint32_t> (slot + 1)
+        table = table_of(found, unreachable)
+        if table is None:
+            raise ValueError("an id occurs twice")
+        return table
+
+    def flat(self):
+        """(ids, sizes, data), as :meth:`of` takes them: two ``array('I')`` and bytes."""
+        cdef array ids = clone(new_array("I"), self.size, False), sizes = clone(new_array("I"), self.size, False)
+        cdef Py_ssize_t slot
+        for slot in range(self.size):
+            ids.data.as_uints[slot] = self.ids[slot]
+            sizes.data.as_uints[slot] = <uint32_t> (self.starts[slot + 1] - self.starts[slot])
+        return ids, sizes, PyBytes_FromStringAndSize(<char*> self.blob, self.starts[self.size] if self.size else 0)
+
+    def with_tokens(self, dict more not None, unreachable=()):
+        """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew."""
+        cdef TokenList found = TokenList()
+        cdef Py_ssize_t slot, length
+        cdef uint8_t* room = found.room(self.starts[self.size])
+        if room == NULL:
+            raise MemoryError()
+        for slot in range(self.size):
+            if more and self.ids[slot] in more:
+                continue
+            length = self.starts[slot + 1] - self.starts[slot]
+            room = found.room(length)
+            memcpy(room, self.blob + self.starts[slot], length)
+            if not found.add(self.ids[slot], length):
+                raise MemoryError()
+        add_all(found, more)
+        return table_of(found, unreachable)
 
     def __dealloc__(self):
         free(self.ids)
@@ -155,13 +319,80 @@ cdef class TokenTable:
         cdef uint64_t start = self.starts[slot]
         return self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0
 
-    def get(self, bytes token not None):
+    cdef bytes bytes_at(self, Py_ssize_t slot):
+        return PyBytes_FromStringAndSize(<char*> self.blob + self.starts[slot],
+                                         self.starts[slot + 1] - self.starts[slot])
+
+    def find_id(self, bytes token not None):
         """The id of the token with these bytes, or None."""
         cdef Py_ssize_t slot = self.find(<const uint8_t*> PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
-        return None if slot < 0 else self.order[slot]
+        return None if slot < 0 else self.ids[slot]
+
+    @property
+    def next_id(self):
+        """The highest id plus one."""
+        return <uint64_t> self.ids[self.size - 1] + 1 if self.size else 0
+
+    # ---- a mapping
 
     def __len__(self):
         return self.size
+
+    def __iter__(self):
+        cdef Py_ssize_t slot
+        for slot in range(self.size):
+            yield self.ids[slot]
+
+    def __getitem__(self, token_id):
+        cdef Py_ssize_t slot = slot_of_object(self, token_id)
+        if slot < 0:
+            raise KeyError(token_id)
+        return self.bytes_at(slot)
+
+    def __contains__(self, token_id):
+        return slot_of_object(self, token_id) >= 0
+
+    def get(self, token_id, default=None):
+        cdef Py_ssize_t slot = slot_of_object(self, token_id)
+        return default if slot < 0 else self.bytes_at(slot)
+
+    def keys(self):
+        return KeysView(self)
+
+    def values(self):
+        return ValuesView(self)
+
+    def items(self):
+        return ItemsView(self)
+
+    def __eq__(self, other):
+        cdef TokenTable table
+        if not isinstance(other, TokenTable):
+            return dict(self) == dict(other) if isinstance(other, Mapping) else NotImplemented
+        table = other
+        return (self.size == table.size and memcmp(self.ids, table.ids, self.size * sizeof(token_t)) == 0
+                and memcmp(self.starts, table.starts, (self.size + 1) * sizeof(uint64_t)) == 0
+                and memcmp(self.blob, table.blob, self.starts[self.size]) == 0)
+
+    def __repr__(self):
+        return repr(dict(self))
+
+    def __reduce__(self):
+        return _unpickled, self.flat()
+
+
+def _unpickled(ids, sizes, data):
+    return TokenTable.of(ids, sizes, data)
+
+
+Mapping.register(TokenTable)
+
+
+cdef inline Py_ssize_t slot_of_object(TokenTable table, object token_id) except -2:
+    cdef int64_t value = bp_token_value(token_id)
+    if value == -2 and hasattr(token_id, "__index__"):     # an integer of NumPy
+        value = bp_token_value(token_id.__index__())
+    return table.slot(<token_t> value) if 0 <= value <= 0xFFFFFFFF else -1
 
 
 cdef inline Py_ssize_t next_alike(TokenTable table, uint64_t* place, uint32_t tag) noexcept nogil:

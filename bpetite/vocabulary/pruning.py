@@ -34,7 +34,7 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
     results: Iterable[int] = vocab.merge_results
     if vocab.merges is None:
         pairs, _ = last_steps(vocab.token_table, vocab.not_looked_up)
-        results = (vocab.id_of[vocab.tokens[left] + vocab.tokens[right]] for left, right in pairs)
+        results = (vocab.token_table.find_id(vocab.tokens[left] + vocab.tokens[right]) for left, right in pairs)
     parts: dict[int, tuple[int, ...]] = {}
     for pair, result in zip(pairs, results, strict=True):
         parts[result] = parts.get(result, ()) + pair
@@ -110,7 +110,7 @@ def renumbered(
     merges = vocab.merges
     if merges is not None:
         results = zip(merges, vocab.merge_results, strict=True)
-        merges = tuple((ids[left], ids[right]) for (left, right), result in results if result in ids)
+        merges = [(ids[left], ids[right]) for (left, right), result in results if result in ids]
     special_tokens = {literal: ids[old] for literal, old in vocab.special_tokens.items() if old in ids}
     template = vocab.template
     if template is not None:

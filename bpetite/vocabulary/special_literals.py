@@ -1,7 +1,7 @@
 """The literals of special tokens: their validity and their ids."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import short_repr
@@ -33,31 +33,32 @@ def check_literal(literal: object) -> bytes:
 
 
 def place_specials(
-    special_tokens: SpecialTokens, tokens: dict[int, bytes], id_of: dict[bytes, int]
-) -> tuple[dict[str, int], dict[str, tuple[str, ...]]]:
-    """The ids of special tokens, and their flags.
+    special_tokens: SpecialTokens, tokens: Mapping[int, bytes], find: Callable[[bytes], int | None]
+) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[int, bytes]]:
+    """The ids of special tokens, their flags, and the tokens that are new.
 
     Args:
         special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
-            others get the ids after the highest one, in the order given. If literals share an id, ``tokens`` keeps its
+            others get the ids after the highest one, in the order given. If literals share an id, the token keeps its
             bytes if they are one of the literals, else it gets the first one.
-        tokens: IN/OUT: id -> bytes; literals that are no tokens yet are added.
-        id_of: IN/OUT: bytes -> id, at least of the tokens that are literals; added to as well.
+        tokens: id -> bytes.
+        find: Gives the id of a token of these bytes, or None.
 
     Returns:
-        literal -> id; literal -> ("added",) of those that are the only token of a byte.
+        literal -> id; literal -> ("added",) of those that are the only token of a byte; id -> bytes of the literals
+        that were no tokens.
 
     Raises:
         TypeError: ``special_tokens`` is one str, a literal is no str, or an id no int.
         ValueError: A literal is empty or holds a lone surrogate; an id belongs to another token.
 
-    >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0})
-    ({'<s>': 1, 'a': 0}, {})
-    >>> place_specials(["b"], {0: b"a"}, {b"a": 0})
-    ({'b': 1}, {'b': ('added',)})
+    >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0}.get)
+    ({'<s>': 1, 'a': 0}, {}, {1: b'<s>'})
+    >>> place_specials(["b"], {0: b"a"}, {b"a": 0}.get)
+    ({'b': 1}, {'b': ('added',)}, {1: b'b'})
     """
     if special_tokens is None:
-        return {}, {}
+        return {}, {}, {}
     if isinstance(special_tokens, str | bytes) or not isinstance(special_tokens, Iterable):
         hint = f": [{short_repr(special_tokens)}] is a list of one" if isinstance(special_tokens, str) else ""
         raise TypeError(
@@ -66,19 +67,22 @@ def place_specials(
     placed: dict[str, int] = {}
     flags: dict[str, tuple[str, ...]] = {}
     given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
-    free = max(tokens, default=-1) + 1
+    new: dict[int, bytes] = {}
+    ids: dict[bytes, int] = {}
+    free = tokens.next_id if hasattr(tokens, "next_id") else max(tokens, default=-1) + 1
     for literal, wanted in given.items():
         data = check_literal(literal)
-        known = id_of.get(data)
+        known = ids[data] if data in ids else find(data)
         if wanted is not None:
             if type(wanted) is not int:
                 raise TypeError(f"special token {literal!r}: its id is an int, not {short_repr(wanted)}")
             refusal = f"special token {literal!r} cannot have the id {wanted}"
             if known not in (None, wanted):
                 raise ValueError(f"{refusal}: token {known} has these bytes")
-            if tokens.get(wanted, data) != data:
-                if not _is_alias(wanted, tokens[wanted], special_tokens):
-                    raise ValueError(f"{refusal}: it belongs to {tokens[wanted]!r}")
+            held = new.get(wanted) or tokens.get(wanted, data)
+            if held != data:
+                if not _is_alias(wanted, held, special_tokens):
+                    raise ValueError(f"{refusal}: it belongs to {held!r}")
                 placed[literal] = wanted
                 continue
             token_id = wanted
@@ -88,10 +92,11 @@ def place_specials(
             token_id, free = free, free + 1
         if known is None and len(data) == 1:
             flags[literal] = ("added",)
-        tokens[token_id] = data
-        id_of[data] = token_id
+        if known is None:
+            new[token_id] = data
+        ids[data] = token_id
         placed[literal] = token_id
-    return placed, flags
+    return placed, flags, new
 
 
 def _is_alias(token_id: int, token: bytes, given: object) -> bool:

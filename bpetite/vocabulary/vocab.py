@@ -8,15 +8,15 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import InitVar, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
 
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import short_repr
 from ._merge_builder import build_merge_table
+from ._merge_list import MergeList
 from ._tokens import TokenTable
 from ._word_merges import WordMerges, first_across
 from .special_literals import SpecialTokens, check_literal, place_specials
@@ -66,9 +66,11 @@ class Vocab:
 
     Args:
         tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order; gaps are allowed.
+            They are held in flat memory, in the order of the ids (:class:`._tokens.TokenTable`): the attribute is a
+            mapping that makes a bytes object for whoever asks.
         merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None makes a vocabulary of
             the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the id of the joined
-            token.
+            token. These are held flat, too (:class:`._merge_list.MergeList`); the attribute is a sequence.
         special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id. If
             literals share an id, it has one of them, to which the id decodes; the rest are :attr:`aliases`.
         pattern: The split pattern; a tuple of patterns, each applied inside the parts of the one before; or None.
@@ -93,8 +95,6 @@ class Vocab:
         train_config: The record of the training, as JSON holds it: method, options, the corpus with a checksum, the
             release. It is no part of the content: vocabularies that encode alike are equal and have one fingerprint,
             however they were trained. The native file keeps it.
-        table: The TokenTable of ``tokens`` and ``unreachable``, if a loader has made one. It is ignored if ``tokens``
-            has grown since.
 
     Raises:
         ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
@@ -107,8 +107,8 @@ class Vocab:
     Vocab(3 tokens, 1 merges, 0 special tokens, fingerprint b135dc8d)
     """
 
-    tokens: dict[int, bytes]
-    merges: tuple[tuple[int, int], ...] | None
+    tokens: Mapping[int, bytes]
+    merges: Sequence[tuple[int, int]] | None
     special_tokens: dict[str, int]
     pattern: SplitPattern = patterns.GPT2
     normalization: Normalization = None
@@ -122,32 +122,32 @@ class Vocab:
     name: str | None = field(default=None, compare=False)
     beside: dict[str, str] = field(default_factory=dict, compare=False)
     train_config: dict[str, Any] | None = field(default=None, compare=False)
-    table: InitVar[TokenTable | None] = None
 
-    def __post_init__(self, table: TokenTable | None) -> None:
-        if self.merges is not None and type(self.merges) is not tuple:
-            if not isinstance(self.merges, Iterable):
-                raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
-            object.__setattr__(self, "merges", tuple(self.merges))
-        if self.unreachable or type(self.unreachable) is not frozenset:
-            unreachable = _check_unreachable(self.unreachable, self.tokens)
-            object.__setattr__(self, "unreachable", unreachable.difference(self.special_tokens.values()))
-        if table is not None and len(table) == len(self.tokens):
-            object.__setattr__(self, "token_table", table)
-        if self.token_table.empty:
-            empty = [token_id for token_id, token in self.tokens.items() if not token]
-            object.__setattr__(self, "unreachable", self.unreachable.union(empty))
-        if self.token_table.hidden != len(self.unreachable):  # of a loader that did not know of them
-            object.__setattr__(self, "token_table", TokenTable(self.tokens, self.unreachable))
-        if self.token_table.repeated:
-            _check_tokens(self.tokens, self.special_tokens, self.unreachable)
+    def __post_init__(self) -> None:
+        if self.merges is not None and not isinstance(self.merges, Iterable):
+            raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
+        tokens = self.tokens if isinstance(self.tokens, TokenTable) else TokenTable(self.tokens, self.unreachable)
+        unreachable = self.unreachable
+        if unreachable or type(unreachable) is not frozenset:
+            unreachable = _check_unreachable(unreachable, tokens).difference(self.special_tokens.values())
+        if tokens.empty:
+            unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
+        if tokens.hidden != len(unreachable):  # of a loader that did not know of them
+            tokens = tokens.with_tokens({}, unreachable)
+        object.__setattr__(self, "tokens", tokens)
+        object.__setattr__(self, "unreachable", unreachable)
+        if tokens.repeated:
+            _check_tokens(tokens, self.special_tokens, unreachable)
         _check_specials(self.special_tokens, self.tokens)
         _check_flags(self.token_flags, self.special_tokens)
-        if self.merges is not None and not (
-            self._has_merge_table(self.merges)
-            and (not self.unreachable or self.unreachable.isdisjoint(chain.from_iterable(self.merges)))
-        ):
-            _check_merges(self.merges, self.tokens, self.unreachable, self.token_table)
+        #: The resulting id of each merge, uint32 in rank order; empty for the ranks kind.
+        self.merge_results: array[int]
+        if self.merges is None:
+            object.__setattr__(self, "merge_results", array("I"))
+        else:
+            merges = self.merges if isinstance(self.merges, MergeList) else MergeList(self.merges)
+            object.__setattr__(self, "merges", merges)
+            object.__setattr__(self, "merge_results", merges.results(tokens, unreachable))
         if self.unicode is not None:
             from ..splitting.pattern.unicode_version import check_unicode
 
@@ -194,16 +194,20 @@ class Vocab:
         """
         if not isinstance(tokens, Mapping):
             raise TypeError(f"a vocabulary is a dict of id -> bytes, not {short_repr(tokens)}")
-        tokens = dict(tokens)
-        unreachable = settings.get("unreachable", frozenset())
         if isinstance(next(iter(tokens), None), str | bytes):
             raise TypeError(
                 "a vocabulary is a dict of id -> bytes, and this one begins with "
                 f"{short_repr(next(iter(tokens.items())))}; "
                 "{token_id: token for token, token_id in vocab.items()} turns token -> id round"
             )
-        id_of = {tokens[token_id]: token_id for token_id in unreachable if token_id in tokens}
-        id_of.update((token, token_id) for token_id, token in tokens.items() if token_id not in unreachable)
+        unreachable = settings.get("unreachable", frozenset())
+        table = TokenTable(tokens, unreachable)
+        hidden = {table[token_id]: token_id for token_id in unreachable if token_id in table}
+
+        def find(token: bytes) -> int | None:
+            found: int | None = table.find_id(token)
+            return hidden.get(token) if found is None else found
+
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
             given: object = merges
@@ -215,28 +219,38 @@ class Vocab:
                     left, right = merge
                     if not (isinstance(left, bytes) and isinstance(right, bytes)):
                         raise TypeError
-                    pairs.append((id_of[left], id_of[right]))
-                except KeyError as unknown:
-                    missing = unknown.args[0]
-                    raise ValueError(f"merge {rank} {tuple(merge)!r}: {missing!r} is not in the vocabulary") from None
                 except (TypeError, ValueError):
                     raise ValueError(f"merge {rank} must be a pair of bytes, not {short_repr(merge)}") from None
-        specials, flags = place_specials(special_tokens, tokens, id_of)
+                one, other = find(left), find(right)
+                if one is None or other is None:
+                    missing = left if one is None else right
+                    raise ValueError(f"merge {rank} {tuple(merge)!r}: {missing!r} is not in the vocabulary")
+                pairs.append((one, other))
+        specials, flags, new = place_specials(special_tokens, table, find)
         if flags:
             settings["token_flags"] = flags | settings.get("token_flags", {})
-        return cls(tokens, None if pairs is None else tuple(pairs), specials, patterns.resolve(pattern), **settings)
+        return cls(table.with_tokens(new, unreachable), pairs, specials, patterns.resolve(pattern), **settings)
+
+    @property
+    def id_of(self) -> dict[bytes, int]:
+        """bytes -> id of every token and alias, a new dict each time; :meth:`find` does without it. Equal bytes have
+        the id of ordinary text, else the id of a special token, else an unreachable one."""
+        ids: dict[bytes, int] = {}
+        for token_id, token in self.tokens.items():
+            if token_id not in self.unreachable:
+                ids.setdefault(token, token_id)
+        return self._found_apart | ids
+
+    def find(self, token: bytes) -> int | None:
+        """The id of the token or alias with these bytes, as in :attr:`id_of`; None if there is none."""
+        found: int | None = self.token_table.find_id(token)
+        return self._found_apart.get(token) if found is None else found
 
     @cached_property
-    def id_of(self) -> dict[bytes, int]:
-        """bytes -> id of every token and of every alias. Equal bytes have the id of ordinary text, else the id of a
-        special token, else an unreachable one."""
-        ids = {token: token_id for token_id, token in self.tokens.items()}
-        if len(ids) != len(self.tokens):
-            special = set(self.special_tokens.values())
-            ids.update((self.tokens[token_id], token_id) for token_id in special)
-            special |= self.unreachable
-            ids.update((token, token_id) for token_id, token in self.tokens.items() if token_id not in special)
-        return {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()} | ids
+    def _found_apart(self) -> dict[bytes, int]:
+        """bytes -> id of aliases and unreachable tokens, which the index of the tokens does not have."""
+        aliases = {literal.encode("utf-8"): token_id for literal, token_id in self.aliases.items()}
+        return aliases | {self.tokens[token_id]: token_id for token_id in sorted(self.unreachable)}
 
     @cached_property
     def aliases(self) -> dict[str, int]:
@@ -319,34 +333,28 @@ class Vocab:
         except KeyError:
             raise ValueError(f"pad_token: {pad_token!r} is not a special token of this tokenizer") from None
 
-    @cached_property
-    def merge_results(self) -> array[int]:
-        """The resulting id of each merge, uint32 in rank order; empty for the ranks kind."""
-        return self.merge_table.results() if self.merges is not None else array("I")
-
-    @cached_property
+    @property
     def token_table(self) -> TokenTable:
-        """The tokens as the compiled core reads them."""
-        return TokenTable(self.tokens, self.unreachable)
+        """:attr:`tokens`, as the compiled core reads them."""
+        return self.tokens
+
+    @property
+    def next_id(self) -> int:
+        """The highest id plus one."""
+        next_id: int = self.token_table.next_id
+        return next_id
 
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
         never = self.not_looked_up if self.merges is None else self.skipped
-        return build_merge_table(self.token_table, self.merges, never)
+        return build_merge_table(self.tokens, self.merges, never, self.merge_results)
 
     @cached_property
     def word_merges(self) -> WordMerges | None:
         """The merges before the first one across words, for a vocabulary with superwords."""
         limit = first_across(self.token_table, self.merge_table)
         return WordMerges(self.token_table, self.merge_table, limit) if limit else None
-
-    def _has_merge_table(self, merges: tuple[tuple[int, int], ...]) -> bool:
-        """True if the merge table, which is needed anyway, can be built and has every merge once."""
-        try:
-            return len(self.merge_table) == len(merges)
-        except (TypeError, ValueError, OverflowError):
-            return False
 
     @property
     def kind(self) -> Literal["merges", "ranks"]:
@@ -391,7 +399,7 @@ class Vocab:
         }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
-        tokens = sorted(self.tokens.items())
+        tokens = self.tokens.items()
         digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
         digest.update(b"merges\n")
         digest.update(b"".join([b"%d %d\n" % pair for pair in self.merges or ()]))
@@ -415,7 +423,7 @@ def _made(settings: dict[str, Any]) -> Vocab:
     return Vocab(**settings)
 
 
-def _check_unreachable(unreachable: Iterable[int], tokens: dict[int, bytes]) -> frozenset[int]:
+def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:
     if isinstance(unreachable, str | bytes) or not isinstance(unreachable, Iterable):
         raise TypeError(f"unreachable is a set of ids, not {short_repr(unreachable)}")
     for token_id in (ids := frozenset(unreachable)):
@@ -426,36 +434,18 @@ def _check_unreachable(unreachable: Iterable[int], tokens: dict[int, bytes]) -> 
     return ids
 
 
-def _check_tokens(tokens: dict[int, bytes], special_tokens: dict[str, int], unreachable: frozenset[int]) -> None:
+def _check_tokens(tokens: Mapping[int, bytes], special_tokens: dict[str, int], unreachable: frozenset[int]) -> None:
     """Find two tokens with the same bytes; the higher id may be that of a special token."""
     special = set(special_tokens.values())
     first: dict[bytes, int] = {}
-    for token_id in sorted(tokens.keys() - unreachable):
-        token = tokens[token_id]
+    for token_id, token in tokens.items():
+        if token_id in unreachable:
+            continue
         if first.setdefault(token, token_id) != token_id and (token_id not in special or first[token] in special):
             raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
 
 
-def _check_merges(
-    merges: Sequence[tuple[int, int]], tokens: dict[int, bytes], unreachable: frozenset[int], table: TokenTable
-) -> None:
-    first: dict[tuple[int, int], int] = {}
-    for rank, pair in enumerate(merges):
-        if not isinstance(pair, tuple) or len(pair) != 2:
-            raise TypeError(f"merge {rank} must be a pair of token ids, not {pair!r}")
-        for part in pair:
-            if part not in tokens:
-                raise ValueError(f"merge {rank} {pair!r}: no token has the id {part}")
-            if part in unreachable:
-                raise ValueError(f"merge {rank} {pair!r}: token {part} {tokens[part]!r} is unreachable")
-        left, right = tokens[pair[0]], tokens[pair[1]]
-        if table.get(left + right) is None:
-            raise ValueError(f"merge {rank} {(left, right)} gives {left + right!r}, which is no token")
-        if first.setdefault(pair, rank) != rank:
-            raise ValueError(f"merges {first[pair]} and {rank} are the same pair {(left, right)}")
-
-
-def _check_specials(special_tokens: dict[str, int], tokens: dict[int, bytes]) -> None:
+def _check_specials(special_tokens: dict[str, int], tokens: Mapping[int, bytes]) -> None:
     others = {}
     held = set()
     for literal, token_id in special_tokens.items():

@@ -41,7 +41,7 @@ def recount(counts: Counter[bytes], tok: Tokenizer, n: int, least: int = 1) -> l
     merges, vocab = listed.merges, listed.to_vocab()
     words = Counter[tuple[bytes, ...]]()
     for pretoken, count in counts.items():
-        if not (vocab.ignore_merges and vocab.token_table.get(pretoken) is not None):
+        if not (vocab.ignore_merges and vocab.token_table.find_id(pretoken) is not None):
             words[tuple(reference.apply_merges(pretoken, merges))] += count
     known = dict.fromkeys([*BYTES.values(), *(left + right for left, right in merges)])
     known |= dict.fromkeys(vocab.tokens[number] for number in sorted(vocab.tokens.keys() - vocab.not_looked_up))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, Vocab, formats
 from bpetite.bytelevel import decode_token_bytes, encode_token
 from bpetite.errors import FormatError
-from bpetite.formats import gpt2, native, packaged
+from bpetite.formats import gpt2, huggingface, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
 from bpetite.vocabulary._merge_builder import build_merge_table
@@ -23,6 +23,8 @@ TRAINED = Tokenizer.train(TEXTS, 290, special_tokens=["<|endoftext|>", "<é>"])
 VOCAB = TRAINED.to_vocab()
 FILES = gpt2.dump(VOCAB)
 NATIVE = native.dump(VOCAB)
+#: With merges as pairs.
+TOKENIZER_JSON = {"tokenizer.json": huggingface.dump(VOCAB)}
 
 tokens = st.dictionaries(st.integers(0, 2**32 - 1), st.binary(min_size=0, max_size=6), max_size=8)
 #: What a change of a byte is likely to break, or not to.
@@ -55,7 +57,7 @@ def test_tokens_are_read(tokens: dict[int, bytes], escaped: bool, indent: int | 
     data = front + json.dumps(spelled, ensure_ascii=escaped, indent=indent).encode()
     found = read_tokens(data)
     assert found == plain_tokens(data)
-    assert list(found) == list(spelled.values())
+    assert list(found) == sorted(spelled.values())
 
 
 @given(st.data(), tokens, st.booleans())
@@ -170,13 +172,16 @@ def test_printable_forms_are_decoded(printables: list[str]) -> None:
 
 def load(path: Path, merges: Path | None, plain: bool) -> Vocab | str:
     """The vocabulary in a file, or what is wrong with it."""
+    data = path.read_bytes()
+    form: Any = huggingface if path.name == "tokenizer.json" else native
     try:
         if merges is not None:
             if plain:
                 return gpt2.from_json(parse_json(path.read_bytes(), str(path)), str(path), merges)
             return gpt2.load(path, merges)
-        vocab = None if plain else native.from_bytes(path.read_bytes())
-        return native.from_json(parse_json(path.read_bytes(), str(path)), str(path)) if vocab is None else vocab
+        vocab = None if plain else form.from_bytes(data, members(data) or {})
+        made: Vocab = form.from_json(parse_json(data, str(path)), str(path)) if vocab is None else vocab
+        return made
     except FormatError as bad:
         return str(bad)
 
@@ -186,9 +191,9 @@ def test_files_load_as_they_do_through_json(data: st.DataObject, tmp_path_factor
     """Whole or damaged, with the same message."""
     folder = tmp_path_factory.getbasetemp() / "spelled"
     folder.mkdir(exist_ok=True)
-    for name, whole in {**FILES, "native.json": NATIVE}.items():
+    for name, whole in {**FILES, "native.json": NATIVE, **TOKENIZER_JSON}.items():
         (folder / name).write_bytes(changed(data, whole) or b"{}")
-    for name, merges in ((gpt2.VOCAB, folder / gpt2.MERGES), ("native.json", None)):
+    for name, merges in ((gpt2.VOCAB, folder / gpt2.MERGES), ("native.json", None), ("tokenizer.json", None)):
         assert load(folder / name, merges, plain=False) == load(folder / name, merges, plain=True)
 
 
@@ -207,10 +212,16 @@ def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.Monk
         (tmp_path / name).write_bytes(whole)
     (tmp_path / "native.json").write_bytes(NATIVE)
     ranks = native.dump(TRAINED.to_ranks().to_vocab())
-    for module in (gpt2, native):
+    for module in (gpt2, huggingface, native):
         monkeypatch.setattr(module, "from_json", None)
+    for strings in (False, True):
+        content = json.loads(TOKENIZER_JSON["tokenizer.json"])
+        if strings:
+            content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
+        (tmp_path / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=strings), encoding="utf-8")
+        assert formats.load(tmp_path / "tokenizer.json") == VOCAB
     assert formats.load(tmp_path / "native.json") == VOCAB
-    assert native.from_bytes(ranks) == TRAINED.to_ranks().to_vocab()
+    assert native.from_bytes(ranks, members(ranks) or {}) == TRAINED.to_ranks().to_vocab()
     assert gpt2.load_directory(tmp_path) == VOCAB
     without_specials = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, [])
     assert without_specials == Vocab(VOCAB.tokens, VOCAB.merges, {})
@@ -240,8 +251,8 @@ def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
         assert table.repeated == len(reachable) - len(first)
         assert table.hidden == len(tokens) - len(reachable)
         assert table.empty == list(tokens.values()).count(b"")
-        assert all(table.get(token) == first.get(token) for token in tokens.values())
-        assert table.get(b"no such token") is None
+        assert all(table.find_id(token) == first.get(token) for token in tokens.values())
+        assert table.find_id(b"no such token") is None
 
 
 @pytest.mark.parametrize("tokens", [{True: b"a"}, {1: "a"}, {"1": b"a"}, {1: bytearray(b"a")}])

@@ -20,11 +20,11 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     Raises:
         ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
     """
-    tokens, id_of, merges = vocab.tokens, vocab.id_of, vocab.merges or ()
+    tokens, merges = vocab.tokens, vocab.merges or ()
     found = []
     for first in range(256):
         byte = merger.token(first)
-        number = id_of.get(byte)
+        number = vocab.find(byte)
         if number is None or number in vocab.not_looked_up:
             raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
         found.append(number)

@@ -1,0 +1,180 @@
+"""The merges of a vocabulary in flat memory: pairs of ids in rank order, and the tokens that they give.
+
+A list of tuples would hold three objects for each merge, most of the objects of a vocabulary.
+"""
+from cpython.array cimport array, clone
+from libc.stdint cimport int64_t, uint8_t
+from libc.stdlib cimport free
+from libc.string cimport memcmp, memcpy
+
+from ..headers cimport bp_grow, token_t
+from ..headers.vectors cimport bp_token_value
+from ._tokens cimport TokenTable
+
+from array import array as new_array
+from collections.abc import Sequence
+
+cdef enum:
+    FEW = 2                        # merges that give one token; more are counted as so many
+
+
+cdef class MergeList:
+    """The merges of a vocabulary: a sequence of pairs of ids in rank order, which never changes.
+
+    Args:
+        pairs: An iterable of tuples of two ids.
+
+    Raises:
+        TypeError: A merge is no tuple of two.
+        ValueError: A part of a merge is no id that a token can have.
+
+    >>> merges = MergeList([(0, 1), (2, 1)])
+    >>> merges[1], len(merges), merges == ((0, 1), (2, 1))
+    ((2, 1), 2, True)
+    """
+
+    def __cinit__(self, pairs=()):
+        cdef int64_t left, right
+        if isinstance(pairs, MergeList):
+            pairs = (<MergeList> pairs).flat()
+        if isinstance(pairs, array) and (<array> pairs).typecode == "I":
+            self.size = len(pairs) // 2
+            if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size, sizeof(token_t)) < 0:
+                raise MemoryError()
+            memcpy(self.pairs, (<array> pairs).data.as_voidptr, 2 * self.size * sizeof(token_t))
+            return
+        for pair in pairs:
+            if not isinstance(pair, tuple) or len(pair) != 2:
+                raise TypeError(f"merge {self.size} must be a pair of token ids, not {pair!r}")
+            left, right = bp_token_value(pair[0]), bp_token_value(pair[1])
+            if left < 0 or right < 0:
+                raise ValueError(f"merge {self.size} {pair!r}: no token has the id {pair[0 if left < 0 else 1]}")
+            if not self.add(<token_t> left, <token_t> right):
+                raise MemoryError()
+
+    def __dealloc__(self):
+        free(self.pairs)
+
+    cdef bint add(self, token_t left, token_t right) noexcept nogil:
+        if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size + 2, sizeof(token_t)) < 0:
+            return False
+        self.pairs[2 * self.size] = left
+        self.pairs[2 * self.size + 1] = right
+        self.size += 1
+        return True
+
+    def flat(self):
+        """The ids of all pairs, one after the other, an ``array('I')``; the class takes it."""
+        cdef array made = clone(new_array("I"), 2 * self.size, False)
+        if self.size:
+            memcpy(made.data.as_voidptr, self.pairs, 2 * self.size * sizeof(token_t))
+        return made
+
+    def results(self, TokenTable tokens not None, unreachable=frozenset()):
+        """The id of the token that each merge gives, an ``array('I')``.
+
+        Args:
+            tokens: The vocabulary.
+            unreachable: Ids that are no part of a merge.
+
+        Raises:
+            ValueError: The first merge of an unknown or an unreachable token, of bytes that are no token, or that is
+                listed twice; with its rank.
+        """
+        cdef array made = clone(new_array("I"), self.size, False)
+        cdef bytearray times = bytearray(tokens.size)      # slot -> merges that give it, FEW at most
+        cdef bytearray buffer = bytearray(2 * tokens.longest)
+        cdef uint8_t* seen = <uint8_t*> <char*> times
+        cdef Py_ssize_t rank, joined = -1, done = self.size
+        cdef bint repeated = False
+        for rank in range(self.size):
+            joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined)
+            if joined < 0:
+                done = rank
+                break
+            made.data.as_uints[rank] = tokens.ids[joined]
+            seen[joined] = min(seen[joined] + 1, <int> FEW)
+            repeated = repeated or seen[joined] == FEW
+        if repeated:
+            refuse_repeated(self, tokens, made, seen, done)
+        if unreachable and not unreachable.isdisjoint(self.flat()):
+            for rank in range(done):
+                refuse_unreachable(self, tokens, rank, unreachable)
+        if done < self.size:
+            refuse(self, tokens, done, unreachable)
+        return made
+
+    def __len__(self):
+        return self.size
+
+    def __getitem__(self, at):
+        if isinstance(at, slice):
+            return tuple(self)[at]
+        at = range(self.size)[at]
+        return self.pairs[2 * <Py_ssize_t> at], self.pairs[2 * <Py_ssize_t> at + 1]
+
+    def __iter__(self):
+        cdef Py_ssize_t at
+        for at in range(self.size):
+            yield self.pairs[2 * at], self.pairs[2 * at + 1]
+
+    def __eq__(self, other):
+        cdef MergeList merges
+        if isinstance(other, MergeList):
+            merges = other
+            return (self.size == merges.size
+                    and memcmp(self.pairs, merges.pairs, 2 * self.size * sizeof(token_t)) == 0)
+        return tuple(self) == tuple(other) if isinstance(other, (tuple, list)) else NotImplemented
+
+    def __repr__(self):
+        return repr(tuple(self))
+
+    def __reduce__(self):
+        return MergeList, (self.flat(),)
+
+
+Sequence.register(MergeList)
+
+
+cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last) noexcept nogil:
+    """The slot of the token that a merge gives, -1 for none; `last` is that of the merge before."""
+    cdef Py_ssize_t one = tokens.slot(left), other = tokens.slot(right), n, m
+    if one < 0 or other < 0:
+        return -1
+    n = tokens.starts[one + 1] - tokens.starts[one]
+    m = tokens.starts[other + 1] - tokens.starts[other]
+    memcpy(buffer, tokens.blob + tokens.starts[one], n)
+    memcpy(buffer + n, tokens.blob + tokens.starts[other], m)
+    # Trained merges give one token after the other, so this is often the one after the last.
+    if not (tokens.repeated or tokens.hidden) and last + 1 < tokens.size and tokens.holds(last + 1, buffer, n + m):
+        return last + 1
+    return tokens.find(buffer, n + m)
+
+
+cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, const uint8_t* seen, Py_ssize_t done):
+    """Raise for the first of `done` merges that is listed twice; only merges that give one token can be equal."""
+    cdef dict first = {}
+    cdef Py_ssize_t rank
+    for rank in range(done):
+        if seen[tokens.slot(results.data.as_uints[rank])] == FEW:
+            pair = merges[rank]
+            if first.setdefault(pair, rank) != rank:
+                raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
+                                 f"{(tokens[pair[0]], tokens[pair[1]])}")
+
+
+cdef refuse_unreachable(MergeList merges, TokenTable tokens, Py_ssize_t rank, unreachable):
+    for part in merges[rank]:
+        if part in unreachable:
+            raise ValueError(f"merge {rank} {merges[rank]!r}: token {part} {tokens[part]!r} is unreachable")
+
+
+cdef refuse(MergeList merges, TokenTable tokens, Py_ssize_t rank, unreachable):
+    """Raise for a merge that gives no token."""
+    cdef tuple pair = merges[rank]
+    for part in pair:
+        if part not in tokens:
+            raise ValueError(f"merge {rank} {pair!r}: no token has the id {part}")
+        refuse_unreachable(merges, tokens, rank, unreachable)
+    left, right = tokens[pair[0]], tokens[pair[1]]
+    raise ValueError(f"merge {rank} {(left, right)} gives {left + right!r}, which is no token")

@@ -1,0 +1,130 @@
+"""Tokens and merges in flat memory: mappings and sequences that equal the dicts and tuples they were made from."""
+import base64
+import copy
+import pickle
+from array import array
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite.vocabulary._merge_list import MergeList
+from bpetite.vocabulary._ranks import read_ranks
+from bpetite.vocabulary._tokens import TokenTable
+
+ids = st.integers(0, 2**32 - 1)
+tokens = st.dictionaries(ids | st.integers(0, 9), st.binary(max_size=20), max_size=12)
+pairs = st.lists(st.tuples(ids, ids), max_size=9)
+
+
+@given(tokens, tokens)
+def test_a_table_is_a_mapping(first: dict[int, bytes], second: dict[int, bytes]) -> None:
+    table = TokenTable(first)
+    assert dict(table) == first == table == TokenTable(dict(reversed(first.items())))
+    assert list(table) == list(table.keys()) == sorted(first)
+    assert list(table.items()) == sorted(first.items())
+    assert len(list(table.values())) == len(table) == len(first)
+    assert (table == second) == (table == TokenTable(second)) == (first == second)
+    assert [table.get(key) for key in second] == [first.get(key) for key in second]
+    assert table.keys() - second.keys() == first.keys() - second.keys()
+    assert table.with_tokens(second) == {**first, **second}
+    assert table.next_id == max(first, default=-1) + 1
+    for missing in (-1, 2**32, 2**70, "a", None, 0.5):
+        assert missing not in table
+        assert table.get(missing, b"?") == b"?"
+        with pytest.raises(KeyError):
+            table[missing]
+    for copied in (TokenTable.of(*table.flat()), pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
+        assert copied == table
+        assert copied.next_id == table.next_id
+
+
+@pytest.mark.parametrize(
+    ("sizes", "data", "message"),
+    [([1], b"a", "2 ids, 1 sizes"), ([1, 2], b"aa", "of 3 bytes, and 2"), ([2**32 - 1, 2], b"a", "of 4294967297 bytes"),
+     ([1, 1], b"ab", "an id occurs twice")],
+)  # fmt: skip
+def test_flat_tokens_that_contradict_themselves(sizes: list[int], data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TokenTable.of(array("I", [3, 3]), array("I", sizes), data)
+
+
+@given(pairs, pairs)
+def test_a_merge_list_is_a_sequence(first: list[tuple[int, int]], second: list[tuple[int, int]]) -> None:
+    merges = MergeList(first)
+    assert tuple(merges) == tuple(first) == merges
+    assert (len(merges), repr(merges)) == (len(first), repr(tuple(first)))
+    assert (merges == second) == (merges == MergeList(second)) == (first == second)
+    assert merges[1:] == tuple(first[1:])
+    assert list(reversed(merges)) == first[::-1]
+    assert [merges[at] for at in range(-len(first), len(first))] == first + first
+    for copied in (MergeList(merges), pickle.loads(pickle.dumps(merges)), copy.deepcopy(merges)):
+        assert copied == merges
+    with pytest.raises(IndexError):
+        merges[len(first)]
+
+
+@pytest.mark.parametrize(
+    ("merge", "error"),
+    [([0, 1], TypeError), ((0,), TypeError), ((0, 1, 2), TypeError), (5, TypeError), ((0, -1), ValueError),
+     ((2**32, 0), ValueError), (("a", 0), ValueError), ((0.5, 0), ValueError)],
+)  # fmt: skip
+def test_what_is_no_merge(merge: Any, error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^merge 1 "):
+        MergeList([(0, 1), merge])
+
+
+AB = TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abb", 9: b"x"}, {9})
+
+
+@pytest.mark.parametrize(
+    ("merges", "message"),
+    [
+        ([(0, 1), (0, 7), (0, 1)], r"^merge 1 \(0, 7\): no token has the id 7$"),
+        ([(0, 1), (0, 1), (0, 7)], r"^merges 0 and 1 are the same pair \(b'a', b'b'\)$"),
+        ([(0, 1), (0, 9), (0, 1)], r"^merge 1 \(0, 9\): token 9 b'x' is unreachable$"),
+        ([(0, 1), (1, 0)], r"^merge 1 \(b'b', b'a'\) gives b'ba', which is no token$"),
+    ],
+)
+def test_the_first_fault_of_a_list_is_named(merges: list[tuple[int, int]], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        MergeList(merges).results(AB, frozenset({9}))
+    assert MergeList([(0, 1), (2, 1)]).results(AB, frozenset({9})) == array("I", [2, 3])
+
+
+def test_different_merges_may_give_one_token() -> None:
+    table = TokenTable({0: b"a", 1: b"aa", 2: b"aaa"})
+    assert list(MergeList([(0, 0), (0, 1), (1, 0)]).results(table)) == [1, 2, 2]
+
+
+ends = st.sampled_from(["\n", "\r\n", "\r", "\n\n"])
+
+
+@given(st.dictionaries(ids, st.binary(max_size=40), min_size=1, max_size=9), ends)
+def test_ranks_are_read(found: dict[int, bytes], end: str) -> None:
+    lines = [f"{base64.b64encode(token).decode() or '='} {token_id}{end}" for token_id, token in found.items()]
+    assert read_ranks("".join(lines).encode()) == found
+
+
+@given(st.text("YQ=Zh0 \n", max_size=12))
+def test_ranks_that_are_read_are_canonical(text: str) -> None:
+    """What is read is what Python's own base64 writes."""
+    found = read_ranks(text.encode())
+    if found is not None:
+        spelled = dict(reversed(line.split(" ")) for line in text.split("\n") if line)
+        assert {int(rank): base64.b64decode(token) if token != "=" else b"" for rank, token in spelled.items()} == found
+        assert all(token == (base64.b64encode(found[int(rank)]).decode() or "=") for rank, token in spelled.items())
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "YQ==", "YQ== ", " 1", "YQ==  1", "YQ==\t1", "YQ== 1 ", "YQ== x", "YQ== -1", "YQ== 4294967296",
+     "YQ== 00000000001", "YR== 1", "YWJ= 1", "YQ=  1", "YQ 1", "Y=== 1", "==== 1", "== 1", "Y!== 1", "YQ== 1\x0b"],
+)  # fmt: skip
+def test_lines_that_are_no_rank(line: str) -> None:
+    assert read_ranks(line.encode()) is None
+
+
+def test_a_rank_twice_is_none() -> None:
+    assert read_ranks(b"YQ== 1\nYg== 1\n") is None
