@@ -11,7 +11,20 @@ from typing import TYPE_CHECKING
 from .errors import FormatError, MissingExtraError, TrainingWarning, UnknownTokenError
 
 if TYPE_CHECKING:
-    from . import analysis, bytelevel, charlevel, cluster, corpus, formats, gage, patterns, reference, serving, training
+    from . import (
+        analysis,
+        bytelevel,
+        charlevel,
+        chat,
+        cluster,
+        corpus,
+        formats,
+        gage,
+        patterns,
+        reference,
+        serving,
+        training,
+    )
     from ._simd import simd
     from .adapters import accelerate, decelerate
     from .published import encoding_for_model, get_encoding
@@ -37,8 +50,9 @@ __all__ = [
     "patterns",
     "pretokenize",
     "simd",
-    # rooms: what servers ask, training, corpora, engines, files of tokenizers, and looking at a tokenizer
+    # rooms: conversations, servers, training, corpora, engines, files of tokenizers, and looking at a tokenizer
     "analysis",
+    "chat",
     "cluster",
     "corpus",
     "formats",
@@ -70,6 +84,7 @@ if not TYPE_CHECKING:
         "analysis": None,
         "bytelevel": None,
         "charlevel": None,
+        "chat": None,
         "cluster": None,
         "corpus": None,
         "count_pretokens": "training.counting.texts",

@@ -227,8 +227,8 @@ def test_what_does_not_run() -> None:
 
 # The reference
 
-MODULES = ["bpetite", "bpetite.analysis", "bpetite.cluster", "bpetite.corpus", "bpetite.formats", "bpetite.patterns"]
-MODULES += ["bpetite.reference", "bpetite.bytelevel", "bpetite.charlevel", "bpetite.gage"]
+MODULES = ["bpetite", "bpetite.analysis", "bpetite.chat", "bpetite.cluster", "bpetite.corpus", "bpetite.formats"]
+MODULES += ["bpetite.patterns", "bpetite.reference", "bpetite.bytelevel", "bpetite.charlevel", "bpetite.gage"]
 MODULES += ["bpetite.cluster.ray", "bpetite.cluster.spark"]
 
 

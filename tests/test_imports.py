@@ -25,7 +25,7 @@ ROWS = [
     ["analysis"],
     ["bpetite"],
     ["published"],
-    ["adapters"],
+    ["adapters", "chat"],
     ["tokenizer"],
     ["serving"],
     ["training"],
@@ -346,7 +346,7 @@ assert all(globals()[name] is getattr(importlib.import_module({package!r}), name
 
 
 def test_rooms_that_users_call_need_no_import_of_their_own() -> None:
-    for room in ("analysis", "cluster", "corpus", "formats", "serving", "training"):
+    for room in ("analysis", "chat", "cluster", "corpus", "formats", "serving", "training"):
         code = f"import bpetite; assert {room!r} in dir(bpetite); print(bpetite.{room}.__name__)"
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
         assert done.stdout.strip() == f"bpetite.{room}"

@@ -66,20 +66,31 @@ class Origin:
 
 
 def offsets_of(
-    tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
+    tokenizer: TokenizerBase,
+    text: str | bytes,
+    ids: list[int],
+    allowed_special: Literal["all"] | Collection[str],
+    trusted: Sequence[Span] | None = None,
 ) -> list[Span]:
-    """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding."""
+    """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding, in parts of the
+    text that are `trusted` (all when None)."""
     given = text if isinstance(text, str) else text.decode("utf-8")
-    return _trace(tokenizer, given, allowed_special).spans(tokenizer, ids)
+    return _trace(tokenizer, given, allowed_special, trusted).spans(tokenizer, ids)
 
 
-def _trace(tokenizer: TokenizerBase, text: str, allowed_special: Literal["all"] | Collection[str]) -> Origin:
+def _trace(
+    tokenizer: TokenizerBase,
+    text: str,
+    allowed_special: Literal["all"] | Collection[str],
+    trusted: Sequence[Span] | None,
+) -> Origin:
     if tokenizer._pipeline is not None:
         allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
-        return tokenizer._pipeline.trace(text, tuple(sorted(allowed)))
+        return tokenizer._pipeline.trace(text, tuple(sorted(allowed)), trusted)
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer.normalization
-    specials = [(text[start:end], start, end, tokens[token_id])
-                for start, end, token_id in tokenizer._special_spans(text, allowed_special, ())]  # fmt: skip
+    specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
+                for at, stop in ([(0, len(text))] if trusted is None else trusted)
+                for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special, ())]  # fmt: skip
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
     for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:

@@ -108,10 +108,24 @@ class Pipeline:
                 space = " " if self._prefix_space and not stretch.startswith(" ") else ""
                 yield (space + stretch).encode("utf-8")
 
-    def trace(self, text: str, allowed: tuple[str, ...] | None) -> offsets.Origin:
-        """The text that the tokens of a text spell, and the origin of each of its characters."""
+    def special_spans(self, text: str, allowed: tuple[str, ...]) -> list[tuple[int, int, int]]:
+        """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
+        if all("normalized" not in flags for flags in self._flags.values()):
+            cuts = self._finder(allowed)[0].cut(text)
+            return [(start, end, token_id) for start, end, token_id in cuts if token_id is not None]
+        return [
+            (starts[0], ends[-1], token_id)
+            for token_id, _, starts, ends in self._stretches(text, allowed, trace=True)
+            if token_id is not None and starts is not None and ends is not None
+        ]
+
+    def trace(
+        self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
+    ) -> offsets.Origin:
+        """The text that the tokens of a text spell, and the origin of each of its characters; ``trusted`` as for
+        :meth:`items`."""
         origin = offsets.Origin()
-        for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True):
+        for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True, trusted=trusted):
             assert starts is not None  # asked for
             assert ends is not None
             if token_id is not None:

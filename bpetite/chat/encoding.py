@@ -1,0 +1,292 @@
+"""A conversation to token ids, with special tokens from its template and from trusted messages only.
+
+Most conversations are rendered once: the special tokens of the text are those that the template marks as its own, so
+all of it can be encoded. Otherwise, as after a literal in a message, or where a template joins ``'<|' + role + '|>'``,
+the conversation is rendered once more, with masks in place of the characters of texts that are not trusted. The two
+texts must be equal but for masks, and then a special token without a mask comes from no such text. A filter, a slice
+or a seam between two texts cannot change that, because each character is followed to its place.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import datetime
+from functools import cached_property, partial
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import MissingExtraError, short_repr
+from ..serving.segments import encode_segments
+from .masks import Masked, change_texts, equal_but_for, free_characters, texts_in, traces
+
+try:
+    from .templates import MARK, NAMED, ChatTemplate, Model, special_spans
+except ImportError:
+    raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from ..core._tokenizer_base import TokenizerBase
+
+__all__ = ["ChatEncoding", "encode"]
+
+#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
+ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+#: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
+ESCAPED = frozenset("\"'\\\x7f")
+#: The names of a message's reasoning; templates read the first two.
+REASONING = ("reasoning_content", "thinking", "reasoning")
+#: What is trusted in a message with a trusted role; its name and its calls are not.
+WRITTEN = frozenset(("role", "content", *REASONING))
+ROLE = frozenset(("role",))
+
+
+class ChatEncoding:
+    """The result of :func:`encode`.
+
+    Attributes:
+        ids: The token ids.
+        text: The text of the conversation as the template renders it.
+    """
+
+    def __init__(
+        self,
+        tokenizer: TokenizerBase,
+        template: ChatTemplate,
+        context: dict[str, Any],
+        text: str,
+        parts: list[tuple[str, bool]] | None,
+    ) -> None:
+        self.ids: list[int] = tokenizer.encode(text) if parts is None else encode_segments(tokenizer, parts)
+        self.text: str = text
+        self._tokenizer, self._template, self._context, self._parts = tokenizer, template, context, parts
+
+    @cached_property
+    def spans(self) -> list[tuple[int, int, int]]:
+        """(index of a message, its first token, its past-last token), for the content of each message that has some.
+
+        They are proven by rendering the conversation again. A token over an edge of a content belongs to it. A message
+        without content, or with one that the template leaves out, repeats or changes beyond recognition, has none.
+        """
+        from .spans import content_spans
+
+        found = content_spans(self._context["messages"], self.text, self._render)
+        return [(index, *self._tokens(*span)) for index, span in sorted(found.items())]
+
+    @cached_property
+    def assistant_mask(self) -> list[int]:
+        """1 for each token that an assistant has written, 0 for others: the tokens of generation blocks if the template
+        has some, else those of the content of its messages.
+
+        Raises:
+            ValueError: A message of an assistant has no span; it is named.
+        """
+        if self._template.has_generation:
+            from .spans import generation_spans
+
+            spans = [self._tokens(*span) for span in generation_spans(self.text, self._render, self._template)]
+        else:
+            roles = [message.get("role") for message in self._context["messages"]]
+            known = {index: (first, last) for index, first, last in self.spans}
+            for index, role in enumerate(roles):
+                if role == "assistant" and index not in known:
+                    raise ValueError(
+                        f"messages[{index}] of an assistant has no content that is found in the rendered text, so its "
+                        "tokens are not known; leave it out, or give a template with generation blocks"
+                    )
+            spans = [span for index, span in known.items() if roles[index] == "assistant"]
+        made = [0] * len(self.ids)
+        for first, last in spans:
+            made[first:last] = [1] * (last - first)
+        return made
+
+    def _render(self, messages: list[dict[str, Any]] | None = None) -> str:
+        context = self._context if messages is None else self._context | {"messages": messages}
+        return self._template.render(context)
+
+    def _tokens(self, start: int, end: int) -> tuple[int, int]:
+        """The first and the past-last token of a part of the text, given in characters."""
+        starts, ends = self._offsets
+        first = int(np.searchsorted(ends, start, side="right"))
+        return first, max(first, int(np.searchsorted(starts, end, side="left")))
+
+    @cached_property
+    def _offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The starts and the ends of tokens, in characters of the text, which they overlap."""
+        tokenizer, text = self._tokenizer, self.text
+        data = text.encode("utf-8")
+        if tokenizer.decode_bytes(self.ids) == data:
+            spans = tokenizer._char_spans(self.ids, data)
+        else:
+            from ..engine.offsets import offsets_of
+
+            trusted, at = [], 0
+            for part, is_trusted in self._parts or [(text, True)]:
+                trusted += [(at, at + len(part))] * is_trusted
+                at += len(part)
+            spans = offsets_of(tokenizer, text, self.ids, "all", trusted)
+        pairs = np.array(spans, np.int64).reshape(-1, 2)
+        return np.maximum.accumulate(pairs[:, 0]), np.maximum.accumulate(pairs[:, 1])
+
+    def __repr__(self) -> str:
+        return f"ChatEncoding({len(self.ids)} ids, text={short_repr(self.text)})"
+
+
+def encode(
+    tokenizer: TokenizerBase,
+    messages: Iterable[Mapping[str, Any]],
+    template: str | None = None,
+    *,
+    trusted: Collection[str] = ("system", "assistant"),
+    tools: Iterable[Mapping[str, Any]] | None = None,
+    add_generation_prompt: bool = False,
+    **variables: Any,
+) -> ChatEncoding:
+    """Encode a conversation by a Jinja template of ``transformers``.
+
+    The ids are those of ``apply_chat_template(messages, tokenize=True)``, unless a text that is not trusted holds a
+    special token. Such a text gives none, whatever it holds: a literal, or a part that the template, a filter or the
+    next message completes. There the ids are those of ordinary text.
+
+    Args:
+        tokenizer: The tokenizer; its folder or object of ``transformers`` brings the template and the named tokens.
+        messages: The messages, dicts with "role" and "content" and what else the template reads.
+        template: The source of a template, or the name of one of the model's; its own when None.
+        trusted: The roles of messages whose content, and reasoning, may hold special tokens. Everything else is not
+            trusted: other contents, all names, calls and arguments, unusual roles, ``tools`` and ``variables``.
+        tools: Tools as JSON schemas.
+        add_generation_prompt: The beginning of the assistant's answer follows the messages.
+        variables: Further variables of the template. Named tokens, such as ``bos_token``, are trusted.
+
+    Raises:
+        ValueError: There is no template; its logic depends on a special token in a text that is not trusted (``in``,
+            ``==``, ``split``), and so on whether this is one.
+        jinja2.TemplateError: The template is no Jinja, or refuses the messages.
+        TypeError: A message is no dict.
+        UnicodeEncodeError: A text holds a lone surrogate.
+        MissingExtraError: ``jinja2`` is not installed.
+
+    >>> from bpetite import Tokenizer, chat
+    >>> tok = Tokenizer.train("ab ab ab", 258, special_tokens=["<|user|>", "<|end|>"])
+    >>> template = "{% for m in messages %}<|user|>{{ m.content|trim }}<|end|>{% endfor %}"
+    >>> messages = [{"role": "user", "content": " ab "}, {"role": "user", "content": "<|end|>"}]
+    >>> found = chat.encode(tok, messages, template)
+    >>> found.ids[:5], found.ids.count(tok.special_tokens["<|end|>"]), found.spans
+    ([258, 256, 259, 258, 60], 2, [(0, 1, 2), (1, 4, 11)])
+    """
+    chat = [_message(index, message) for index, message in enumerate(messages)]
+    known = None if tools is None else [_plain(tool) for tool in tools]
+    others = {name: _plain(value) for name, value in variables.items()}
+    model = Model.of(tokenizer)
+    compiled = model.template(tokenizer, template, tools is not None)
+    context = model.named | {
+        "strftime_now": datetime.now().strftime, "documents": None, **others,
+        "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
+    }  # fmt: skip
+    kept = [_trusted_keys(message, trusted) for message in chat]
+    doubtful: list[Any] = [known, *(value for name, value in others.items() if name not in NAMED)]
+    safe: list[Any] = [[value for name, value in others.items() if name in NAMED]]
+    for message, keys in zip(chat, kept, strict=True):
+        doubtful += message
+        for key, value in message.items():
+            (safe if key in keys else doubtful).append(value)
+    given, rest = "\0".join(texts_in(doubtful)), "\0".join(texts_in(safe))
+    markable = MARK not in given and MARK not in rest
+    if not markable:
+        text = raw = compiled.render(context)
+        own: list[tuple[int, int]] = []
+    else:
+        text, own, raw = compiled.render_marked(context)
+    found = special_spans(tokenizer, text)
+    if found == own and markable and not special_spans(tokenizer, given):
+        return ChatEncoding(tokenizer, compiled, context, text, None)
+    literals = {text[start:end] for start, end in {*found}.difference(own)}.union(compiled.literals_in(raw))
+    char = next(free_characters(given + rest + text))
+    wanted = (lambda _: True) if tokenizer.scanner == "pipeline" else traces(literals)
+    change = partial(_masked, tokenizer, char, wanted)
+    names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
+    shielded = context | names | {
+        "messages": [_shielded(message, keys, change) for message, keys in zip(chat, kept, strict=True)],
+        "tools": change_texts(known, change),
+    }  # fmt: skip
+    masked = compiled.render(shielded)
+    if not equal_but_for(text, masked, char):
+        raise ValueError(_reason(tokenizer, doubtful, literals))
+    return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked))
+
+
+def _plain(value: Any) -> Any:
+    """Plain JSON, as ``transformers`` shows it to a template."""
+    if value is None or type(value) in (str, int, float, bool):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, Mapping):
+        return {_plain(key): item if type(item) is str else _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(_plain, value)) if type(value) in (list, tuple) else [*map(_plain, value)]
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, int | float):
+        return int(value) if isinstance(value, int) else float(value)
+    if callable(getattr(value, "model_dump", None)):
+        return _plain(value.model_dump())
+    return f"<{type(value).__name__}>"
+
+
+def _message(index: int, message: Any) -> dict[str, Any]:
+    found = _plain(message)
+    if type(found) is not dict:
+        raise TypeError(f"messages[{index}] is a dict, not {short_repr(message)}")
+    if None in found.values():
+        found = {key: value for key, value in found.items() if value is not None}
+    if found.keys().isdisjoint(REASONING):
+        return found
+    reasoning = next(found[name] for name in REASONING if name in found)
+    return {"thinking": reasoning, **found, "reasoning_content": reasoning}
+
+
+def _trusted_keys(message: dict[str, Any], trusted: Collection[str]) -> Collection[str]:
+    """The keys of a message whose values may hold special tokens."""
+    role = message.get("role")
+    if not isinstance(role, str):
+        return ()
+    return WRITTEN if role in trusted else ROLE if role in ROLES else ()
+
+
+def _shielded(message: dict[str, Any], kept: Collection[str], change: Callable[[str], str]) -> dict[str, Any]:
+    made: dict[str, Any] = {}
+    for key, value in message.items():
+        made |= {key: value} if key in kept else change_texts({key: value}, change)
+    return made
+
+
+def _masked(tokenizer: TokenizerBase, char: str, wanted: Callable[[str], bool], text: str) -> str:
+    """The text with masks, which logic sees with its special tokens broken."""
+    seen = text
+    while spans := special_spans(tokenizer, seen):
+        for start, _ in reversed(spans):
+            seen = f"{seen[:start]}{char}{seen[start + 1 :]}"
+    masked = [one for one in {*text} if one > " " and one not in ESCAPED and not one.isspace() and wanted(one)]
+    table = dict.fromkeys(map(ord, masked), char)
+    return Masked.of(text.translate(table), seen) if table or seen is not text else text
+
+
+def _parts(tokenizer: TokenizerBase, text: str, masked: str) -> list[tuple[str, bool]]:
+    """The segments of a text: special tokens without a mask are trusted."""
+    edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]
+    cuts = [0, *edges, len(text)]
+    return [(text[start:end], bool(number % 2)) for number, (start, end) in enumerate(pairwise(cuts))]
+
+
+def _reason(tokenizer: TokenizerBase, doubtful: list[Any], literals: Iterable[str]) -> str:
+    for one in texts_in(doubtful):
+        for start, end in special_spans(tokenizer, one):
+            return (
+                f"the template's logic depends on the special token {one[start:end]!r} in the text {short_repr(one)}, "
+                "which is not trusted: remove it there, or name the message's role in trusted="
+            )
+    named = ", ".join(map(repr, sorted(literals)))
+    return f"the template changes texts that are not trusted, so that it is not known where {named} comes from"

@@ -1,0 +1,271 @@
+"""Chat templates in Jinja's sandbox, with the settings and the helpers of ``transformers``.
+
+A template is compiled twice. In the marked form, each special token that the template itself puts out is a control
+character and a number. No message has this character, so it proves where the special token comes from, and what a user
+writes cannot be mistaken for what the template writes. Only text that goes straight to the output is marked, which the
+logic of a template never sees: the two forms render the same text.
+"""
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+from jinja2 import Template, TemplateError, nodes
+from jinja2.ext import Extension, loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.visitor import NodeTransformer
+
+if TYPE_CHECKING:
+    from jinja2.parser import Parser
+
+    from ..core._tokenizer_base import TokenizerBase
+
+__all__ = ["MARK", "ChatTemplate", "Model", "special_spans"]
+
+#: Special tokens with names in the settings of ``transformers``, which templates use as variables.
+NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
+#: Appended to the name of such a variable where it is put out.
+MARKED = "__marked"
+#: The beginning of a mark. The number of a special token follows.
+MARK = "\x0e"
+#: Templates of one tokenizer that are kept compiled.
+KEPT = 16
+
+#: What a generation block puts out at its two ends.
+_edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
+
+
+class _Generation(Extension):
+    """``{% generation %}`` around what the model has written; a scope of its own."""
+
+    tags = {"generation"}  # noqa: RUF012
+
+    def parse(self, parser: Parser) -> nodes.Node:
+        line = next(parser.stream).lineno
+        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
+        ends = [nodes.Output([self.call_method("edge", [nodes.Const(at)])]) for at in (0, 1)]
+        return nodes.Scope([ends[0], *body, ends[1]]).set_lineno(line)
+
+    def edge(self, at: int) -> str:
+        return _edges.get()[at]
+
+
+def _raise(message: str) -> None:
+    raise TemplateError(message)
+
+
+def _to_json(
+    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
+) -> str:
+    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
+
+
+_environment = ImmutableSandboxedEnvironment(
+    trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+)
+_environment.filters["tojson"] = _to_json
+_environment.globals["raise_exception"] = _raise
+
+
+class ChatTemplate:
+    """A template, compiled for the special tokens of a tokenizer.
+
+    Attributes:
+        has_generation: It has generation blocks.
+    """
+
+    def __init__(self, tokenizer: TokenizerBase, source: str) -> None:
+        self._tokenizer = tokenizer
+        codes = (chr(number + (32 if number < 0xD000 else 0x10000)) for number in range(len(tokenizer.special_tokens)))
+        self._literal_of: dict[str, str] = dict(zip(codes, tokenizer.special_tokens, strict=True))
+        self._code_of = {literal: code for code, literal in self._literal_of.items()}
+        self._named: dict[str, str] = {}
+        self._plain = _environment.from_string(source)
+        code = _environment.compile(_Marker(self.mark).marked(_environment.parse(source)))
+        self._with_marks = Template.from_code(_environment, code, _environment.make_globals(None))
+        self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
+
+    def mark(self, text: str) -> str:
+        """A text with marks in place of its special tokens."""
+        done, parts = 0, []
+        for start, end in special_spans(self._tokenizer, text):
+            code = self._code_of.get(text[start:end])
+            if code is not None:
+                parts += [text[done:start], MARK, code]
+                done = end
+        return "".join([*parts, text[done:]])
+
+    def _marked(self, named: str) -> str:
+        found = self._named.get(named)
+        if found is None:
+            found = self.mark(named)
+            self._named = {named: found} | (self._named if len(self._named) < KEPT else {})
+        return found
+
+    def render(self, context: dict[str, Any]) -> str:
+        """The text, rendered by the template as it is."""
+        return self._plain.render(context)
+
+    def render_marked(self, context: dict[str, Any]) -> tuple[str, list[tuple[int, int]], str]:
+        """The text; the spans in characters of the special tokens that the template put out; and the marked text.
+
+        No text of the context holds :data:`MARK`.
+        """
+        names = {name + MARKED: self._marked(context[name]) for name in NAMED if type(context.get(name)) is str}
+        raw = self._with_marks.render(context, **names)
+        pieces = raw.split(MARK)
+        parts, spans, at = pieces[:1], [], len(pieces[0])
+        for piece in pieces[1:]:
+            literal = self._literal_of[piece[0]]
+            spans.append((at, at + len(literal)))
+            parts += [literal, piece[1:]]
+            at += len(literal) + len(piece) - 1
+        return "".join(parts), spans, raw
+
+    def literals_in(self, text: str) -> Iterator[str]:
+        """The special tokens that a text spells anywhere, but white space."""
+        return (literal for literal in self._code_of if literal in text and not literal.isspace())
+
+    @contextmanager
+    def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
+        """Generation blocks put out characters at their ends, meanwhile."""
+        token = _edges.set((opening, closing))
+        try:
+            yield
+        finally:
+            _edges.reset(token)
+
+
+class _Marker(NodeTransformer):
+    """Puts marks into what a template puts out as it is, also by a variable that nothing else reads."""
+
+    def __init__(self, mark: Callable[[str], str]) -> None:
+        self._mark = mark
+        self._put_out: list[nodes.Node] = []
+        self._kept: set[str] = set()
+
+    def marked(self, tree: nodes.Template) -> nodes.Template:
+        """The tree with marks."""
+        names = [*tree.find_all(nodes.Name)]
+        self._kept = stored = {name.name for name in names if name.ctx != "load"}
+        while True:
+            self._put_out.clear()
+            self.visit(tree)
+            shown = {id(node) for node in self._put_out}
+            read = {name.name for name in names if name.ctx == "load" and id(name) not in shown}
+            if self._kept.isdisjoint(read):
+                break
+            self._kept = self._kept - read
+        for node in self._put_out:
+            if isinstance(node, nodes.TemplateData):
+                node.data = self._mark(node.data)
+            elif isinstance(node, nodes.Const):
+                node.value = self._mark(node.value)
+            elif isinstance(node, nodes.Name) and node.name in NAMED and node.name not in stored:
+                node.name += MARKED
+        return tree
+
+    def _leave(self, node: nodes.Node) -> nodes.Node:
+        return node
+
+    visit_Macro = visit_CallBlock = visit_AssignBlock = visit_FilterBlock = _leave
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:
+        self._show(*node.nodes)
+        return node
+
+    def visit_Assign(self, node: nodes.Assign) -> nodes.Assign:
+        if isinstance(node.target, nodes.Name) and node.target.name in self._kept:
+            self._show(node.node)
+        return node
+
+    def _show(self, *shown: nodes.Node | None) -> None:
+        for node in shown:
+            if isinstance(node, nodes.Add):
+                self._show(node.left, node.right)
+            elif isinstance(node, nodes.Concat):
+                self._show(*node.nodes)
+            elif isinstance(node, nodes.CondExpr):
+                self._show(node.expr1, node.expr2)
+            elif isinstance(node, nodes.TemplateData | nodes.Name) or (
+                isinstance(node, nodes.Const) and isinstance(node.value, str)
+            ):
+                self._put_out.append(node)
+
+
+def special_spans(tokenizer: TokenizerBase, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
+    """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
+    those that are white space, and with what they take of the text around them."""
+    pipeline = tokenizer._pipeline
+    if pipeline is None or pipeline.is_compiled:
+        found = tokenizer._special_spans(text, "all", ())
+    else:
+        found = pipeline.special_spans(text, tuple(sorted(tokenizer.special_tokens)))
+    if spaces:
+        return [(start, end) for start, end, _ in found]
+    if pipeline is None:
+        return [(start, end) for start, end, _ in found if not text[start:end].isspace()]
+    literals = [(start, end, text[start:end]) for start, end, _ in found]
+    return [
+        (end - len(literal.lstrip()), start + len(literal.rstrip()))
+        for start, end, literal in literals
+        if not literal.isspace()
+    ]
+
+
+class Model:
+    """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it.
+
+    Attributes:
+        named: Variable -> literal of the special tokens that the settings of ``transformers`` name.
+    """
+
+    def __init__(self, tokenizer: TokenizerBase) -> None:
+        beside = tokenizer._vocab.beside
+        config: dict[str, Any] = json.loads(beside.get("tokenizer_config.json", "{}"))
+        if "added_tokens_decoder" not in config:  # as transformers reads the older file
+            config |= json.loads(beside.get("special_tokens_map.json", "{}"))
+        values = {name: config.get(name) for name in NAMED}
+        texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()}
+        self.named: dict[str, str] = {name: text for name, text in texts.items() if isinstance(text, str)}
+        folder = "additional_chat_templates/"
+        own = {name[len(folder) : -6]: text for name, text in beside.items() if name.startswith(folder)}
+        if "chat_template.jinja" in beside:
+            own["default"] = beside["chat_template.jinja"]
+        kept = config.get("chat_template")
+        if not own and kept:
+            own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
+        self._own: dict[str, str] = own
+        self._compiled: dict[str, ChatTemplate] = {}
+
+    @classmethod
+    def of(cls, tokenizer: TokenizerBase) -> Model:
+        """The one of a tokenizer."""
+        kept = vars(tokenizer._vocab)
+        found: Model | None = kept.get("_chat_model")
+        return kept.setdefault("_chat_model", cls(tokenizer)) if found is None else found
+
+    def template(self, tokenizer: TokenizerBase, template: str | None, with_tools: bool) -> ChatTemplate:
+        """The template of a source, or of a name of one of the model's; its own when None.
+
+        Raises:
+            ValueError: None is given, and the model has none, or several and no default.
+        """
+        if template is None:
+            names = (*["tool_use"] * with_tools, "default")
+            template = next((name for name in names if name in self._own), None)
+        if template is None:
+            known = f"no default template: give template=, one of {', '.join(sorted(self._own))}"
+            none = "no chat template: load the folder of its model, or give template="
+            raise ValueError(f"the tokenizer has {known if self._own else none}")
+        source = self._own.get(template, template)
+        found = self._compiled.get(source)
+        if found is None:
+            if len(self._compiled) >= KEPT:
+                self._compiled.clear()
+            found = self._compiled[source] = ChatTemplate(tokenizer, source)
+        return found
