@@ -10,9 +10,21 @@ from .compare import compare
 from .diff import diff
 from .explain import explain
 from .pages import audit_page, compare_page, diff_page, explain_page, view_page  # noqa: F401 - they register with pages.render
-from .reach import Reach, Unreachable, reach
-from .results import AuditReport, Comparison, Difference, DiffReport, Explanation, Figures, Finding, TokenView
-from .usage import ScriptUse, Usage, measure
+from .reach import Reach, reach
+from .results import (
+    AuditReport,
+    Comparison,
+    Difference,
+    DiffReport,
+    Explanation,
+    Figures,
+    Finding,
+    ScriptUse,
+    TokenView,
+    Unreachable,
+    Usage,
+)
+from .usage import measure
 from .view import view
 
 __all__ = [

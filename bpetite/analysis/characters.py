@@ -1,4 +1,4 @@
-"""Scripts of characters, names for characters that cannot be seen, and escapes for a terminal.
+"""Scripts of characters, names for characters that cannot be seen, escapes for a terminal, numbers of things.
 
 Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
 split patterns.
@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
+__all__ = ["COMMON", "counted", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
@@ -27,13 +27,11 @@ Canadian_Aboriginal Bopomofo Yi Braille Coptic Gothic Ogham Runic Tifinagh Nko J
 
 #: Short names of characters that are not visible themselves or that change the direction of others.
 _INVISIBLE = {
-    0x00A0: "NBSP", 0x00AD: "SHY", 0x034F: "CGJ", 0x061C: "ALM", 0x1680: "OGSP", 0x180E: "MVS",
-    0x2000: "NQSP", 0x2001: "MQSP", 0x2002: "ENSP", 0x2003: "EMSP", 0x2004: "3/M", 0x2005: "4/M", 0x2006: "6/M",
-    0x2007: "FSP", 0x2008: "PSP", 0x2009: "THSP", 0x200A: "HSP", 0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ",
-    0x200E: "LRM", 0x200F: "RLM", 0x2028: "LS", 0x2029: "PS", 0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF",
-    0x202D: "LRO", 0x202E: "RLO", 0x202F: "NNBSP", 0x205F: "MMSP", 0x2060: "WJ", 0x2066: "LRI", 0x2067: "RLI",
-    0x2068: "FSI", 0x2069: "PDI", 0x3000: "IDSP", 0x3164: "HF", 0xFEFF: "BOM", 0xFFA0: "HWHF", 0x115F: "HCF",
-    0x1160: "HJF", 0x2800: "BLANK", 0x7F: "DEL", 0x85: "NEL",
+    0x20: "SP", 0x7F: "DEL", 0x85: "NEL", 0xA0: "NBSP", 0xAD: "SHY", 0x34F: "CGJ", 0x115F: "HCF", 0x1160: "HJF",
+    0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ", 0x200E: "LRM", 0x200F: "RLM", 0x2028: "LS", 0x2029: "PS",
+    0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO", 0x202F: "NNBSP", 0x2060: "WJ",
+    0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0x2800: "BLANK", 0x3000: "IDSP", 0x3164: "HF",
+    0xFEFF: "BOM", 0xFFA0: "HWHF",
 }  # fmt: skip
 _CONTROLS = (
     "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
@@ -89,8 +87,6 @@ def invisible_name(character: str) -> str | None:
     code = ord(character)
     if code in _INVISIBLE:
         return _INVISIBLE[code]
-    if character == " ":
-        return "SP"
     if 0xFE00 <= code <= 0xFE0F:
         return f"VS{code - 0xFE00 + 1}"
     if 0xE0100 <= code <= 0xE01EF:
@@ -126,3 +122,12 @@ def token_repr(token: bytes) -> str:
         return repr(token.decode("utf-8"))
     except UnicodeDecodeError:
         return repr(token)
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things in words.
+
+    >>> counted(0, "fault"), counted(1, "fault"), counted(1200, "fault")
+    ('no faults', '1 fault', '1,200 faults')
+    """
+    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"

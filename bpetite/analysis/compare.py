@@ -10,8 +10,8 @@ from typing import Any
 
 from ..errors import short_repr
 from ..tokenizer import Tokenizer
-from .results import Comparison, Figures
-from .usage import ALL, Meter, ScriptUse, gathered
+from .results import ALL, Comparison, Figures, ScriptUse
+from .usage import Meter, gathered
 
 __all__ = ["Texts", "compare"]
 
@@ -52,16 +52,18 @@ def compare(
     for group, held in gathered(_pairs(texts), documents):
         for name, meter in meters.items():
             groups[name].setdefault(group, ScriptUse()).add(meter.add(held))
-    found = Comparison([], dict(documents), by, tuple(files))
-    for name, tokenizer in named.items():
-        usage = meters[name].finished(sum(documents.values()))
-        special = set(tokenizer.special_tokens.values())
-        longest = max(
-            (token for token_id, token in sorted(tokenizer.vocab.items()) if token_id not in special),
-            key=len, default=b"",
-        )  # fmt: skip
-        found.tokenizers.append(Figures(name, usage, groups[name], len(tokenizer), longest))
-    return found
+    figures = [
+        Figures(name, meters[name].finished(documents.total()), groups[name], _longest(tokenizer))
+        for name, tokenizer in named.items()
+    ]
+    return Comparison(figures, dict(documents), by, tuple(files))
+
+
+def _longest(tokenizer: Tokenizer) -> bytes:
+    """The first of the longest tokens that are not special."""
+    special = set(tokenizer.special_tokens.values())
+    ordinary = (token for token_id, token in sorted(tokenizer.vocab.items()) if token_id not in special)
+    return max(ordinary, key=len, default=b"")
 
 
 def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[str, Tokenizer]:

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 from .cells import token_ends
-from .results import Difference, DiffReport, default_names
-from .settings import settings_of
+from .results import Difference, DiffReport
+from .settings import default_names, settings_of
 
 __all__ = ["diff"]
 

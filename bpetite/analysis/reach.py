@@ -26,27 +26,21 @@ from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, product
-from typing import Literal
 
 import numpy as np
 
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, normalize
 from ..tokenizer import Tokenizer
+from .results import Reason, Unreachable
 
-__all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
+__all__ = ["BUDGET", "REASONS", "Reach", "reach"]
 
-#: Texts that the search encodes at most for each of two groups: the tokens that come out only as a whole pre-token, and
-#: the others.
+#: Texts that the search encodes at most.
 BUDGET = 500_000
-
-#: Surroundings that are tried for a token that comes out only as a whole pre-token: few change a pre-token.
-WHOLE_PRETOKEN_SURROUNDINGS = 200
 
 #: Texts that are encoded in one call.
 BATCH = 4096
-
-Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
 
 #: reason -> its meaning, for people.
 REASONS: dict[Reason, str] = {
@@ -63,18 +57,7 @@ _AROUND = (
     "\u200d\u3042\uac00عkLtmdlvreSTMDLVRE\u17b5Ⅷ«»‿ſ\ue000\u0378\x00\u2028"
 )
 
-
 _CONTINUATION = bytes(range(0x80, 0xC0))
-
-
-@dataclass(frozen=True)
-class Unreachable:
-    """A token that no text produces, why, and the tokens that its bytes give instead where that is known."""
-
-    id: int
-    token: bytes
-    reason: Reason
-    instead: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,18 +89,16 @@ class _Search:
         vocab = tokenizer.to_vocab()
         self.tokens = vocab.tokens
         self.decode_only = vocab.unreachable
-        self.reachable = {
-            token_id: token for token_id, token in self.tokens.items() if token_id not in self.decode_only
-        }
         self.specials = set(vocab.special_tokens.values())
-        #: Special tokens of one byte that ordinary text, which lacks this byte, does not give.
-        self.added_bytes = {token_id for token_id in vocab.special_only if len(self.tokens[token_id]) == 1}
         self.merge_table = vocab.merge_table
         self.byte_ids = {
             token: token_id
-            for token_id, token in self.reachable.items()
+            for token_id, token in self.tokens.items()
             if len(token) == 1 and token_id not in vocab.not_looked_up
         }
+        # Of special tokens, ordinary text gives only those that are the token of a byte.
+        never = (self.decode_only | self.specials).difference(self.byte_ids.values())
+        self.judged = {token_id: token for token_id, token in self.tokens.items() if token_id not in never}
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
         self.form = vocab.normalization if vocab.normalization in FORMS else None
         self.unicode = vocab.unicode
@@ -126,32 +107,22 @@ class _Search:
 
     def run(self) -> Reach:
         texts: dict[int, str] = {}
-        parts: list[int] = []
-        for token_id, token in self.reachable.items():
+        verdicts: dict[int, str | Unreachable | None] = {}
+        for token_id, token in self.judged.items():
             try:
                 texts[token_id] = token.decode("utf-8")
             except UnicodeDecodeError:
-                parts.append(token_id)
+                verdicts[token_id] = self.judge_part(token_id)
         produced = self.produced(texts.values())
-        verdicts: dict[int, str | Unreachable | None] = {
-            token_id: self.judge_text(token_id, text) for token_id, text in texts.items() if token_id not in produced
-        }
-        verdicts |= self.search({token_id: texts[token_id] for token_id, found in verdicts.items() if found is None})
-        verdicts |= {token_id: self.judge_part(token_id) for token_id in parts}
-        verdicts |= {
-            token_id: Unreachable(token_id, self.tokens[token_id], "decode-only") for token_id in self.decode_only
-        }
-        witness = {token_id: found for token_id, found in verdicts.items() if isinstance(found, str)}
-        forgeable = {
-            token_id: witness.pop(token_id, texts.get(token_id, ""))
-            for token_id in sorted(self.specials)
-            if token_id in produced or token_id in witness
-        }
+        left = {token_id: text for token_id, text in texts.items() if token_id not in produced}
+        verdicts |= {token_id: self.judge_text(token_id, text) for token_id, text in left.items()}
+        verdicts |= self.search({token_id: text for token_id, text in left.items() if verdicts[token_id] is None})
+        verdicts |= {one: Unreachable(one, self.tokens[one], "decode-only") for one in self.decode_only}
         unreachable = [found for found in verdicts.values() if isinstance(found, Unreachable)]
         return Reach(
             sorted((one for one in unreachable if one.id not in self.specials), key=lambda one: one.id),
-            witness,
-            forgeable,
+            {token_id: found for token_id, found in verdicts.items() if isinstance(found, str)},
+            {token_id: texts[token_id] for token_id in sorted(self.specials) if token_id in produced},
         )
 
     # Asking the tokenizer
@@ -200,17 +171,11 @@ class _Search:
         merged = self.merged(token)
         if merged != (token,) and not self.takes_whole:
             return Unreachable(token_id, token, "merges", merged)
-        if token_id in self.added_bytes:
-            return Unreachable(token_id, token, "merges")
         return None
 
     def search(self, cut: dict[int, str]) -> dict[int, str | Unreachable]:
         """For tokens that their own text does not give, a text that does, or the reason ``pattern``."""
-        whole = {key: text for key, text in cut.items() if len(self.merged(self.tokens[key])) > 1}
-        others = {key: text for key, text in cut.items() if key not in whole}
-        around = _around(self.tokenizer)
-        found = self.search_around(whole, islice(_surroundings(around), WHOLE_PRETOKEN_SURROUNDINGS))
-        found |= self.search_around(others, _surroundings(around))
+        found = self.search_around(cut, _surroundings(_around(self.tokenizer)))
         return {
             key: found.get(key) or Unreachable(key, self.tokens[key], "pattern", self.instead(text))
             for key, text in cut.items()

@@ -3,20 +3,19 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
-from ..tokenizer import Tokenizer
+import numpy as np
+import numpy.typing as npt
+
 from .cells import Layout
-from .characters import token_repr
-from .pages.render import counted, render
-from .reach import Unreachable
-from .usage import ALL, ScriptUse, Usage
+from .characters import counted, token_repr
 
 __all__ = [
+    "ALL",
     "AuditReport",
     "Comparison",
     "DiffReport",
@@ -24,28 +23,65 @@ __all__ = [
     "Explanation",
     "Figures",
     "Finding",
+    "Form",
     "Merge",
     "Pretoken",
+    "Reason",
     "Report",
+    "ScriptUse",
     "Severity",
     "Side",
     "TokenView",
-    "default_names",
+    "Unreachable",
+    "Usage",
+    "draws",
 ]
+
+#: The group of texts that belong to none.
+ALL = "all"
+
+#: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
+RENYI_ORDER = 2.5
 
 #: Characters of a text that the repr of a difference shows.
 SHOWN = 24
 
+#: A whole page, one element for somebody else's page, or text for a terminal.
+Form = Literal["page", "element", "text"]
+
+Drawing = TypeVar("Drawing", bound=Callable[[Any, Form], str])
+Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
 Severity = Literal["fault", "note"]
 
+#: Kind of report -> the function that draws it.
+_DRAWINGS: dict[type, Callable[[Any, Form], str]] = {}
 
-def default_names(*tokenizers: Tokenizer) -> tuple[str, ...]:
-    """Names for one or two tokenizers that nobody named, such as "A (32,001 tokens, 99886462)"."""
-    letters = ["tokenizer"] if len(tokenizers) == 1 else ["A", "B"]
-    return tuple(
-        f"{letter} ({len(one):,} tokens, {one.fingerprint()[:8]})"
-        for letter, one in zip(letters, tokenizers, strict=True)
-    )
+#: An attribute that JSON leaves out.
+_LARGE = {"json": False}
+
+
+def draws(kind: type) -> Callable[[Drawing], Drawing]:
+    """Register the function that draws a kind of report."""
+
+    def register(drawing: Drawing) -> Drawing:
+        _DRAWINGS[kind] = drawing
+        return drawing
+
+    return register
+
+
+def _plain(value: Any) -> Any:
+    """A value for JSON: a record as its attributes, a token as :func:`token_repr` writes it."""
+    if isinstance(value, bytes):
+        return token_repr(value)
+    if is_dataclass(value):
+        fields = value.__dataclass_fields__.values()
+        return {one.name: _plain(getattr(value, one.name)) for one in fields if "json" not in one.metadata}
+    if isinstance(value, dict):
+        return {_plain(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return _plain(value._asdict()) if hasattr(value, "_asdict") else list(map(_plain, value))
+    return value
 
 
 class Report:
@@ -53,7 +89,7 @@ class Report:
 
     def page(self) -> str:
         """Return the page, one file of HTML that needs no network."""
-        return render(self, "page")
+        return _DRAWINGS[type(self)](self, "page")
 
     def save(self, path: str | Path) -> None:
         """Write the page.
@@ -65,12 +101,155 @@ class Report:
 
     def to_html(self) -> str:
         """Return one element with its own styles and without a script, to put into a page of yours."""
-        return render(self, "element")
+        return _DRAWINGS[type(self)](self, "element")
 
     _repr_html_ = to_html
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes, for JSON; a token is written as :func:`repr` has it."""
+        return dict(_plain(self))
+
     def __str__(self) -> str:
-        return render(self, "text")
+        return _DRAWINGS[type(self)](self, "text")
+
+
+# Measures of texts
+
+
+@dataclass
+class ScriptUse:
+    """Counts of one script. Tokens and words belong to the script of their first character that has one; a word is a
+    sequence of letters, marks and digits. ``word_tokens`` adds up the tokens that each word overlaps."""
+
+    tokens: int = 0
+    bytes: int = 0
+    characters: int = 0
+    words: int = 0
+    word_tokens: int = 0
+    whole_words: int = 0
+
+    @property
+    def bytes_per_token(self) -> float:
+        return self.bytes / max(self.tokens, 1)
+
+    @property
+    def tokens_per_character(self) -> float:
+        return self.tokens / max(self.characters, 1)
+
+    @property
+    def tokens_per_word(self) -> float:
+        """The tokens that a word overlaps, on average."""
+        return self.word_tokens / max(self.words, 1)
+
+    @property
+    def whole_word_share(self) -> float:
+        """The share of words that lie in one token."""
+        return self.whole_words / max(self.words, 1)
+
+    def add(self, other: ScriptUse) -> None:
+        for name, count in vars(other).items():
+            setattr(self, name, getattr(self, name) + count)
+
+    def to_dict(self) -> dict[str, float]:
+        """Return counts and rates, for JSON."""
+        rates = ("bytes_per_token", "tokens_per_character", "tokens_per_word", "whole_word_share")
+        return vars(self) | {name: round(getattr(self, name), 4) for name in rates}
+
+
+@dataclass(repr=False)
+class Usage:
+    """The result of :func:`measure`.
+
+    Attributes:
+        documents: How many texts.
+        ids: int64[n]: the ids of the vocabulary, ascending.
+        counts: int64[n]: how often each of them occurred.
+        ordinary: bool[n]: False for special tokens, which ordinary text does not use.
+        scripts: script -> its counts, most bytes first; "Common" holds spaces, digits, punctuation and symbols.
+        word_tokens: How many words have 1, 2, ... tokens; the last of the ten counts 10 and more.
+        costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
+    """
+
+    documents: int
+    ids: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+    ordinary: npt.NDArray[np.bool_]
+    scripts: dict[str, ScriptUse] = field(default_factory=dict)
+    word_tokens: list[int] = field(default_factory=lambda: [0] * 10)
+    costly_words: list[tuple[str, int, int]] = field(default_factory=list)
+
+    def __repr__(self) -> str:
+        total = self.total
+        rate = f"{total.bytes_per_token:.3f} bytes per token"
+        return f"<Usage of {self.documents:,} documents: {total.tokens:,} tokens, {rate}>"
+
+    @property
+    def total(self) -> ScriptUse:
+        """All scripts together."""
+        total = ScriptUse()
+        for use in self.scripts.values():
+            total.add(use)
+        return total
+
+    @property
+    def never_used(self) -> list[int]:
+        """The ids of tokens that did not occur, special tokens left out."""
+        unused: list[int] = self.ids[self.ordinary & (self.counts == 0)].tolist()
+        return unused
+
+    @property
+    def vocabulary_used(self) -> float:
+        """The share of the tokens, without special ones, that occurred."""
+        return int((self.counts[self.ordinary] > 0).sum()) / max(int(self.ordinary.sum()), 1)
+
+    def most_used(self, limit: int) -> list[tuple[int, int]]:
+        """(id, how often) of the most frequent tokens."""
+        order = np.argsort(-self.counts, kind="stable")[:limit]
+        return [(int(self.ids[at]), int(self.counts[at])) for at in order if self.counts[at]]
+
+    @property
+    def renyi_efficiency(self) -> float:
+        """Renyi entropy of order 2.5 of the token frequencies, divided by its maximum, the logarithm of the
+        vocabulary's size: 1 when all tokens are equally frequent, near 0 when a few make up the text.
+
+        Source: V. Zouhar et al., "Tokenization and the Noiseless Channel", ACL 2023.
+        """
+        used = self.counts[self.counts > 0]
+        if len(self.counts) < 2 or not len(used):
+            return 0.0
+        shares = used / used.sum()
+        entropy = np.log(np.sum(shares**RENYI_ORDER)) / (1 - RENYI_ORDER)
+        return float(entropy / np.log(len(self.counts))) + 0.0
+
+    def figures(self) -> dict[str, float]:
+        """Return the figures over all texts, for JSON."""
+        efficiency, used = round(self.renyi_efficiency, 6), round(self.vocabulary_used, 6)
+        more = {"renyi_efficiency": efficiency, "vocabulary_used": used}
+        return {"documents": self.documents, **self.total.to_dict(), **more}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON; tokens are given as ids."""
+        return {
+            **self.figures(),
+            "never_used": self.never_used,
+            "most_used": self.most_used(50),
+            "words_by_tokens": self.word_tokens,
+            "costly_words": self.costly_words,
+            "scripts": {name: use.to_dict() for name, use in self.scripts.items()},
+        }
+
+
+# A tokenizer and its mistakes
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A token that no text produces, why, and the tokens that its bytes give instead where that is known."""
+
+    id: int
+    token: bytes
+    reason: Reason
+    instead: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -104,7 +283,7 @@ class AuditReport(Report):
         classes: class of tokens -> ids.
         scripts: script -> number of tokens whose first character that has a script has this one.
         lengths: length in bytes -> number of tokens, without those that are special or only decode.
-        longest: The ids of the longest tokens, longest first.
+        longest: id -> bytes of the longest tokens, longest first.
         unreachable: Tokens that no text can produce.
         findings: Faults first, then notes.
         usage: The measures of the texts; None without texts.
@@ -113,11 +292,11 @@ class AuditReport(Report):
 
     name: str
     settings: dict[str, Any]
-    tokens: dict[int, bytes]
-    classes: dict[str, list[int]]
+    tokens: dict[int, bytes] = field(metadata=_LARGE)
+    classes: dict[str, list[int]] = field(metadata=_LARGE)
     scripts: dict[str, int]
     lengths: dict[int, int]
-    longest: list[int]
+    longest: dict[int, bytes]
     unreachable: list[Unreachable]
     findings: list[Finding]
     usage: Usage | None = None
@@ -129,22 +308,10 @@ class AuditReport(Report):
         return [finding for finding in self.findings if finding.severity == "fault"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, for JSON; a token is ``{"id": ..., "token": ...}``, as :func:`repr` has it."""
-        return {
-            "name": self.name,
-            "files": list(self.files),
-            "settings": self.settings,
-            "kinds": {name: len(ids) for name, ids in self.classes.items()},
-            "scripts": self.scripts,
-            "lengths": {str(length): count for length, count in self.lengths.items()},
-            "longest": _token_dicts((token_id, self.tokens[token_id]) for token_id in self.longest),
-            "unreachable": [
-                {"id": one.id, "token": token_repr(one.token), "reason": one.reason} for one in self.unreachable
-            ],
-            "faults": len(self.faults),
-            "findings": [vars(finding) | {"examples": list(finding.examples)} for finding in self.findings],
-            "usage": None if self.usage is None else self.usage.to_dict(),
-        }
+        """Return everything, for JSON; a token is written as :func:`repr` has it."""
+        kinds = {name: len(ids) for name, ids in self.classes.items()}
+        usage = None if self.usage is None else self.usage.to_dict()
+        return super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
 
     def __repr__(self) -> str:
         texts = "" if self.usage is None else f", {self.usage.total.bytes_per_token:.3f} bytes per token"
@@ -240,46 +407,9 @@ class DiffReport(Report):
         common = self.shared + len(self.moved)
         return common + len(self.only_a), common + len(self.only_b)
 
-    def to_dict(self, limit: int = 100) -> dict[str, Any]:
-        """Return everything, for JSON; lists of tokens are cut at ``limit``, their counts are not."""
-
-        def tokens(found: dict[bytes, int]) -> dict[str, Any]:
-            first = ((token_id, token) for token, token_id in islice(found.items(), limit))
-            return {"count": len(found), "first": _token_dicts(first)}
-
-        moved = [{"token": token_repr(token), "a": a, "b": b} for token, (a, b) in islice(self.moved.items(), limit)]
-        merge_a, merge_b = (
-            None if pair is None else [token_repr(part) for part in pair] for pair in self.merges_at_first
-        )
-        texts = None
-        if self.documents is not None:
-            counts = ("documents", "documents_differing", "tokens_a", "tokens_b", "cut_places", "other_ids")
-            places = [
-                vars(place) | {"a": _token_dicts(place.a), "b": _token_dicts(place.b)} for place in self.places[:limit]
-            ]
-            texts = {name: getattr(self, name) for name in counts} | {"places": places}
-        return {
-            "names": list(self.names),
-            "files": list(self.files),
-            "same": self.same,
-            "settings": {name: {"a": a, "b": b} for name, (a, b) in self.settings.items()},
-            "special_tokens": {literal: {"a": a, "b": b} for literal, (a, b) in self.specials.items()},
-            "vocabulary": {
-                "shared": self.shared,
-                "only_a": tokens(self.only_a),
-                "only_b": tokens(self.only_b),
-                "moved": {"count": len(self.moved), "first": moved},
-            },
-            "merges": {
-                "first_difference": self.first_merge,
-                "a": merge_a,
-                "b": merge_b,
-                "only_a": self.merges_only_a,
-                "only_b": self.merges_only_b,
-                "reordered": self.merges_reordered,
-            },
-            "texts": texts,
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON; a token is written as :func:`repr` has it."""
+        return super().to_dict() | {"same": self.same}
 
     def __repr__(self) -> str:
         a, b = self.names
@@ -294,10 +424,6 @@ class DiffReport(Report):
         )
 
 
-def _token_dicts(tokens: Iterable[tuple[int, bytes]]) -> list[dict[str, Any]]:
-    return [{"id": token_id, "token": token_repr(token)} for token_id, token in tokens]
-
-
 @dataclass(repr=False)
 class Figures:
     """The figures of one tokenizer in a :class:`Comparison`.
@@ -306,46 +432,18 @@ class Figures:
         name: The name of the tokenizer.
         usage: Its counts over all texts.
         groups: group -> its counts there.
-        tokens: How many tokens it has.
         longest: The longest token that is not special.
     """
 
     name: str
     usage: Usage
     groups: dict[str, ScriptUse]
-    tokens: int
     longest: bytes
 
-    @property
-    def total(self) -> ScriptUse:
-        """The counts over all texts."""
-        return self.usage.total
-
-    @property
-    def vocabulary_used(self) -> float:
-        """The share of the tokens, without special ones, that occur in the texts."""
-        ordinary = int(self.usage.ordinary.sum())
-        return 1 - len(self.usage.never_used) / ordinary if ordinary else 0.0
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures over all texts, for JSON."""
-        return {
-            "name": self.name,
-            "vocabulary": self.tokens,
-            "documents": self.usage.documents,
-            **self.total.to_dict(),
-            "renyi_efficiency": round(self.usage.renyi_efficiency, 6),
-            "vocabulary_used": round(self.vocabulary_used, 6),
-            "longest": token_repr(self.longest),
-            "longest_bytes": len(self.longest),
-        }
-
     def __repr__(self) -> str:
-        total = self.total
-        return (
-            f"<Figures of {self.name}: {total.bytes_per_token:.3f} bytes per token, {total.tokens_per_word:.3f} tokens "
-            f"per word>"
-        )
+        total = self.usage.total
+        rates = f"{total.bytes_per_token:.3f} bytes per token, {total.tokens_per_word:.3f} tokens per word"
+        return f"<Figures of {self.name}: {rates}>"
 
 
 @dataclass(repr=False)
@@ -359,32 +457,27 @@ class Comparison(Report):
         files: The files that the texts came from.
     """
 
-    tokenizers: list[Figures] = field(default_factory=list)
-    documents: dict[str, int] = field(default_factory=dict)
+    tokenizers: list[Figures]
+    documents: dict[str, int]
     by: str | None = None
     files: tuple[str, ...] = ()
 
     @property
     def groups(self) -> list[str]:
         """The groups, the one with most bytes first; none where the texts have none."""
-        if list(self.documents) == [ALL]:
-            return []
         first = self.tokenizers[0].groups
-        return sorted(self.documents, key=lambda group: -first[group].bytes if group in first else 0)
-
-    def of_group(self, group: str) -> list[ScriptUse]:
-        """The counts of a group, for each tokenizer."""
-        return [one.groups.get(group, ScriptUse()) for one in self.tokenizers]
+        return [] if list(self.documents) == [ALL] else sorted(first, key=lambda group: -first[group].bytes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""
         made = []
-        for number, one in enumerate(self.tokenizers):
-            figures = one.to_dict()
-            made.append({"tokenizer": figures.pop("name"), "group": None, **figures})
+        for one in self.tokenizers:
+            size = {"vocabulary": len(one.usage.ids)}
+            longest = {"longest": token_repr(one.longest), "longest_bytes": len(one.longest)}
+            made.append({"tokenizer": one.name, "group": None, **size, **one.usage.figures(), **longest})
             for group in self.groups:
-                counts = {"documents": self.documents[group], **self.of_group(group)[number].to_dict()}
-                made.append({"tokenizer": one.name, "group": group, "vocabulary": one.tokens, **counts})
+                counts = {"documents": self.documents[group], **one.groups[group].to_dict()}
+                made.append({"tokenizer": one.name, "group": group, **size, **counts})
         return made
 
     def to_dict(self) -> dict[str, Any]:
@@ -395,13 +488,13 @@ class Comparison(Report):
         """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""
         out = io.StringIO()
         rows = self.rows()
-        writer = csv.DictWriter(out, list(rows[0]) if rows else ["tokenizer"], restval="")
+        writer = csv.DictWriter(out, list(rows[0]), restval="")
         writer.writeheader()
         writer.writerows(rows)
         return out.getvalue()
 
     def __repr__(self) -> str:
-        rates = ", ".join(f"{one.name} {one.total.bytes_per_token:.3f}" for one in self.tokenizers)
+        rates = ", ".join(f"{one.name} {one.usage.total.bytes_per_token:.3f}" for one in self.tokenizers)
         return f"<Comparison of {len(self.tokenizers)} tokenizers, bytes per token: {rates}>"
 
 
@@ -511,20 +604,5 @@ class Explanation(Report):
     verdict: str = ""
     missing: list[tuple[bytes, bytes]] = field(default_factory=list)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, for JSON; tokens are written as Python writes them."""
-        pretokens = [vars(one) | {"merges": [step._asdict() for step in one.merges]} for one in self.pretokens]
-        shown: dict[str, Any] = _shown(vars(self) | {"pretokens": pretokens})
-        return shown
-
     def __repr__(self) -> str:
         return f"<Explanation of {len(self.ids)} tokens in {len(self.pretokens)} pre-tokens>"
-
-
-def _shown(value: Any) -> Any:
-    """A value with its bytes as :func:`token_repr` writes them."""
-    if isinstance(value, dict):
-        return {key: _shown(one) for key, one in value.items()}
-    if isinstance(value, list | tuple):
-        return list(map(_shown, value))
-    return token_repr(value) if isinstance(value, bytes) else value

@@ -1,4 +1,4 @@
-"""The settings of a tokenizer, as values that JSON can hold."""
+"""The settings of a tokenizer, as values that JSON can hold, and its name in a report."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,7 +6,16 @@ from typing import Any
 from ..splitting.pattern.unicode_version import unicode_version
 from ..tokenizer import Tokenizer
 
-__all__ = ["settings_of"]
+__all__ = ["default_names", "settings_of"]
+
+
+def default_names(*tokenizers: Tokenizer) -> tuple[str, ...]:
+    """Names for one or two tokenizers that nobody named, such as "A (32,001 tokens, 99886462)"."""
+    letters = "AB" if len(tokenizers) == 2 else ["tokenizer"]
+    return tuple(
+        f"{letter} ({len(one):,} tokens, {one.fingerprint()[:8]})"
+        for letter, one in zip(letters, tokenizers, strict=True)
+    )
 
 
 def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:

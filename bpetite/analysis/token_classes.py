@@ -22,12 +22,9 @@ TOKEN_CLASSES = {
     "mixed": "anything else, such as letters with digits, or two words",
 }
 
-_SHAPES = [
-    ("whitespace", regex.compile(r"()\s+")),
-    ("word", regex.compile(r"( ?)[\p{L}\p{M}]+")),
-    ("digits", regex.compile(r"( ?)\p{N}+")),
-    ("symbols", regex.compile(r"( ?)[^\s\p{L}\p{M}\p{N}]+")),
-]
+_SHAPE = regex.compile(
+    r"(?P<whitespace>\s+)| ?(?:(?P<word>[\p{L}\p{M}]+)|(?P<digits>\p{N}+)|(?P<symbols>[^\s\p{L}\p{M}\p{N}]+))"
+)
 
 
 def token_class(token: bytes, special: bool = False) -> str:
@@ -44,10 +41,10 @@ def token_class(token: bytes, special: bool = False) -> str:
         text = token.decode("utf-8")
     except UnicodeDecodeError:
         return "partial"
-    for name, shape in _SHAPES:
-        if match := shape.fullmatch(text):
-            return f"space + {name}" if match.group(1) else name
-    return "mixed"
+    match = _SHAPE.fullmatch(text)
+    if match is None or match.lastgroup is None:
+        return "mixed"
+    return f"space + {match.lastgroup}" if match.start(match.lastgroup) else match.lastgroup
 
 
 def token_classes(tokens: Mapping[int, bytes], specials: set[int]) -> dict[str, list[int]]:

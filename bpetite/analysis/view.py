@@ -15,7 +15,8 @@ import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 from .cells import lay_out, token_ends
-from .results import Side, TokenView, default_names
+from .results import Side, TokenView
+from .settings import default_names
 
 __all__ = ["WINDOW", "view"]
 

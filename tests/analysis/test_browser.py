@@ -154,62 +154,47 @@ def test_search(tok: Tokenizer, show: Callable[[str], Any]) -> None:
         assert found.text == f"{count} of {count}"
         search.send_keys(Keys.SHIFT, Keys.ESCAPE)
         assert find_all(browser, ".hit") == []
-    # text in any case, wherever it lies
-    search.send_keys("THE")
-    assert found.text == f"{MIXED.lower().count('the')} found"
-    # a number is text as well
-    search.send_keys(Keys.ESCAPE, "2024")
-    assert found.text == f"{MIXED.count('2024') + tok.encode(MIXED).count(2024)} found"
-    search.send_keys(Keys.ESCAPE, "99999999")
+    search.send_keys("99999999")
     assert found.text == "none here"
     assert not find(browser, "#next").is_enabled()
 
 
-def test_search_across_tokens(tok: Tokenizer, show: Callable[[str], Any]) -> None:
-    text = "the cat\n" * 251 + "🙂 café (x): [a-z]*"
+def test_several_ids_one_after_the_other(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    text = "the cat\n" * 251
+    first, cat = tok.encode("the cat")
     browser = show(view(tok, text).page())
     search, found = find(browser, "#search"), find(browser, "#found")
-    search.send_keys("e ca")
-    assert found.text == "251 found"
-    assert len(find_all(browser, ".hit")) == 502
+    search.send_keys(f"#{first}, {cat}")
+    assert found.text == "502 found"
     for _ in range(3):
         find(browser, "#next").click()
-    assert found.text == "3 of 251"
-    assert [one.text for one in find_all(browser, ".now")] == ["the", "cat"]
+    assert found.text == "3 of 502"
+    assert [one.text for one in find_all(browser, ".now")] == ["the"]
     assert browser.execute_script(
         "const {top, bottom} = document.querySelector('.now').getBoundingClientRect();"
         "return top >= document.querySelector('.bar').getBoundingClientRect().bottom && bottom <= innerHeight"
     )
     find(browser, "#previous").click()
-    assert found.text == "2 of 251"
+    assert found.text == "2 of 502"
     browser.execute_script("document.activeElement.blur()")
     keys(browser, "n", "n", "p", "n")
-    assert found.text == "4 of 251"
-    # characters of several bytes before and in the match; what regular expressions would interpret
-    for wanted in ("🙂 c", "fé (", "(x):", "[a-z]*"):
-        browser.execute_script(
-            "arguments[0].value = arguments[1]; arguments[0].dispatchEvent(new Event('input'))", search, wanted
-        )
-        assert found.text == "1 found", wanted
-        inside = tok.decode([int(one.get_attribute("data-i")) for one in find_all(browser, ".hit")])
-        assert wanted in inside
-        assert len(inside) < len(wanted) + 8
+    assert found.text == "4 of 502"
     # the id of a token, from the token
     browser.execute_script("document.querySelector('.side0 [data-i]').focus()")
     keys(browser, "f")
     assert found.text == "251 found"
-    assert search.get_attribute("value") == f"#{tok.encode(text)[0]}"
+    assert search.get_attribute("value") == f"#{first}"
 
 
 def test_search_on_two_sides(tok: Tokenizer, show: Callable[[str], Any]) -> None:
+    """The hits of the two come in the order of the text."""
     other = Tokenizer.train(MIXED, 300)
     browser = show(view(tok, MIXED, other).page())
-    find(browser, "#search").send_keys("naïve")
-    assert find(browser, "#found").text == "1 found"
-    for side, one in enumerate((tok, other)):
-        hits = [int(node.get_attribute("data-i")) for node in find_all(browser, f".side{side} .hit")]
-        assert "naïve" in one.decode(hits)
-        assert len(one.decode(hits)) < 10
+    find(browser, "#search").send_keys("10")  # a line end in both
+    assert find(browser, "#found").text == f"{2 * MIXED.count(chr(10))} found"
+    assert len(find_all(browser, ".side1 .hit")) == MIXED.count("\n")
+    find(browser, "#next").click()
+    assert find(browser, ".now").location["y"] == find(browser, ".hit").location["y"]
 
 
 def test_selection_is_counted(tok: Tokenizer, show: Callable[[str], Any]) -> None:

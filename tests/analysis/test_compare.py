@@ -40,16 +40,17 @@ def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]]) 
             use = figures.groups[group]
             assert (use.tokens, use.bytes) == (tokens, size)
             assert vars(use) == vars(measure(tok, inside).total)
-        assert vars(figures.total) == vars(measure(tok, [one for _, one in texts]).total)
+        assert vars(figures.usage.total) == vars(measure(tok, [one for _, one in texts]).total)
         assert figures.usage.renyi_efficiency == measure(tok, [one for _, one in texts]).renyi_efficiency
         used = {token_id for _, one in texts for token_id in tok.encode_ordinary(one)}
-        assert math.isclose(figures.vocabulary_used, len(used) / (len(tok) - 1), abs_tol=1e-12)
+        assert math.isclose(figures.usage.vocabulary_used, len(used) / (len(tok) - 1), abs_tol=1e-12)
 
 
 def test_fertility_by_hand() -> None:
     found = compare([Tokenizer.train("the the the cat", 261)], ["the cat ate"]).tokenizers[0]
+    use = found.usage.total
     # the tokens th, the and " the" are learned first, then a, t of cat; words: the | c at | at e
-    words = [found.total.words, found.total.word_tokens, found.total.whole_words]
+    words = [use.words, use.word_tokens, use.whole_words]
     tok = Tokenizer.train("the the the cat", 261)
     spans = tok.encode_with_offsets("the cat ate")[1]
     touched = [
@@ -57,7 +58,7 @@ def test_fertility_by_hand() -> None:
         for word in regex.finditer(r"\w+", "the cat ate")
     ]
     assert words == [3, sum(touched), touched.count(1)]
-    assert found.total.tokens_per_word == sum(touched) / 3
+    assert use.tokens_per_word == sum(touched) / 3
 
 
 def test_texts_in_every_form() -> None:
@@ -68,7 +69,7 @@ def test_texts_in_every_form() -> None:
     ]
     plain = compare({"one": ONE}, ["the cat", "the dog", "mat"])
     assert plain.groups == []
-    assert vars(plain.tokenizers[0].total) == vars(compare([ONE], by_group).tokenizers[0].total)
+    assert vars(plain.tokenizers[0].usage.total) == vars(compare([ONE], by_group).tokenizers[0].usage.total)
 
 
 def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,11 +126,17 @@ def test_text_and_page(tmp_path: Path) -> None:
 
 
 def test_names_keep_the_end_that_tells_them_apart() -> None:
-    folder = "/data/experiments/of-november/tokenizers"
-    report = compare({f"{folder}/a/tokenizer.json": ONE, f"{folder}/b/tokenizer.json": TWO}, {"x": ["the"], "y": [""]})
+    folder = "/data/experiments/of-november"
+    report = compare({f"{folder}/{one}/tokenizer.json": ONE for one in "ab"}, {"x": ["the"], "y": [""]})
+    page = report.page()
     for one in "ab":
-        assert f"...kenizers/{one}/tokenizer.json" in str(report)
-        assert f"...kenizers/{one}/tokenizer.json</text>" in report.page()
+        assert f" bytes per token, {one}\n" in str(report)
+        assert f">{one}</text>" in page
+        path = f"/<wbr>data/<wbr>experiments/<wbr>of-november/<wbr>{one}/<wbr>tokenizer.json"
+        assert f'<th scope="row">{path}</th>' in page
+    # of parts that differ only at their start, the whole
+    long = [f"{letter}-{'long' * 9}" for letter in "ab"]
+    assert all(f", {one}\n" in str(compare(dict.fromkeys(long, ONE), ["the"])) for one in long)
 
 
 @pytest.mark.parametrize(

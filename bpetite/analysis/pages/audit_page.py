@@ -3,19 +3,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..characters import COMMON, token_repr
-from ..results import AuditReport, Finding
+from ..characters import COMMON, counted, token_repr
+from ..results import AuditReport, Finding, Form, Usage, draws
 from ..token_classes import TOKEN_CLASSES
-from ..usage import Usage
-from . import plots
-from .render import Block, Code, Contents, Fault, Fine, Form, Raw, Table, counted, describe, draw, draws, figure
+from .plots import bars
+from .render import Block, Code, Contents, Fault, Fine, Raw, Section, Table, describe, draw, plots
 
 __all__ = ["audit_page"]
 
 #: Scripts that tables and plots show, and examples of a finding.
 SCRIPTS, EXAMPLES = 14, 8
 
-Section = tuple[str, list[Block]]
+#: Lengths of tokens that have a bar of their own.
+LENGTHS = 12
 
 
 @draws(AuditReport)
@@ -34,15 +34,17 @@ def _headline(report: AuditReport) -> list[tuple[str, str]]:
     usage = report.usage
     if usage is None:
         return figures
-    total, ordinary, unused = usage.total, int(usage.ordinary.sum()), len(usage.never_used)
+    total = usage.total
     return [
         (f"{total.bytes_per_token:.3f}", "bytes per token"),
         (f"{total.tokens_per_word:.3f}", "tokens per word"),
         (f"{100 * total.whole_word_share:.1f} %", "of words are one token"),
         *figures,
-        (f"{100 * unused / max(ordinary, 1):.1f} %", "of tokens never used"),
+        (f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"),
+        (f"{usage.renyi_efficiency:.3f}", "Renyi efficiency"),
         (f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"),
         (f"{total.bytes:,}", "bytes of text"),
+        (f"{total.tokens:,}", "tokens of text"),
     ]
 
 
@@ -71,11 +73,14 @@ def _tokens(report: AuditReport) -> list[Block]:
     scripts = [[f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
     classes = [[f"{len(ids):,}", name, TOKEN_CLASSES[name]] for name, ids in report.classes.items()]
     longest = [
-        [str(one), str(len(report.tokens[one])), Code(token_repr(report.tokens[one]))] for one in report.longest
+        [str(one), str(len(token)), Code(token_repr(token))] for one, token in report.longest.items()
     ]
-    lengths = figure(plots.columns(report.lengths, x="bytes", y="tokens"), "Tokens by length in bytes")
+    lengths = [(str(length), [report.lengths.get(length, 0)]) for length in range(1, LENGTHS + 1)]
+    more = sum(count for length, count in report.lengths.items() if length > LENGTHS)
+    drawn = bars([*lengths, (f"{LENGTHS + 1}+", [more])], x="tokens", digits=0)
     return [
-        Raw(f'<div class="plots"><div>{lengths}'),
+        Raw('<div class="plots"><div>'),
+        plots([(drawn, "Tokens by length in bytes")]),
         Table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
         Raw("</div>"),
         Table("Tokens by kind", ["tokens", "kind", "members"], classes, numbers=1),
@@ -89,28 +94,20 @@ def _script(name: str) -> str:
 
 
 def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
-    total = usage.total
-    figures = [
-        ["documents", f"{usage.documents:,}"],
-        ["bytes", f"{total.bytes:,}"],
-        ["tokens", f"{total.tokens:,}"],
-        ["bytes per token", f"{total.bytes_per_token:.3f}"],
-        ["tokens per character", f"{total.tokens_per_character:.3f}"],
-        ["tokens per word", f"{total.tokens_per_word:.3f}"],
-        ["words that are one token", f"{100 * total.whole_word_share:.1f} %"],
-        ["Renyi efficiency (order 2.5)", f"{usage.renyi_efficiency:.4f}"],
-        ["tokens never used", f"{len(usage.never_used):,} of {int(usage.ordinary.sum()):,}"],
-    ]
-    scripts = usage.by_size[:SCRIPTS]
+    scripts = list(usage.scripts.items())[:SCRIPTS]
     named = [(_script(script), use) for script, use in scripts if script != COMMON]
+    ordered = sorted(usage.counts.tolist(), reverse=True)
+    first = [10**power for power in range(1, 6) if 10**power < len(ordered)]
+    shares = [(f"{most:,}", [100 * sum(ordered[:most]) / max(sum(ordered), 1)]) for most in first]
+    numbers = [*map(str, range(1, 10)), "10+"]
+    words = [(number, [count]) for number, count in zip(numbers, usage.word_tokens, strict=True)]
     drawn = [
-        (plots.bars([(script, [use.bytes_per_token]) for script, use in named], x="bytes per token"),
+        (bars([(script, [use.bytes_per_token]) for script, use in named], x="bytes per token"),
          "Compression by script, most text first"),
-        (plots.bars([(script, [use.tokens_per_character]) for script, use in named], x="tokens per character"),
+        (bars([(script, [use.tokens_per_character]) for script, use in named], x="tokens per character"),
          "Tokens per character by script"),
-        (plots.zipf(usage.counts.tolist()), "How often tokens occur, by rank (Zipf)"),
-        (plots.columns(dict(enumerate(usage.word_tokens, 1)), x="tokens per word", y="words", most=10),
-         "Words by number of tokens"),
+        (bars(shares, x="% of the tokens of text", digits=1), "Text that the most used tokens make up"),
+        (bars(words, x="words", digits=0), "Words by number of tokens"),
     ]  # fmt: skip
     by_script = [
         [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
@@ -119,8 +116,7 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     ]  # fmt: skip
     heads = ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"]
     yield "Texts", [
-        Table("Figures of the texts", [], figures, named=True),
-        Raw(f'<div class="plots">{"".join(figure(*one) for one in drawn)}</div>'),
+        plots(drawn),
         Table("Figures by script", heads, by_script, numbers=5),
     ]
     most_used = [[f"{count:,}", str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]

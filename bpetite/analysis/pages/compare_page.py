@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..results import Comparison, Figures
-from ..usage import ScriptUse
-from . import plots
-from .render import Block, Contents, Fine, Form, Raw, Table, counted, draw, draws, figure, short_name
+from ..characters import counted
+from ..results import Comparison, Figures, Form, ScriptUse, draws
+from .plots import bars
+from .render import Contents, Fine, Section, Table, draw, plots, short_names
 
 __all__ = ["compare_page"]
 
@@ -14,86 +14,66 @@ __all__ = ["compare_page"]
 GROUPS = 20
 
 #: Figures of a group, and of all texts.
-RATES: list[tuple[str, Callable[[ScriptUse], float]]] = [
-    ("bytes per token", lambda use: use.bytes_per_token),
-    ("tokens per word", lambda use: use.tokens_per_word),
-    ("words in one token", lambda use: use.whole_word_share),
-]
+RATES: dict[str, Callable[[ScriptUse], float]] = {
+    "bytes per token": lambda use: use.bytes_per_token,
+    "tokens per word": lambda use: use.tokens_per_word,
+    "words in one token": lambda use: use.whole_word_share,
+}
 
 #: Figures of all texts alone.
-MORE: list[tuple[str, Callable[[Figures], float]]] = [
-    ("Renyi efficiency", lambda one: one.usage.renyi_efficiency),
-    ("vocabulary used", lambda one: one.vocabulary_used),
-]
+MORE: dict[str, Callable[[Figures], float]] = {
+    "Renyi efficiency": lambda one: one.usage.renyi_efficiency,
+    "vocabulary used": lambda one: one.usage.vocabulary_used,
+}
 
 
 @draws(Comparison)
 def compare_page(found: Comparison, form: Form) -> str:
     """Draw a comparison. The page has no script and needs no network."""
+    totals = [one.usage.total for one in found.tokenizers]
     documents = sum(found.documents.values())
-    headline = [(f"{one.total.bytes_per_token:.3f}", f"bytes per token, {one.name}") for one in found.tokenizers]
-    headline += [
+    names = short_names([one.name for one in found.tokenizers])
+    headline = [
+        *((f"{use.bytes_per_token:.3f}", f"bytes per token, {name}") for name, use in zip(names, totals, strict=True)),
         (f"{documents:,}", "document" if documents == 1 else "documents"),
-        (f"{max(one.total.bytes for one in found.tokenizers):,}", "bytes of text"),
+        (f"{max(use.bytes for use in totals):,}", "bytes of text"),
     ]
-    verdict = Fine(counted(len(found.tokenizers), "tokenizer"))
-    return draw(Contents("Comparison of tokenizers", verdict, headline, found.files, _sections(found)), form)
+    verdict = Fine(counted(len(totals), "tokenizer"))
+    return draw(Contents("Comparison of tokenizers", verdict, headline, found.files, _sections(found, names)), form)
 
 
-def _sections(found: Comparison) -> Iterator[tuple[str, list[Block]]]:
-    yield "All texts", [_overall(found), _plots(_drawn(found))]
-    if found.groups:
-        by = found.by or "group"
-        yield f"By {by}", [_plots(_drawn_groups(found, by))]
-        yield f"Figures by {by}", list(_group_tables(found, by))
-
-
-def _overall(found: Comparison) -> Table:
-    rows: list[list[str]] = [
-        ["tokens in it", *(f"{one.tokens:,}" for one in found.tokenizers)],
-        ["tokens", *(f"{one.total.tokens:,}" for one in found.tokenizers)],
-        ["bytes per token", *(f"{one.total.bytes_per_token:.3f}" for one in found.tokenizers)],
-        ["tokens per word", *(f"{one.total.tokens_per_word:.3f}" for one in found.tokenizers)],
-        ["words in one token", *(f"{100 * one.total.whole_word_share:.1f} %" for one in found.tokenizers)],
-        ["Renyi efficiency", *(f"{one.usage.renyi_efficiency:.4f}" for one in found.tokenizers)],
-        ["vocabulary used", *(f"{100 * one.vocabulary_used:.1f} %" for one in found.tokenizers)],
-        ["bytes of the longest token", *(f"{len(one.longest):,}" for one in found.tokenizers)],
-    ]
-    names = [short_name(one.name) for one in found.tokenizers]
-    return Table("All texts", ["", *names], rows, numbers=len(names), named=True)
-
-
-def _plots(figures: Iterator[str]) -> Raw:
-    return Raw(f'<div class="plots">{"".join(figures)}</div>')
-
-
-def _capital(name: str) -> str:
-    return f"{name[:1].upper()}{name[1:]}"
-
-
-def _drawn(found: Comparison) -> Iterator[str]:
-    values = [(name, [of(one.total) for one in found.tokenizers]) for name, of in RATES]
-    values += [(name, [of(one) for one in found.tokenizers]) for name, of in MORE]
-    names = [short_name(one.name) for one in found.tokenizers]
-    for name, column in values:
+def _sections(found: Comparison, names: list[str]) -> Iterator[Section]:
+    values = {name: [of(one.usage.total) for one in found.tokenizers] for name, of in RATES.items()}
+    values |= {name: [of(one) for one in found.tokenizers] for name, of in MORE.items()}
+    rows = {
+        "tokens in it": [f"{len(one.usage.ids):,}" for one in found.tokenizers],
+        "tokens": [f"{one.usage.total.tokens:,}" for one in found.tokenizers],
+        **{name: [f"{value:.3f}" for value in column] for name, column in values.items()},
+        "bytes of the longest token": [f"{len(one.longest):,}" for one in found.tokenizers],
+    }
+    heads = ["", *(one.name for one in found.tokenizers)]
+    overall = Table("All texts", heads, [[name, *row] for name, row in rows.items()], len(names), True, turned=True)
+    drawn = []
+    for name, column in values.items():
         groups = [(label, [value]) for label, value in zip(names, column, strict=True)]
-        yield figure(plots.bars(groups, x=name, digits=3), _capital(name))
-
-
-def _drawn_groups(found: Comparison, by: str) -> Iterator[str]:
-    names = [short_name(one.name) for one in found.tokenizers]
+        drawn.append((bars(groups, x=name, digits=3), name.capitalize()))
+    yield "All texts", [overall, plots(drawn)]
+    if not found.groups:
+        return
+    by = found.by or "group"
     more = f", the {GROUPS} with most text" if len(found.groups) > GROUPS else ""
-    for name, of in RATES:
-        values = [(short_name(group), [of(use) for use in found.of_group(group)]) for group in found.groups[:GROUPS]]
-        yield figure(plots.bars(values, x=name, names=names), f"{_capital(name)} by {by}{more}")
-
-
-def _group_tables(found: Comparison, by: str) -> Iterator[Table]:
-    for name, of in RATES:
-        heads = [name, "documents", "bytes", *(short_name(one.name) for one in found.tokenizers)]
-        rows = []
-        for group in found.groups:
-            uses = found.of_group(group)
-            counts = [f"{found.documents[group]:,}", f"{uses[0].bytes:,}"]
-            rows.append([group, *counts, *(f"{of(use):.3f}" for use in uses)])
-        yield Table(f"{_capital(name)} by {by}", heads, rows, numbers=len(heads) - 1, named=True, few=len(rows))
+    drawn, tables = [], []
+    for name, of in RATES.items():
+        columns = {group: [of(one.groups[group]) for one in found.tokenizers] for group in found.groups}
+        groups = list(zip(short_names(found.groups), columns.values(), strict=True))
+        drawn.append((bars(groups[:GROUPS], x=name, names=names), f"{name.capitalize()} by {by}{more}"))
+        rows_of_groups = [
+            [group, f"{found.documents[group]:,}", f"{found.tokenizers[0].groups[group].bytes:,}",
+             *(f"{value:.3f}" for value in column)]
+            for group, column in columns.items()
+        ]  # fmt: skip
+        heads = [name, "documents", "bytes", *(one.name for one in found.tokenizers)]
+        title = f"{name.capitalize()} by {by}"
+        tables.append(Table(title, heads, rows_of_groups, len(heads) - 1, True, few=len(rows_of_groups)))
+    yield f"By {by}", [plots(drawn)]
+    yield f"Figures by {by}", tables

@@ -6,9 +6,9 @@ from itertools import islice
 
 from ..cells import Cell
 from ..characters import token_repr
-from ..results import Difference, DiffReport
+from ..results import Difference, DiffReport, Form, draws
 from .markup import text_html, tokens_html
-from .render import Block, Code, Contents, Fault, Fine, Form, Raw, Table, describe, draw, draws
+from .render import Block, Code, Contents, Fault, Fine, Raw, Section, Table, describe, draw
 
 __all__ = ["diff_page"]
 
@@ -17,8 +17,6 @@ TOKENS, FEW = 40, 8
 
 #: Characters shown of a place.
 CHARACTERS = 200
-
-Section = tuple[str, list[Block]]
 
 
 @draws(DiffReport)
@@ -112,14 +110,14 @@ def _texts(report: DiffReport) -> Iterator[Block]:
         f"{report.cut_places:,} places; {report.other_ids:,} tokens are cut alike and have other ids."
     )
     yield from (_place(place) for place in report.places if place.cut)
-    title = "The same tokens under other ids"
     rows = [
         [str(place.document), str(place.offset), str(ours), str(theirs), Code(token_repr(token))]
         for place in report.places
         if not place.cut
         for (ours, token), (theirs, _) in zip(place.a, place.b, strict=True)
     ]
-    yield Table(title, ["document", "character", "id in A", "id in B", "token"], rows, numbers=4)
+    heads = ["document", "character", "id in A", "id in B", "token"]
+    yield Table("The same tokens under other ids", heads, rows, numbers=4)
 
 
 def _place(place: Difference) -> Raw:

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..characters import token_repr
-from ..results import Explanation, Pretoken
-from .render import Block, Code, Contents, Fine, Form, Table, counted, draw, draws
+from ..characters import counted, token_repr
+from ..results import Explanation, Form, Pretoken, draws
+from .render import Code, Contents, Fine, Section, Table, draw
 
 __all__ = ["explain_page"]
 
@@ -18,7 +18,7 @@ def explain_page(report: Explanation, form: Form) -> str:
     return draw(Contents(f"The ids of {report.text!r}", verdict, [], (), _sections(report)), form)
 
 
-def _sections(report: Explanation) -> Iterator[tuple[str, list[Block]]]:
+def _sections(report: Explanation) -> Iterator[Section]:
     if report.verdict:
         missing = [[Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
         said = Table("The expected token", [], [[report.verdict]])

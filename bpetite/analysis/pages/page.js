@@ -32,7 +32,6 @@
   const hexOf = (node) => data.sides[node.side].bytes[node.dataset.i];
   const spaced = (hex) => hex.replace(/(..)(?=.)/g, "$1 ");
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const utf8Loose = new TextDecoder("utf-8", { ignoreBOM: true });
 
   // A token's text, with escapes for what cannot be seen; null if it is not whole characters.
   function textOf(hex) {
@@ -193,64 +192,28 @@
     goTo(nextDifference(current && current.classList.contains("d") ? current : null));
   });
 
-  // Search: text wherever it lies, across the edges of tokens and in any case; ids as #262, or as the numbers they are.
+  // Search by id: #262, or 262 40.
   const search = find("search");
   const found = find("found");
   const steps = [[find("previous"), -1], [find("next"), 1]];
-  // Of each side its text, and for each UTF-16 unit the token in which it begins.
-  const texts = sides.map(({ nodes, starts }) => {
-    const text = utf8Loose.decode(Uint8Array.from(nodes.flatMap((node) => hexOf(node).match(/../g)), (pair) => parseInt(pair, 16)));
-    const owners = new Uint32Array(text.length);
-    let byte = starts[0], owner = 0, unit = 0;
-    for (const character of text) {
-      const code = character.codePointAt(0);
-      while (starts[owner + 1] <= byte) owner++;
-      for (const _ of Array(character.length)) owners[unit++] = owner;
-      byte += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
-    }
-    return { text, owners };
-  });
-  let hits = []; // of each hit its tokens
+  let hits = [];
   let now = -1;
-  function* occurrences(wanted, number) {
-    const { text, owners } = texts[number];
-    const pattern = new RegExp(wanted.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
-    for (const { index, 0: { length } } of text.matchAll(pattern)) yield [owners[index], owners[index + length - 1]];
-  }
-  // The tokens of a side over the same bytes as first..last of another side.
-  const overlapping = (from, first, last, to) => {
-    const { nodes, starts } = sides[to];
-    const at = indexAt(sides[to], sides[from].starts[first]);
-    let end = at;
-    while (nodes[end] && starts[end] < sides[from].starts[last + 1]) end++;
-    return nodes.slice(at, end);
-  };
   function look() {
-    for (const node of hits.flat()) node.classList.remove("hit", "now");
+    for (const node of hits) node.classList.remove("hit", "now");
     now = -1;
-    const wanted = search.value;
-    const ids = (wanted.match(/^[\s,#\d]*$/) ? wanted.match(/\d+/g) || [] : []).map((id) => String(Number(id)));
-    const places = []; // [byte, tokens]
-    sides.forEach(({ nodes, starts }, number) => {
-      if (ids.length) for (const node of nodes) if (ids.includes(node.dataset.i)) places.push([starts[node.at], [node]]);
-      // Sides of one text have one list of occurrences.
-      if (!wanted || (ids.length && wanted.includes("#")) || (data.aligned && number)) return;
-      for (const [first, last] of occurrences(wanted, number)) {
-        const both = data.aligned && sides[1] ? overlapping(number, first, last, 1) : [];
-        places.push([starts[first], [...nodes.slice(first, last + 1), ...both]]);
-      }
-    });
-    hits = places.sort((a, b) => a[0] - b[0]).map(([, nodes]) => nodes);
-    for (const node of hits.flat()) node.classList.add("hit");
+    const ids = (search.value.match(/\d+/g) || []).map((id) => String(Number(id)));
+    hits = sides.flatMap(({ nodes, starts }) => nodes.map((node) => [starts[node.at], node]))
+      .filter(([, node]) => ids.includes(node.dataset.i)).sort((a, b) => a[0] - b[0]).map(([, node]) => node);
+    for (const node of hits) node.classList.add("hit");
     for (const [button] of steps) button.disabled = !hits.length;
-    found.textContent = wanted ? (hits.length ? `${count(hits.length)} found` : "none here") : "";
+    found.textContent = search.value ? (hits.length ? `${count(hits.length)} found` : "none here") : "";
   }
   function step(by) {
     if (!hits.length) return;
-    if (now >= 0) for (const node of hits[now]) node.classList.remove("now");
+    if (now >= 0) hits[now].classList.remove("now");
     now = now < 0 && by < 0 ? hits.length - 1 : (now + by + hits.length) % hits.length;
-    for (const node of hits[now]) node.classList.add("now");
-    hits[now][0].scrollIntoView({ block: "center" });
+    hits[now].classList.add("now");
+    hits[now].scrollIntoView({ block: "center" });
     found.textContent = `${count(now + 1)} of ${count(hits.length)}`;
   }
   function seek(wanted) {

@@ -1,17 +1,19 @@
 """Reports as pages, as elements of a notebook and as text: each report is drawn once, of blocks that know all forms."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
 from platform import python_version
-from typing import Any, Literal, TypeVar
+from typing import Any
 
 from ... import __version__
 from ...splitting.pattern.unicode_version import unicode_version
 from ..characters import escape as visible
+from ..results import Form
 from .markup import document, element, name_html
 
 __all__ = [
@@ -20,43 +22,17 @@ __all__ = [
     "Contents",
     "Fault",
     "Fine",
-    "Form",
     "Raw",
+    "Section",
     "Table",
-    "counted",
     "describe",
     "draw",
-    "draws",
-    "figure",
-    "render",
-    "short_name",
+    "plots",
+    "short_names",
 ]
-
-#: A whole page, one element for somebody else's page, or text for a terminal.
-Form = Literal["page", "element", "text"]
-
-Drawing = TypeVar("Drawing", bound=Callable[[Any, Form], str])
-
-#: Kind of report -> the function that draws it.
-_DRAWINGS: dict[type, Callable[[Any, Form], str]] = {}
 
 #: Characters of a cell that text shows, of names in plots and heads of columns, and files that a report names.
 CELL, NAME, FILES = 72, 28, 5
-
-
-def draws(kind: type) -> Callable[[Drawing], Drawing]:
-    """Register the function that draws a kind of report."""
-
-    def register(drawing: Drawing) -> Drawing:
-        _DRAWINGS[kind] = drawing
-        return drawing
-
-    return register
-
-
-def render(report: object, form: Form) -> str:
-    """Draw a report. Tokens, texts and names are escaped."""
-    return _DRAWINGS[type(report)](report, form)
 
 
 class Code(str):
@@ -92,14 +68,19 @@ class Table:
         numbers: How many of the first columns, after a column of names, are numbers.
         named: The first cell of a row names it.
         few: How many rows text shows.
+        turned: A page has a row for each column of numbers: there may be many, and their names are in full.
     """
 
     label: str
     heads: Sequence[str]
-    rows: Iterable[Sequence[Cell]]
+    rows: Sequence[Sequence[Cell]]
     numbers: int = 0
     named: bool = False
     few: int = 12
+    turned: bool = False
+
+    def is_number(self, column: int) -> bool:
+        return self.named <= column < self.numbers + self.named
 
 
 @dataclass(frozen=True)
@@ -112,6 +93,9 @@ class Raw:
 
 Block = Table | Raw
 
+#: The title of a section, and its blocks.
+Section = tuple[str, Iterable[Block]]
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -122,18 +106,18 @@ class Contents:
         verdict: The outcome in a few words, with its mark.
         headline: (figure, its name) of the figures that matter most.
         files: The files that the texts came from.
-        sections: (title, blocks).
+        sections: Its sections; one without a block that shows anything is left out.
     """
 
     title: str
     verdict: Fault | Fine
     headline: Iterable[tuple[str, str]]
     files: Sequence[str]
-    sections: Iterable[tuple[str, Iterable[Block]]]
+    sections: Iterable[Section]
 
 
 def draw(contents: Contents, form: Form) -> str:
-    """Draw the contents of a report."""
+    """Draw the contents of a report. Tokens, texts and names are escaped."""
     if form == "text":
         return "\n".join(visible(line) for line in _text(contents))
     top = _head(contents)
@@ -149,8 +133,8 @@ def draw(contents: Contents, form: Form) -> str:
     return element(body, classes="report", styles=["report.css"])
 
 
-def made() -> str:
-    """Return the line that says when a report was drawn, and with which versions."""
+def _made() -> str:
+    """The line that says when a report was drawn, and with which versions."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
         f"Made {now} by bpetite {__version__}, regex {version('regex')} (Unicode {unicode_version()}), "
@@ -170,7 +154,7 @@ def _head(contents: Contents) -> str:
     files = f"<br>Texts: {name_html(_files(contents.files))}" if contents.files else ""
     return (
         f'<div class="title"><h1>{name_html(contents.title)}</h1> {_cell(contents.verdict)}</div>\n'
-        f'<dl class="tiles">{tiles}</dl>\n<p class="made">{escape(made())}{files}</p>'
+        f'<dl class="tiles">{tiles}</dl>\n<p class="made">{escape(_made())}{files}</p>'
     )
 
 
@@ -190,30 +174,31 @@ def _cell(content: Cell) -> str:
 
 
 def _table(table: Table) -> str:
-    def number(at: int) -> str:
-        return ' class="num"' if table.named <= at < table.numbers + table.named else ""
-
-    body = []
-    for row in table.rows:
-        cells = []
-        for at, content in enumerate(row):
-            tag, scope = ("th", ' scope="row"') if table.named and not at else ("td", "")
-            cells.append(f"<{tag}{scope}{number(at)}>{_cell(content)}</{tag}>")
-        body.append(f"<tr>{''.join(cells)}</tr>")
-    if not body:
+    if not table.rows:
         return ""
-    top = "".join(f'<th scope="col"{number(at)}>{name_html(one)}</th>' for at, one in enumerate(table.heads))
-    top = f"<thead><tr>{top}</tr></thead>" if table.heads else ""
-    facts = "" if table.heads and not (table.named and table.numbers) else ' class="facts"'
+    heads, rows = [name_html(one) for one in short_names(table.heads)], [list(map(_cell, row)) for row in table.rows]
+    if table.turned:
+        heads, *rows = map(list, zip(*[map(name_html, table.heads), *rows], strict=True))
+    numbers = (table.is_number(at) or (table.turned and at) for at in range(len(rows[0])))
+    number = [' class="num"' if one else "" for one in numbers]
+    top = "".join(f'<th scope="col"{number[at]}>{head}</th>' for at, head in enumerate(heads))
+    lines = []
+    for row in rows:
+        cells = [f"<td{number[at]}>{cell}</td>" for at, cell in enumerate(row)]
+        if table.named:
+            cells[0] = f'<th scope="row">{row[0]}</th>'
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    facts = "" if heads and not (table.named and table.numbers) else ' class="facts"'
     return (
         f'<div class="scroll" role="group" tabindex="0" aria-label="{escape(visible(table.label), quote=True)}">'
-        f"<table{facts}>{top}<tbody>{''.join(body)}</tbody></table></div>"
+        f"<table{facts}>{f'<thead><tr>{top}</tr></thead>' if top else ''}<tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
-def figure(drawing: str, caption: str) -> str:
-    """Return a plot with its caption; "" without a plot."""
-    return f"<figure>{drawing}<figcaption>{escape(caption)}</figcaption></figure>" if drawing else ""
+def plots(drawn: Iterable[tuple[str, str]]) -> Raw:
+    """Return a block of plots, each with its caption; without those that are empty."""
+    figures = [f"<figure>{plot}<figcaption>{escape(name)}</figcaption></figure>" for plot, name in drawn if plot]
+    return Raw(f'<div class="plots">{"".join(figures)}</div>')
 
 
 def _text(contents: Contents) -> Iterator[str]:
@@ -222,7 +207,7 @@ def _text(contents: Contents) -> Iterator[str]:
         yield f"  {value:>14}  {name}"
     if contents.files:
         yield f"  Texts: {_files(contents.files)}"
-    yield f"  {made()}"
+    yield f"  {_made()}"
     for _, blocks in contents.sections:
         for block in blocks:
             lines = block.text.split("\n") if isinstance(block, Raw) else _text_table(block)
@@ -233,23 +218,21 @@ def _text(contents: Contents) -> Iterator[str]:
 
 def _text_table(table: Table) -> list[str]:
     """A table in columns, numbers to the right; further lines of a cell below their row."""
-    rows = [[cell if isinstance(cell, list) else [cell] for cell in row] for row in table.rows]
-    if not rows:
+    if not table.rows:
         return []
-    shown: list[list[list[str]]] = [[[short_name(head)] for head in table.heads]] if table.heads else []
-    shown += rows[: table.few]
+    heads = [short_names(table.heads)] if table.heads else []
+    shown = [[cell if isinstance(cell, list) else [cell] for cell in row] for row in [*heads, *table.rows[: table.few]]]
     columns = [[_short(row[at][0]) if table.numbers else row[at][0] for row in shown] for at in range(len(shown[0]))]
     lines = [table.label]
     for number, row in enumerate(shown):
         cells = []
         for at, column in enumerate(columns):
             width = max(map(len, column))
-            is_number = table.named <= at < table.numbers + table.named
-            cells.append(column[number].rjust(width) if is_number else column[number].ljust(width))
+            cells.append(column[number].rjust(width) if table.is_number(at) else column[number].ljust(width))
         lines.append(f"  {'  '.join(cells)}".rstrip())
         lines += [f"      {more}" for cell in row for more in cell[1:]]
-    if len(rows) > table.few:
-        lines.append(f"  and {len(rows) - table.few:,} more")
+    if len(table.rows) > table.few:
+        lines.append(f"  and {len(table.rows) - table.few:,} more")
     return lines
 
 
@@ -257,22 +240,17 @@ def _short(text: str) -> str:
     return text if len(text) <= CELL or not isinstance(text, Code) else f"{text[: CELL - 3]}..."
 
 
-def short_name(name: str) -> str:
-    """Return a name that fits into a plot: the end of a path tells it from others.
+def short_names(names: Sequence[str]) -> list[str]:
+    """Names for plots and heads of columns: of paths the last part that no other has, its end where it is long.
 
-    >>> short_name("gpt2"), short_name("/data/tokenizers/2026-01/english/tokenizer.json")
-    ('gpt2', '...01/english/tokenizer.json')
+    >>> short_names(["gpt2", "runs/a/tok.json", "runs/b/tok.json", "a-folder-with-a-very-long-name/tok.json"])
+    ['gpt2', 'a', 'b', '...older-with-a-very-long-name']
     """
-    return name if len(name) <= NAME else f"...{name[3 - NAME :]}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(0, "fault"), counted(1, "fault"), counted(1200, "fault")
-    ('no faults', '1 fault', '1,200 faults')
-    """
-    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"
+    parts = [name.split("/") for name in names]
+    taken = Counter(part for path in parts for part in set(path))
+    told = [next((part for part in reversed(path) if taken[part] == 1), "/".join(path)) for path in parts]
+    short = [name if len(name) <= NAME else f"...{name[3 - NAME :]}" for name in told]
+    return short if len(set(short)) == len(set(told)) else told
 
 
 def describe(value: Any) -> str:

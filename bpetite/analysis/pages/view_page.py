@@ -5,9 +5,8 @@ from html import escape
 from itertools import zip_longest
 
 from ..cells import Cell, rows_of
-from ..results import TokenView
+from ..results import Form, TokenView, draws
 from .markup import asset, document, element, name_html, tokens_html
-from .render import Form, draws
 from .terminal import listed
 
 __all__ = ["view_page"]
@@ -134,7 +133,7 @@ def _key(several: bool) -> str:
         "<kbd>←</kbd> <kbd>→</kbd> token",
         "<kbd>↑</kbd> <kbd>↓</kbd> line",
         "<kbd>Home</kbd> <kbd>End</kbd>",
-        "<kbd>/</kbd> find",
+        "<kbd>/</kbd> find an id",
         "<kbd>n</kbd> <kbd>p</kbd> next and previous match",
         "<kbd>f</kbd> find this token",
     ]
@@ -156,8 +155,8 @@ def _tools(view: TokenView) -> str:
         differ = '<button type="button" id="differ">Next difference</button>'
     return (
         '<div class="bar" role="search" aria-label="Find and show">'
-        '<span class="find"><label for="search">Find</label> <input type="search" id="search" '
-        'placeholder="text, or #id" autocomplete="off" spellcheck="false" aria-describedby="found"> '
+        '<span class="find"><label for="search">Find id</label> <input type="search" id="search" '
+        'inputmode="numeric" autocomplete="off" spellcheck="false" aria-describedby="found"> '
         '<button type="button" id="previous" aria-label="Previous match" disabled>↑</button>'
         '<button type="button" id="next" aria-label="Next match" disabled>↓</button> '
         '<output id="found" for="search" aria-live="polite"></output>'
