@@ -244,7 +244,7 @@ def short_names(names: Sequence[str]) -> list[str]:
     """Names for plots and heads of columns: of paths the last part that no other has, its end where it is long.
 
     >>> short_names(["gpt2", "runs/a/tok.json", "runs/b/tok.json", "a-folder-with-a-very-long-name/tok.json"])
-    ['gpt2', 'a', 'b', '...older-with-a-very-long-name']
+    ['gpt2', 'a', 'b', '...der-with-a-very-long-name']
     """
     parts = [name.split("/") for name in names]
     taken = Counter(part for path in parts for part in set(path))
