@@ -19,8 +19,9 @@ Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
 
-#: Meaning of a special token's literal in a document: ordinary text, the special token, or an error.
-SPECIAL = ("text", "allow", "error")
+#: Meaning of a special token's literal in a document: ordinary text, the special token, or an error; each with the
+#: special tokens that are allowed and disallowed then.
+SPECIAL: dict[str, tuple[Any, Any]] = {"text": ((), ()), "allow": ("all", ()), "error": ((), "all")}
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,22 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
         return tokenizer
     if special not in SPECIAL:
         raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
-    ordinary = _encoder(tokenizer, allowed_special=(), disallowed_special=())
-    encode = ordinary
-    if special == "allow":
-        encode = _encoder(tokenizer, allowed_special="all", disallowed_special=())
-    elif special == "error":
-        encode = _encoder(tokenizer, allowed_special=(), disallowed_special="all")
+
+    def encoder(special: str) -> EncodeBatch:
+        allowed, disallowed = SPECIAL[special]
+        # one thread: the documents of a corpus are spread over threads already
+        return partial(
+            tokenizer.encode_batch_to_numpy, allowed_special=allowed, disallowed_special=disallowed, num_threads=1
+        )
+
+    encode, ordinary = encoder(special), encoder("text")
     eot_id = tokenizer.eot_token
     eot_text = None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8")
     separated = None
     if eot_text is not None and special == "text":
-        separated = _separated(tokenizer, eot_text)
+        separated = partial(
+            tokenizer.encode_to_numpy, allowed_special=frozenset([eot_text]), disallowed_special=(), num_threads=1
+        )
         if not _agree(separated, ordinary, eot_text, eot_id):
             separated = None
     return Codec(
@@ -97,15 +103,6 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     )
 
 
-def _separated(tokenizer: Any, eot_text: str) -> Callable[[bytes], Ids]:
-    specials = {"allowed_special": frozenset([eot_text]), "disallowed_special": ()}
-    try:
-        tokenizer.encode_to_numpy(b"", num_threads=1, **specials)
-    except TypeError:  # it has one thread only
-        return partial(tokenizer.encode_to_numpy, **specials)
-    return partial(tokenizer.encode_to_numpy, num_threads=1, **specials)
-
-
 def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
     """True if documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
     treated differently at the start of an input. These texts show every such difference."""
@@ -117,17 +114,6 @@ def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: s
         return False
     rows = [[*alone[start:stop].tolist(), eot_id] for start, stop in itertools.pairwise(offsets)]
     return [*together, eot_id] == [token for row in rows for token in row]
-
-
-def _encoder(tokenizer: Any, **specials: Any) -> EncodeBatch:
-    # one thread: the documents of a corpus are spread over threads already
-    if hasattr(tokenizer, "encode_batch_to_numpy"):
-        return partial(tokenizer.encode_batch_to_numpy, num_threads=1, **specials)
-    return partial(_encode_each, tokenizer, specials)
-
-
-def _encode_each(tokenizer: Any, specials: dict[str, Any], texts: Sequence[bytes]) -> tuple[Ids, Offsets]:
-    return join_rows([tokenizer.encode_to_numpy(text, **specials) for text in texts])
 
 
 def join_rows(rows: Sequence[Ids]) -> tuple[Ids, Offsets]:

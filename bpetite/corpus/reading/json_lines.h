@@ -1,7 +1,7 @@
 /* The texts of JSON lines, without an object for anything else in them.
 
-   A line is plain if it is a JSON object whose text any parser reads alike: UTF-8, the key that is asked for there once,
-   with a string, no lone surrogate in that. Whatever is not plain is left to a parser that says what it is. */
+   A line is plain if it is a JSON object that any parser reads alike: UTF-8, the key that is asked for there once, with a
+   string, no lone surrogates. Whatever is not plain is left to a parser that says what it is. */
 #ifndef BPETITE_JSON_LINES_H
 #define BPETITE_JSON_LINES_H
 
@@ -15,28 +15,23 @@ enum {
     BP_JSON_SLACK = 16    /* bytes behind a text that may be overwritten */
 };
 
-/* Where a string goes no further as it is: a quote, a backslash, a control character, or the end. The topmost bit of
-   *high is set if a byte before that is not ASCII. */
-BP_INLINE const uint8_t *bp_json_stop(const uint8_t *p, const uint8_t *end, unsigned *high) {
-#ifdef BP_SSE2
+/* Copies bytes of a string up to a quote, a backslash, a control character or the end, and perhaps some more; returns
+   where it stops. The topmost bit of *high is set if a byte before that is not ASCII. */
+BP_INLINE const uint8_t *bp_json_plain(const uint8_t *p, const uint8_t *end, uint8_t *to, unsigned *high) {
+#if defined(BP_SSE2) && defined(__GNUC__)
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x1F);
     while (end - p >= 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)p);
         __m128i found = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
-        unsigned mask, above = (unsigned)_mm_movemask_epi8(v);
+        unsigned mask, at, above = (unsigned)_mm_movemask_epi8(v);
         found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_max_epu8(v, space), space));
         mask = (unsigned)_mm_movemask_epi8(found);
-        if (mask) {
-#ifdef __GNUC__
-            unsigned at = (unsigned)__builtin_ctz(mask);
-            *high |= above & ((1u << at) - 1) ? 0x80 : 0;
-            return p + at;
-#else
-            break;
-#endif
-        }
-        *high |= above ? 0x80 : 0;
-        p += 16;
+        _mm_storeu_si128((__m128i *)to, v);
+        at = mask ? (unsigned)__builtin_ctz(mask) : 16;
+        *high |= above & ((1u << at) - 1) ? 0x80 : 0;
+        p += at;
+        to += at;
+        if (mask) return p;
     }
 #else
     const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
@@ -45,10 +40,12 @@ BP_INLINE const uint8_t *bp_json_stop(const uint8_t *p, const uint8_t *end, unsi
         /* a byte is below 0x20, or equal, where the subtraction borrows; a false alarm only costs time */
         if ((((v - ones * 0x20) & ~v) | ((quote - ones) & ~quote) | ((slash - ones) & ~slash)) & tops) break;
         *high |= v & tops ? 0x80 : 0;
+        memcpy(to, p, 8);
         p += 8;
+        to += 8;
     }
 #endif
-    while (p < end && *p != '"' && *p != '\\' && *p >= 0x20) *high |= *p++;
+    while (p < end && *p != '"' && *p != '\\' && *p >= 0x20) *high |= *to++ = *p++;
     return p;
 }
 
@@ -69,50 +66,6 @@ static inline int bp_json_unit(const uint8_t *p, const uint8_t *end) {
     return unit;
 }
 
-/* From behind the opening quote to behind the closing one; NULL if there is no such string. */
-static const uint8_t *bp_json_string(const uint8_t *p, const uint8_t *end, int *escaped, unsigned *high) {
-    *escaped = 0;
-    for (;;) {
-        p = bp_json_stop(p, end, high);
-        if (p >= end || *p < 0x20) return NULL;
-        if (*p == '"') return p + 1;
-        *escaped = 1;
-        if (end - p < 2) return NULL;
-        switch (p[1]) {
-        case '"': case '\\': case '/': case 'b': case 'f': case 'n': case 'r': case 't':
-            p += 2;
-            break;
-        case 'u':
-            if (bp_json_unit(p + 2, end) < 0) return NULL;
-            p += 6;
-            break;
-        default:
-            return NULL;
-        }
-    }
-}
-
-/* Writes a code point as UTF-8; returns where it ends. */
-static inline uint8_t *bp_json_put(uint8_t *out, uint32_t code) {
-    if (code < 0x80) {
-        *out++ = (uint8_t)code;
-        return out;
-    }
-    if (code < 0x800) {
-        *out++ = (uint8_t)(0xC0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            *out++ = (uint8_t)(0xE0 | code >> 12);
-        } else {
-            *out++ = (uint8_t)(0xF0 | code >> 18);
-            *out++ = (uint8_t)(0x80 | (code >> 12 & 0x3F));
-        }
-        *out++ = (uint8_t)(0x80 | (code >> 6 & 0x3F));
-    }
-    *out++ = (uint8_t)(0x80 | (code & 0x3F));
-    return out;
-}
-
 /* What an escape of one letter stands for, or 0. */
 static inline uint8_t bp_json_letter(uint8_t letter) {
     switch (letter) {
@@ -126,38 +79,20 @@ static inline uint8_t bp_json_letter(uint8_t letter) {
     }
 }
 
-/* The same as bp_json_string, and writes the string as UTF-8 to *out, which moves behind it; NULL, too, for a lone
-   surrogate. What is written has at most the size of what is read, but for BP_JSON_SLACK bytes. */
-static const uint8_t *bp_json_copy(const uint8_t *p, const uint8_t *end, uint8_t **out, unsigned *high) {
+/* From behind the opening quote to behind the closing one; NULL if there is no such string, or a lone surrogate in it.
+   The string is written as UTF-8 to *out, which moves behind it. It has at most the size of what is read, but for
+   BP_JSON_SLACK bytes. */
+static const uint8_t *bp_json_string(const uint8_t *p, const uint8_t *end, uint8_t **out, unsigned *high) {
     uint8_t *to = *out;
     for (;;) {
-#if defined(BP_SSE2) && defined(__GNUC__)
-        const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x1F);
-        while (end - p >= 16) {
-            __m128i v = _mm_loadu_si128((const __m128i *)p);
-            __m128i found = _mm_or_si128(_mm_cmpeq_epi8(v, quote), _mm_cmpeq_epi8(v, slash));
-            unsigned mask, at, above = (unsigned)_mm_movemask_epi8(v);
-            found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_max_epu8(v, space), space));
-            mask = (unsigned)_mm_movemask_epi8(found);
-            _mm_storeu_si128((__m128i *)to, v);
-            at = mask ? (unsigned)__builtin_ctz(mask) : 16;
-            *high |= above & ((1u << at) - 1) ? 0x80 : 0;
-            p += at;
-            to += at;
-            if (mask) break;
-        }
-#endif
-        const uint8_t *stop = bp_json_stop(p, end, high);
-        memcpy(to, p, (size_t)(stop - p));
+        const uint8_t *stop = bp_json_plain(p, end, to, high);
         to += stop - p;
         p = stop;
-        if (end - p < 2 || *p < 0x20) {
-            if (p >= end || *p != '"') return NULL;
-        }
-        if (*p == '"') {
+        if (p < end && *p == '"') {
             *out = to;
             return p + 1;
         }
+        if (end - p < 2 || *p != '\\') return NULL;
         uint8_t letter = bp_json_letter(p[1]);
         if (letter) {
             *to++ = letter;
@@ -173,7 +108,7 @@ static const uint8_t *bp_json_copy(const uint8_t *p, const uint8_t *end, uint8_t
             unit = 0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00);
             p += 6;
         }
-        to = bp_json_put(to, (uint32_t)unit);
+        to = bp_utf8_put(to, (uint32_t)unit);
     }
 }
 
@@ -202,13 +137,12 @@ static inline const uint8_t *bp_json_number(const uint8_t *p, const uint8_t *end
     return p && p - start < BP_JSON_DIGITS ? p : NULL;
 }
 
-/* To behind a value that begins here; NULL if there is none. */
-static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int depth, unsigned *high) {
-    int escaped;
-    uint8_t first;
+/* To behind a value that begins here; NULL if there is none. Its strings are written to the same place. */
+static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int depth, uint8_t *place, unsigned *high) {
+    uint8_t first, *out = place;
     if (p >= end) return NULL;
     first = *p;
-    if (first == '"') return bp_json_string(p + 1, end, &escaped, high);
+    if (first == '"') return bp_json_string(p + 1, end, &out, high);
     if (first == 't') return end - p >= 4 && !memcmp(p, "true", 4) ? p + 4 : NULL;
     if (first == 'n') return end - p >= 4 && !memcmp(p, "null", 4) ? p + 4 : NULL;
     if (first == 'f') return end - p >= 5 && !memcmp(p, "false", 5) ? p + 5 : NULL;
@@ -218,12 +152,13 @@ static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int de
     if (p < end && *p == first + 2) return p + 1;  /* } is two behind {, and ] behind [ */
     for (;;) {
         if (first == '{') {
-            if (p >= end || *p != '"' || (p = bp_json_string(p + 1, end, &escaped, high)) == NULL) return NULL;
+            out = place;
+            if (p >= end || *p != '"' || (p = bp_json_string(p + 1, end, &out, high)) == NULL) return NULL;
             p = bp_json_space(p, end);
             if (p >= end || *p != ':') return NULL;
             p = bp_json_space(p + 1, end);
         }
-        if ((p = bp_json_value(p, end, depth - 1, high)) == NULL) return NULL;
+        if ((p = bp_json_value(p, end, depth - 1, place, high)) == NULL) return NULL;
         p = bp_json_space(p, end);
         if (p >= end) return NULL;
         if (*p == first + 2) return p + 1;
@@ -235,25 +170,25 @@ static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int de
 /* The text of a line, written to *out, which moves behind it: 1 if it has one, 0 if it is blank, -1 if it is not plain. */
 static int bp_json_line(const uint8_t *line, const uint8_t *end, const uint8_t *key, ptrdiff_t key_size,
                         uint8_t **out) {
-    const uint8_t *p = bp_json_space(line, end), *name;
+    const uint8_t *p = bp_json_space(line, end);
     unsigned high = 0;
-    int escaped, found = 0;
+    int found = 0;
     if (p == end) return 0;
     if (*p != '{') return -1;
     p = bp_json_space(p + 1, end);
     for (;;) {
         if (p >= end || *p != '"') return -1;
-        name = p + 1;
-        if ((p = bp_json_string(name, end, &escaped, &high)) == NULL || escaped) return -1;
-        int wanted = p - 1 - name == key_size && !memcmp(name, key, (size_t)key_size);
+        uint8_t *name = *out, *name_end = name;
+        if ((p = bp_json_string(p + 1, end, &name_end, &high)) == NULL) return -1;
+        int wanted = name_end - name == key_size && !memcmp(name, key, (size_t)key_size);
         p = bp_json_space(p, end);
         if (p >= end || *p != ':') return -1;
         p = bp_json_space(p + 1, end);
         if (wanted) {
             if (found || p >= end || *p != '"') return -1;
             found = 1;
-            if ((p = bp_json_copy(p + 1, end, out, &high)) == NULL) return -1;
-        } else if ((p = bp_json_value(p, end, BP_JSON_DEPTH, &high)) == NULL) {
+            if ((p = bp_json_string(p + 1, end, out, &high)) == NULL) return -1;
+        } else if ((p = bp_json_value(p, end, BP_JSON_DEPTH, *out, &high)) == NULL) {
             return -1;
         }
         p = bp_json_space(p, end);

@@ -253,6 +253,7 @@ class Part(Plan):
             "journal": VERSION,
             "settings": json.loads(json.dumps(self.settings)),
             "inputs": [piece.describe() for piece in self.pieces],
+            "touched": [piece.touched for piece in self.pieces],
             "rank": self.rank_of_world,
             "overwrite": self.overwrite,
         }
@@ -267,10 +268,10 @@ class Part(Plan):
             claim(self.names, overwrite=True)
             clear(self.names, journal)
             journal.restart()
-        if journal.records and any(piece.once for piece in self.pieces):
+        if journal.records and (why := self._begins_anew(journal.records)):
             _same_run(journal, header)
             if log is not None:
-                log("begins anew: the input can be read only once")
+                log(f"begins anew: {why}")
             clear(self.names, journal)
             journal.restart()
         if not journal.records:
@@ -304,6 +305,16 @@ class Part(Plan):
         if log is not None and records:
             log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
         return last, tally, shards
+
+    def _begins_anew(self, records: list[dict[str, Any]]) -> str | None:
+        """The reason why a run cannot go on from the records of its journal, if there is one."""
+        if any(piece.once for piece in self.pieces):
+            return "the input can be read only once"
+        reached = records[-1]["position"]["piece"] if len(records) > 1 else -1
+        for piece, was in zip(self.pieces[: reached + 1], records[0].get("touched", ()), strict=False):
+            if piece.touched != was:
+                return f"{piece.path} may have been edited since it was read (time of change or inode differs)"
+        return None
 
     def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
         """True for the journal of the same command, killed after it had begun to replace the output; False where an

@@ -14,12 +14,12 @@ import re
 import stat
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from .files import open_bytes
 from .listing import find_objects
-from .stores import Found
+from .stores import Found, found_here
 from .urls import is_url, local_name
 
 __all__ = [
@@ -51,8 +51,9 @@ TRIED = 1 << 16
 class Piece:
     """A file, or the part of one whose documents start at ``start <= offset < stop`` (bytes).
 
-    ``size`` and ``mtime_ns``, or of an object ``version``, are those of the file when it was found; if it has changed
-    when it is read, that is an error, and not a different output.
+    ``size`` and ``version`` are those of the file when it was found, see `Found`; if it has changed when it is read,
+    that is an error, and not a different output. ``touched`` has the time of change and the inode of a local file,
+    which differ between machines and after a copy, but also after an edit that keeps size and time of modification.
 
     A piece that can be read ``once`` has no identity: standard input, a pipe, the iterable of a program.
     """
@@ -61,11 +62,11 @@ class Piece:
     kind: str
     compression: str | None = None
     size: int = 0
-    mtime_ns: int = 0
+    version: str = ""
     start: int = 0
     stop: int | None = None
-    version: str | None = None
     once: bool = False
+    touched: str = field(default="", compare=False)
 
     @property
     def raw_bytes(self) -> int:
@@ -74,10 +75,7 @@ class Piece:
 
     def describe(self) -> list[object]:
         """The identity of the piece in a journal, as JSON."""
-        more: list[object] = [] if self.version is None else [self.version]
-        return [
-            self.path, self.kind, self.compression, self.size, self.mtime_ns, self.start, self.stop, *more
-        ]  # fmt: skip
+        return [self.path, self.kind, self.compression, self.size, self.version, self.start, self.stop]
 
 
 @dataclass(frozen=True)
@@ -142,7 +140,7 @@ def find_sources(
             holds = _document_kind(holds, whole_files)
             identity: object = file
             if found := objects.get(file):
-                piece = Piece(file, holds, compression, found.size, version=found.version)
+                piece = Piece(file, holds, compression, found.size, found.version)
             else:
                 piece, identity = _local_piece(file, holds, compression)
             if identity in seen:
@@ -274,4 +272,6 @@ def _local_piece(path: str, kind: str, compression: str | None) -> tuple[Piece, 
         return Piece(path, kind, compression, once=True), _identity(path, status)
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    return Piece(path, kind, compression, status.st_size, status.st_mtime_ns), _identity(path, status)
+    found = found_here(path, status)
+    touched = f"{status.st_ctime_ns} {status.st_ino}"
+    return Piece(path, kind, compression, found.size, found.version, touched=touched), _identity(path, status)

@@ -6,6 +6,7 @@ times; the error names the URL and the number. Others, such as a missing object 
 from __future__ import annotations
 
 import errno
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 
 from ...errors import MissingExtraError
 
-__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "ask", "found_in", "look_up", "patiently", "store_of"]
+__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "ask", "found_here", "found_in", "look_up", "patiently", "store_of"]
 
 Result = TypeVar("Result")
 
@@ -37,12 +38,13 @@ _MISTAKES = (TypeError, ValueError, AttributeError, NotImplementedError, LookupE
 
 @dataclass(frozen=True)
 class Found:
-    """An object as its store describes it.
+    """An object as its store describes it, or a file.
 
     Attributes:
-        url: Its URL.
+        url: Its URL, or its path.
         size: In bytes.
-        version: What differs between two contents of it: an ETag, a generation, a time; "" where the store has none.
+        version: What differs between two contents of it: an ETag, a generation, the time of modification; "" where the
+            store has none.
     """
 
     url: str
@@ -155,6 +157,11 @@ def ask(url: str, what: str, method: str, *, tries: int | None = None, **options
         return getattr(store, method)(path, **options)
 
     return patiently(url, what, call, tries=tries)
+
+
+def found_here(path: str, status: os.stat_result) -> Found:
+    """A local file."""
+    return Found(path, status.st_size, f"mtime_ns {status.st_mtime_ns}")
 
 
 def look_up(url: str) -> Found:

@@ -13,6 +13,8 @@ from typing import Any, BinaryIO, cast
 from .expanding import DamagedError, Expander
 from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
+from .stores import found_here
+from .urls import is_url
 
 __all__ = ["Stream", "Torn", "find_damage", "open_stream"]
 
@@ -53,9 +55,9 @@ class Stream:
         self._raw_offset = 0
         self._rest: bytes | memoryview = b""
         self._torn = torn
-        self._opened = None
+        self._status = None
         if not (self.once or isinstance(self.file, RemoteFile)):
-            self._opened = os.fstat(self.file.fileno())
+            self._status = os.fstat(self.file.fileno())
 
     def __enter__(self) -> Stream:
         return self
@@ -82,17 +84,21 @@ class Stream:
         """
         if isinstance(self.file, RemoteFile):
             self.file.check_unchanged()
-        elif self._opened is not None:
+        elif self._status is not None:
             for now in (os.fstat(self.file.fileno()), os.stat(self.name)):
-                if any(getattr(now, name) != getattr(self._opened, name) for name in SAME):
+                if any(getattr(now, name) != getattr(self._status, name) for name in SAME):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
     def is_of(self, piece: Piece) -> bool:
         """True if the open file is the one that was found; nothing is known of one that can be read once."""
         if isinstance(self.file, RemoteFile):
-            return (self.file.opened.size, self.file.opened.version) == (piece.size, piece.version)
-        return self._opened is None or (self._opened.st_size, self._opened.st_mtime_ns) == (piece.size, piece.mtime_ns)
+            opened = self.file.opened
+        elif self._status is None:
+            return True
+        else:
+            opened = found_here(self.name, self._status)
+        return (opened.size, opened.version) == (piece.size, piece.version)
 
     def read(self, size: int) -> bytes:
         """The next bytes, ``size`` at most; none only at the end.
@@ -175,7 +181,7 @@ def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None)
     stream = Stream(piece, ranges=ranges, torn=torn)
     if not stream.is_of(piece):
         stream.__exit__()
-        differs = "time of change" if piece.version is None else "version"
+        differs = "version" if is_url(piece.path) else "time of change"
         raise ValueError(f"{piece.path}: has changed since the run began (size or {differs} differs)")
     return stream
 
