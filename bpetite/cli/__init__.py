@@ -4,8 +4,8 @@ One file per command, each with a click command named ``command``. A command's m
 that ``--help`` is fast and extras are needed only by the commands that use them. Data goes to standard output, messages
 for people to standard error. A user's mistake gives one line on standard error; exit codes are in :mod:`.base`.
 
-One option means one thing in all commands. The operands are what a command works on: texts and token files, and in
-``convert`` and ``diff``, which work on two tokenizers, these. Everywhere else the tokenizer is ``-t``.
+One option means one thing in all commands. The operands are what a command works on: texts and token files, behind the
+two tokenizers of ``convert`` and ``diff``. Everywhere else a tokenizer is ``-t``.
 """
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ import click
 
 from ..analysis import audit
 from .base import Command
-from .options import Sample, json_option, load_tokenizer, overwrite_option, sample_options
+from .options import Sample, json_option, load_tokenizer, needed_tokenizer, overwrite_option, sample_options
 from .outputs import check_output, one_stream, write_page
 from .reports import manner, show, show_json
 
@@ -24,10 +24,7 @@ __all__ = ["command"]
     ],
     verdict=True,
 )
-@click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER", required=True,
-    help="A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base.",
-)
+@needed_tokenizer
 @json_option
 @click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
 @overwrite_option

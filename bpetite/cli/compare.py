@@ -8,47 +8,31 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .options import Sample, json_option, load_tokenizer, named_corpus_options, overwrite_option
+from .options import Sample, corpus_options, json_option, load_tokenizer, overwrite_option, several_tokenizers
 from .outputs import check_output, one_stream, write_page
 from .reports import manner, show, show_json
 
 __all__ = ["command"]
 
 
-class WithCorpus(Command):
-    """A command whose option --corpus takes all arguments up to the next option, as a glob of the shell gives them."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write --corpus before each of its files."""
-        written: list[str] = []
-        taking = False
-        for arg in args:
-            if arg.startswith("-") and arg != "-":
-                taking = arg == "--corpus"
-                written += [] if taking else [arg]
-            else:
-                written += ["--corpus", arg] if taking else [arg]
-        return super().parse_args(ctx, written)
-
-
 @click.command(
-    cls=WithCorpus,
+    cls=Command,
     examples=[
-        "bpetite compare gpt2 o200k_base --corpus corpus.txt",
-        "bpetite compare gpt2 bpetite-32k --corpus texts/*.txt --by file --csv",
-        "bpetite compare gpt2 cl100k_base o200k_base --corpus more.jsonl.gz --by lang --html compare.html",
+        "bpetite compare corpus.txt -t gpt2 -t o200k_base",
+        "bpetite compare texts/*.txt -t gpt2 -t bpetite-32k --by file --csv",
+        "bpetite compare more.jsonl.gz -t gpt2 -t cl100k_base -t o200k_base --by lang --html compare.html",
     ],
 )
-@click.argument("tokenizers", nargs=-1, required=True, metavar="TOKENIZERS...")
+@several_tokenizers
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
 @json_option
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
 @click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
 @overwrite_option
-@named_corpus_options
+@corpus_options
 def command(
-    tokenizers: tuple[str, ...],
     files: tuple[str, ...],
+    tokenizers: tuple[str, ...],
     by: str | None,
     as_json: bool,
     as_csv: bool,
@@ -56,8 +40,8 @@ def command(
     overwrite: bool,
     **reading: Any,
 ) -> None:
-    """Measure TOKENIZERS (files, folders or names) on the same texts (text, JSON lines, JSON, Parquet, also .gz, .zst,
-    .bz2, .xz; folders; globs), read as ordinary text.
+    """Measure tokenizers on the same FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders;
+    globs), read as ordinary text.
 
     Reports bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, the share of the
     vocabulary that the texts use, and the longest token. A record without the key of --by is in the group "(none)".

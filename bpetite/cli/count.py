@@ -16,8 +16,8 @@ from .options import (
     jobs_option,
     json_option,
     load_tokenizer,
-    option_of,
     sample_options,
+    special_policy,
     tokenizer_option,
     unescape,
     watch_options,
@@ -37,7 +37,7 @@ __all__ = ["command"]
     ],
 )
 @tokenizer_option
-@option_of("special")
+@special_policy
 @jobs_option
 @sample_options
 @watch_options

@@ -11,14 +11,16 @@ from ..corpus import Options, make_part
 from .base import Command
 from .options import (
     COUNT,
-    PACKAGED,
     SIZE,
-    encoding_options,
+    corpus_options,
     find_inputs,
+    jobs_option,
     json_option,
     load_tokenizer,
+    needed_tokenizer,
     option_of,
     overwrite_option,
+    special_policy,
     unescape,
     watch_options,
 )
@@ -35,7 +37,7 @@ __all__ = ["command"]
         "bpetite encode corpus.txt -t gpt2 -o tokens/gpt2",
         "bpetite encode texts/ -t tok.json -f nanogpt -o tokens/nano/ --val-fraction 0.1",
         "bpetite encode more.jsonl.gz -t tok.json -f llmc -o tokens/run --shard-tokens 100M -j 2",
-        "bpetite encode corpus.txt -f megatron -o tokens/megatron --rank 0 --world-size 4",
+        "bpetite encode corpus.txt -t bpetite-32k -f megatron -o tokens/megatron --rank 0 --world-size 4",
     ],
     after_interrupt="the same command goes on where it was; from standard input it begins anew",
 )
@@ -44,7 +46,10 @@ __all__ = ["command"]
 )
 @option_of("format", "-f", "--format")
 @overwrite_option
-@encoding_options
+@needed_tokenizer
+@special_policy
+@jobs_option
+@corpus_options
 @option_of("dtype")
 @option_of("eot")
 @option_of("id_key")
@@ -68,7 +73,7 @@ __all__ = ["command"]
 @json_option
 def command(
     files: tuple[str, ...],
-    tokenizer: str | None,
+    tokenizer: str,
     output: str,
     jobs: int | None,
     rank: int,
@@ -100,7 +105,7 @@ def command(
     sources = find_inputs(files, settings.input_kind, settings.whole_files)
     part = make_part(
         sources, output, load_tokenizer(tokenizer), rank=rank, world_size=world_size, options=settings,
-        overwrite=overwrite, tokenizer_name=tokenizer or PACKAGED, checkpoint_seconds=checkpoint_seconds,
+        overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,
         max_errors=max_errors, staging=staging,
     )  # fmt: skip
     with Watch(part.pieces, status) as watch:

@@ -25,16 +25,17 @@ __all__ = [
     "Amount",
     "Sample",
     "corpus_options",
-    "encoding_options",
     "find_inputs",
     "jobs_option",
     "json_option",
     "load_tokenizer",
-    "named_corpus_options",
+    "needed_tokenizer",
     "option_of",
     "ordinary_option",
     "overwrite_option",
     "sample_options",
+    "several_tokenizers",
+    "special_policy",
     "tokenizer_option",
     "unescape",
     "watch_options",
@@ -125,15 +126,15 @@ def option_of(name: str, *spellings: str, **how: Any) -> Options:
     if default is False:
         how["is_flag"] = True
     elif choices:
-        how["type"] = click.Choice([choice for choice in choices if choice is not None])
+        how["type"] = click.Choice([choice for choice in choices if choice is not None], case_sensitive=False)
     how = {"default": default, "show_default": default not in (None, False), "help": _help_of(name), **how}
     return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)
 
 
-def _documents_in(files: Options) -> Options:
+def _documents_in(*, required: bool) -> Options:
     """FILES, and how documents are found in them."""
     return _all_of(
-        files,
+        click.argument("files", nargs=-1, required=required),
         option_of("input_kind", "--input-format"),
         option_of("separator"),
         option_of("whole_files"),
@@ -143,19 +144,29 @@ def _documents_in(files: Options) -> Options:
     )
 
 
-corpus_options: Options = _documents_in(click.argument("files", nargs=-1, required=True))
+corpus_options: Options = _documents_in(required=True)
 #: The same for a command that also does without FILES.
-sample_options: Options = _documents_in(click.argument("files", nargs=-1))
+sample_options: Options = _documents_in(required=False)
 
-#: The same where the operands are tokenizers.
-named_corpus_options: Options = _documents_in(
-    click.option("--corpus", "files", multiple=True, required=True, metavar="FILES", help="Files, folders, globs.")
-)
+_KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
 
-#: -t, where no tokenizer means the packaged one.
+
+def _needed(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    if not value:
+        raise click.UsageError(f"no --tokenizer given: {_KINDS} (in this package)", ctx)
+    return value
+
+
+#: -t, where no tokenizer means the packaged one; where one must be named, and where it may be several.
 tokenizer_option: Options = click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER",
-    help=f"A tokenizer file, a folder, a name such as gpt-4o, or a repository of the Hub [default: {PACKAGED}].",
+    "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {_KINDS} [default: {PACKAGED}]."
+)
+needed_tokenizer: Options = click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {_KINDS}."
+)
+several_tokenizers: Options = click.option(
+    "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True, callback=_needed,
+    help=f"A tokenizer: {_KINDS}; once for each.",
 )
 overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 jobs_option: Options = click.option(
@@ -164,8 +175,8 @@ jobs_option: Options = click.option(
 json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
-#: The options of every command that encodes a corpus.
-encoding_options: Options = _all_of(tokenizer_option, option_of("special"), jobs_option, corpus_options)
+#: The reading of special tokens in documents; --special is a literal, in the commands that make tokenizers.
+special_policy: Options = option_of("special", "--on-special")
 
 #: Watching a long run, and when it gives up.
 watch_options: Options = _all_of(

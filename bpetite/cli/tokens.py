@@ -7,12 +7,10 @@ import sys
 
 import click
 
-from .. import bytelevel
 from ..analysis import explain
 from ..analysis.cells import lay_out
 from ..analysis.characters import token_repr
 from ..analysis.pages.terminal import coloured, listed, printable
-from ..tokenizer import Tokenizer
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
 from .reports import counted, say, show, show_json
@@ -27,13 +25,11 @@ __all__ = ["command"]
         'bpetite tokens -t gpt2 --why " strawberry" --expect berry',
         'bpetite tokens -t gpt2 --ids "one<|endoftext|>two"',
         "bpetite tokens -t tok.json < corpus.txt",
-        'bpetite tokens --from-printable "the \u0120text" --json',
     ],
 )
 @click.argument("text", required=False)
 @tokenizer_option
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
-@click.option("--from-printable", is_flag=True, help="TEXT is tokens in printable form, with spaces between them.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
 @click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
 @click.option("--expect", metavar="TOKEN", help="With --why: what kept this token away.")
@@ -44,7 +40,6 @@ def command(
     text: str | None,
     tokenizer: str | None,
     as_printable: bool,
-    from_printable: bool,
     as_ids: bool,
     why: bool,
     expect: str | None,
@@ -55,8 +50,8 @@ def command(
     """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere."""
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    if (why and (as_printable or as_ids or from_printable)) or (expect is not None and not why):
-        raise click.UsageError("--why goes with --expect and --json, not with --printable, --ids or --from-printable")
+    if (why and (as_printable or as_ids)) or (expect is not None and not why):
+        raise click.UsageError("--why goes with --expect and --json, not with --printable or --ids")
     text = _standard_input() if text in (None, "-") else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if why:
@@ -66,12 +61,7 @@ def command(
         else:
             show(str(found))
         return
-    if from_printable:
-        ids = _from_printable(loaded, text)
-    elif ordinary:
-        ids = loaded.encode_ordinary(text)
-    else:
-        ids = loaded.encode(text)
+    ids = loaded.encode_ordinary(text) if ordinary else loaded.encode(text)
     layout = lay_out(loaded, ids)
     if as_json:
         tokens = [
@@ -115,19 +105,3 @@ def _colours(asked: bool | None) -> bool:
     if asked is not None:
         return asked
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
-def _from_printable(tokenizer: Tokenizer, text: str) -> list[int]:
-    """The ids of tokens in printable form; a special token may be written as its literal."""
-    ids = []
-    specials = tokenizer.special_tokens
-    for written in text.split():
-        if written in specials:
-            ids.append(specials[written])
-            continue
-        token = bytelevel.decode_token_bytes(written)
-        try:
-            ids.append(tokenizer.token_id(token))
-        except KeyError:
-            raise click.ClickException(f"{written!r} ({token_repr(token)}) is not a token of this tokenizer") from None
-    return ids

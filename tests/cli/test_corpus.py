@@ -62,7 +62,7 @@ def test_text_comes_back_byte_for_byte(ram_path: Path, tok: str, bpe: Bpe, forma
 
 def test_shared_text_comes_back(ram_path: Path, bpe: Bpe, shared: Callable[[str], Path]) -> None:
     source = shared("text/english.txt")
-    assert bpe("encode", source, "-o", ram_path / "o.npy", "--jobs", 2)[0] == 0
+    assert bpe("encode", source, "-t", "bpetite-32k", "-o", ram_path / "o.npy", "--jobs", 2)[0] == 0
     assert bpe("decode", ram_path / "o.npy", "-o", ram_path / "back.txt")[0] == 0
     assert (ram_path / "back.txt").read_bytes() == source.read_bytes()
 
@@ -342,7 +342,7 @@ def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: li
     assert len(err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", [["encode", "a.txt"], ["merge"]])
+@pytest.mark.parametrize("command", [["encode", "a.txt", "-t", "bpetite-32k"], ["merge"]])
 def test_an_output_without_a_name(
     ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:

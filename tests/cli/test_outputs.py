@@ -51,7 +51,7 @@ def test_one_stream_goes_to_standard_output(run: Run) -> None:
     assert run("audit", "-t", "tok.json", "--html", "-", "-q").out.startswith(b"<!doctype html>")
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
     assert run("decode", "out", "-o", "-").out == TEXT.encode() == run("decode", "out").out
-    for several in (("encode", "corpus.txt", "-o"), ("convert", "tok.json", "--to", "gpt2")):
+    for several in (("encode", "corpus.txt", "-t", "bpetite-32k", "-o"), ("convert", "tok.json", "--to", "gpt2")):
         done = run(*several, "-")
         assert (done.code, done.out) == (2, b"")
         assert "several files" in done.err

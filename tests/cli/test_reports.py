@@ -28,13 +28,15 @@ def records(tmp_path: Path) -> Path:
 
 @pytest.mark.skipif(os.name == "nt", reason="no pseudo-terminals")
 def test_in_a_terminal(records: Path, tmp_path: Path) -> None:
-    said = in_terminal("encode", records, "-o", tmp_path / "a", "--on-error", "skip")
+    said = in_terminal("encode", records, "-t", "bpetite-32k", "-o", tmp_path / "a", "--on-error", "skip")
     assert "%|" in said
     # a message is on a line of its own: the bar before it is erased, not written through
     lines = [line.rsplit("\r", 1)[-1] for line in said.replace("\r\n", "\n").split("\n")]
     assert any(line.startswith(f"{records}:2: no text") for line in lines)
     assert '"documents"' not in said
-    asked = in_terminal("encode", records, "-o", tmp_path / "b", "--on-error", "skip", "--json", "--no-progress")
+    asked = in_terminal(
+        "encode", records, "-t", "bpetite-32k", "-o", tmp_path / "b", "--on-error", "skip", "--json", "--no-progress"
+    )
     assert "%|" not in asked
     assert json.loads(asked.splitlines()[-1])["documents"] == 20
     assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q", "-t", "bpetite-32k") == ""
@@ -60,7 +62,7 @@ def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "猫.txt").write_text("a 猫 é", encoding="utf-8")
     for arguments in (
         ("tokens", "a 猫 é", "--printable"),
-        ("encode", tmp_path / "猫.txt", "-o", tmp_path / "out"),
+        ("encode", tmp_path / "猫.txt", "-t", "bpetite-32k", "-o", tmp_path / "out"),
         ("inspect", tmp_path / "out"),
     ):
         done = run(*arguments, **environment)
@@ -73,7 +75,7 @@ def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="pipes of a shell")
 def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("a<|endoftext|>" * 200_000)
-    assert run("encode", tmp_path / "in.txt", "-o", tmp_path / "o").returncode == 0
+    assert run("encode", tmp_path / "in.txt", "-t", "bpetite-32k", "-o", tmp_path / "o").returncode == 0
     with subprocess.Popen(
         [sys.executable, "-m", "bpetite", "decode", str(tmp_path / "o"), "--jsonl"], stdout=subprocess.PIPE,
         stderr=subprocess.PIPE, env=ENVIRONMENT,

@@ -11,6 +11,9 @@ from bpetite.cli import main, watching
 Bpe = Callable[..., tuple[int, str, str]]
 
 
+NAMED = ("-t", "bpetite-32k")
+
+
 @pytest.fixture
 def bpe(capfd: pytest.CaptureFixture[str]) -> Bpe:
     """Run a command; returns (exit code, standard output, standard error)."""
@@ -42,7 +45,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("command", ["encode", "count"])
 def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, bpe: Bpe, command: str) -> None:
-    sink = ("-o", ram_path / "o") if command == "encode" else ()
+    sink = (*NAMED, "-o", ram_path / "o") if command == "encode" else ()
     code, _, err = bpe(command, records, "--on-error", "skip", *sink)
     assert code == 0
     lines = [line for line in err.splitlines() if " tokens/s" in line]
@@ -55,7 +58,7 @@ def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, bpe: Bp
 
 @pytest.mark.usefixtures("often")
 def test_json_lines(ram_path: Path, records: Path, bpe: Bpe) -> None:
-    code, out, err = bpe("encode", records, "--on-error", "skip", "-o", ram_path / "o", "--log", "json")
+    code, out, err = bpe("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o", "--log", "json")
     assert code == 0
     lines = [json.loads(line) for line in err.splitlines()]
     assert {"message", "progress"} == {line["event"] for line in lines}
@@ -63,7 +66,7 @@ def test_json_lines(ram_path: Path, records: Path, bpe: Bpe) -> None:
     assert (progress["documents"], progress["problems"]) == (20, 20)
     assert progress["tokens"] == json.loads(out)["tokens"]
     assert progress["bytes_read"] == progress["bytes_total"] == records.stat().st_size
-    code, _, err = bpe("encode", records, "-o", ram_path / "p", "--log", "json")
+    code, _, err = bpe("encode", records, *NAMED, "-o", ram_path / "p", "--log", "json")
     assert code == 1
     assert json.loads(err.splitlines()[-1])["event"] == "error"
     assert "no text" in json.loads(err.splitlines()[-1])["message"]
@@ -81,7 +84,7 @@ def test_the_status_file(
         lambda path, data, **options: (states.append(json.loads(data)), write(path, data, **options))[1],
     )  # fmt: skip
     status = ram_path / "status.json"
-    assert bpe("encode", records, "--on-error", "skip", "-o", ram_path / "o", "--status", status)[0] == 0
+    assert bpe("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o", "--status", status)[0] == 0
     assert [state["state"] for state in states] == ["running", "running", "finished"]
     assert [state["documents"] for state in states] == [0, 20, 20]
     code, out, _ = bpe("inspect", status, "--json")
@@ -91,7 +94,7 @@ def test_the_status_file(
     assert found["seconds_left"] in (None, 0)
     assert 0 <= found["age_seconds"] < 100
     assert "state: finished" in bpe("inspect", status)[1]
-    assert bpe("encode", records, "-o", ram_path / "p", "--status", status)[0] == 1
+    assert bpe("encode", records, *NAMED, "-o", ram_path / "p", "--status", status)[0] == 1
     found = json.loads(bpe("inspect", status, "--json")[1])
     assert found["state"] == "failed"
     assert "no text" in found["error"]
@@ -108,7 +111,7 @@ def test_a_status_file_of_another_version(ram_path: Path, bpe: Bpe) -> None:
 
 
 def test_too_many_problems(ram_path: Path, records: Path, bpe: Bpe) -> None:
-    start = ("encode", records, "--on-error", "skip", "-o", ram_path / "o")
+    start = ("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o")
     for limit in ("19", "49.9%", 0, "0%"):
         code, _, err = bpe(*start, "--max-errors", limit)
         assert code == 1
@@ -141,12 +144,12 @@ def test_a_share_of_problems_ends_a_long_run_early(ram_path: Path, bpe: Bpe) -> 
 def test_nothing_kept_is_an_error(ram_path: Path, bpe: Bpe, command: str) -> None:
     path = ram_path / "in.jsonl"
     path.write_text('{"text": 5}\n' * 3)
-    sink = ("-o", ram_path / "o") if command == "encode" else ()
+    sink = (*NAMED, "-o", ram_path / "o") if command == "encode" else ()
     for _ in range(2):
         code, out, err = bpe(command, path, "--on-error", "skip", *sink)
         assert code == 1
         assert out
         assert "no document was kept: every record had a problem" in err
     path.write_text("")
-    sink = ("-o", ram_path / "p") if command == "encode" else ()
+    sink = (*NAMED, "-o", ram_path / "p") if command == "encode" else ()
     assert bpe(command, path, *sink)[0] == 0

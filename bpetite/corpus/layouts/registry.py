@@ -100,4 +100,4 @@ def _sniff(path: AnyPath) -> str:
             return format
     if path.name.endswith((".ds", ".ds.index", ".ds.metadata")):
         return "datatrove"
-    raise FormatError(f"{path}: nothing says what kind of token file this is; give format= (nanogpt, dolma, ...)")
+    raise FormatError(f"{path}: not a token file with a header; give format= (nanogpt, dolma, ...) for one without")

@@ -134,7 +134,8 @@ class Problems:
         self.locator.close()
         line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
-            raise RecordError(f"{line} (on_error='skip' goes on, and counts)")
+            key = "text_key= names another key, " if problem.what == "no-text" else ""
+            raise RecordError(f"{line} ({key}on_error='skip' goes on, and counts)")
         self.found[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
             self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")

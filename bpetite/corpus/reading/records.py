@@ -280,7 +280,7 @@ def _text_of(record: object, get: Callable[[Any], Any], key: str) -> bytes | Fla
     except (LookupError, TypeError):
         if not isinstance(record, Mapping):
             return Flaw("no-text", f"not an object: {_short(record)}")
-        return Flaw("no-text", f"no {key!r} in the record, which has {_short([*record])}; name it: text_key=")
+        return Flaw("no-text", f"no {key!r} in the record, which has {_short([*record])}")
     if isinstance(value, bytes):
         return value
     return _utf8(value) if isinstance(value, str) else Flaw("no-text", f"{key!r} is {_short(value)}, not a string")

@@ -126,7 +126,7 @@ def test_damaged_files(made: Path) -> None:
         (("megatron_000000_text_document.idx", -1), None, "bytes, expected"),
         (("megatron_000000_text_document.idx", b"\7", 17), None, "dtype code 7"),
         (("nanogpt_000000.bin", -1), "nanogpt", "not a whole number of uint16"),
-        (("nanogpt_000000.bin", 0), None, "nothing says what kind"),
+        (("nanogpt_000000.bin", 0), None, "not a token file with a header"),
     ]
     for arguments, format, message in cases:
         with pytest.raises(FormatError, match=message):

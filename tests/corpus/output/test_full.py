@@ -113,6 +113,7 @@ def test_the_command_on_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Pat
     text = tmp_path / "in.txt"
     text.write_bytes(source.read_bytes() * 8)
     command = [sys.executable, "-m", "bpetite", "encode", str(text), "-f", format, "--whole-files", "-j", "2"]
+    command += ["-t", "bpetite-32k"]
     first = subprocess.run([*command, "-o", str(disk.path / "o")], capture_output=True, text=True)
     assert first.returncode == 1
     error = [line for line in first.stderr.splitlines() if line.startswith("Error")]

@@ -125,7 +125,7 @@ def test_commands(s3: Any, ram_path: Path) -> None:
         assert done.returncode == code, done.stderr
         return done
 
-    encode = ["encode", "s3://bucket/in", "-o", "s3://bucket/out/o", "--shard-tokens", "300"]
+    encode = ["encode", "s3://bucket/in", "-t", "bpetite-32k", "-o", "s3://bucket/out/o", "--shard-tokens", "300"]
     summary = json.loads(run(*encode, "--json").stdout)
     assert summary["documents"] == 120
     looked = run("inspect", "s3://bucket/out/o", "--verify", "--json").stdout.splitlines()
