@@ -10,6 +10,7 @@ import json
 import os
 import stat
 import zlib
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
@@ -17,6 +18,7 @@ from typing import Any, BinaryIO
 
 from ...atomic import rename_to_new, sync_folder
 from ...errors import FormatError, file_exists
+from ..sources.paths import AnyPath, RemotePath
 
 try:
     import fcntl
@@ -27,9 +29,11 @@ __all__ = [
     "NO_ROOM",
     "PARTIAL",
     "Journal",
+    "Pieces",
     "begin_writeback",
     "explained",
     "open_own",
+    "put_whole",
     "read_records",
     "write_all",
     "write_at",
@@ -37,6 +41,9 @@ __all__ = [
 
 #: The end of the temporary name of an output file.
 PARTIAL = ".partial"
+
+#: The most bytes of an object that is a piece of a growing file.
+PIECE = 32 << 20
 
 #: The disk or a quota is full, or a file has the largest possible size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -107,6 +114,64 @@ def open_own(path: Path, flags: int) -> int:
     return handle
 
 
+def put_whole(there: RemotePath, data: bytes, folder: Path) -> None:
+    """Make an object of some bytes, by a file in a folder here."""
+    here = folder / (there.name + PARTIAL)
+    try:
+        with open(open_own(here, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
+            file.write(data)
+        there.upload(here)
+    finally:
+        here.unlink(missing_ok=True)
+
+
+class Pieces:
+    """The copy of a file that grows in a store: objects NAME.OFFSET of consecutive bytes, none of which changes.
+
+    Attributes:
+        size: Bytes that are in the store, as far as is known here.
+    """
+
+    def __init__(self, there: RemotePath) -> None:
+        self._there = there
+        self.size: int = 0
+
+    def _piece(self, offset: int) -> RemotePath:
+        return self._there.with_name(f"{self._there.name}.{offset:015d}")
+
+    def read(self) -> Iterator[bytes]:
+        """All bytes, a piece at a time."""
+        self.size = 0
+        with suppress(FileNotFoundError):
+            while True:
+                data = self._piece(self.size).read_bytes()
+                self.size += len(data)
+                yield data
+
+    def find(self, sizes: Mapping[str, int]) -> None:
+        """Find the size, by a list of all objects."""
+        while (piece := self._piece(self.size).name) in sizes:
+            self.size += sizes[piece]
+
+    def push(self, path: Path, size: int) -> None:
+        """Add what the store lacks of the first ``size`` bytes of the file."""
+        with path.open("rb") as file:
+            while self.size < size:
+                file.seek(self.size)
+                data = file.read(min(PIECE, size - self.size))
+                put_whole(self._piece(self.size), data, path.parent)
+                self.size += len(data)
+
+    def delete(self) -> None:
+        """Delete the pieces that follow each other."""
+        self.size = at = 0
+        with suppress(FileNotFoundError):
+            while True:
+                size = self._piece(at).stat().st_size
+                self._piece(at).unlink()
+                at += size
+
+
 #: The start of a journal. It gets its name together with this, so a file without it is not ours.
 _HEAD = b"bpetite journal\n"
 
@@ -121,10 +186,11 @@ class Journal:
     Attributes:
         records: What was read when the journal was opened, the first of them the header.
         existed: Whether there was a file.
+        adopted: Whether the records are those of its copy in a store, and were not here.
     """
 
-    def __init__(self, path: Path) -> None:
-        """Open or create.
+    def __init__(self, path: Path, copy: RemotePath | None = None) -> None:
+        """Open or create; with a copy in a store, which goes on from whatever is there, see :meth:`push`.
 
         Raises:
             FormatError: A file of this name is not a journal; it is left as it is.
@@ -144,6 +210,8 @@ class Journal:
                 except BlockingIOError:
                     raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
             self.records: list[dict[str, Any]] = self._read()
+            self._copy = None if copy is None else Pieces(copy)
+            self.adopted: bool = self._copy is not None and self._adopt(self._copy)
             temporary = path.with_name(path.name + PARTIAL)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.lstat(temporary), os.fstat(self._file.fileno())):
@@ -172,6 +240,23 @@ class Journal:
         self._file.seek(good)
         return records
 
+    def _adopt(self, copy: Pieces) -> bool:
+        """Take the content of the copy unless this is a continuation of it; returns whether that was done."""
+        data = b"".join(copy.read())
+        self._file.seek(0)
+        if self._file.read().startswith(data):
+            return False
+        self._file.seek(0)
+        self._file.truncate(write_all(self._file, data))
+        self._file.seek(0)
+        self.records = self._read()
+        return True
+
+    def push(self) -> None:
+        """Bring the copy in the store up to date, if there is to be one."""
+        if self._copy is not None:
+            self._copy.push(self.path, os.fstat(self._file.fileno()).st_size)
+
     def append(self, record: dict[str, Any]) -> None:
         """Add a record, and return when it is on disk."""
         body = json.dumps(record, separators=(",", ":")).encode()
@@ -182,7 +267,9 @@ class Journal:
         self.records.append(json.loads(body))  # what a run that goes on would read
 
     def restart(self) -> None:
-        """Forget every record."""
+        """Forget every record, also in the store."""
+        if self._copy is not None:
+            self._copy.delete()
         self._file.truncate(len(_HEAD))
         self._file.seek(len(_HEAD))
         self.records = []
@@ -211,7 +298,7 @@ def read_records(path: Path) -> list[dict[str, Any]]:
         return _parse(file, path)[0]
 
 
-def _parse(file: BinaryIO, path: Path) -> tuple[list[dict[str, Any]], int]:
+def _parse(file: BinaryIO, path: AnyPath) -> tuple[list[dict[str, Any]], int]:
     """(the complete records of a journal, where they end)."""
     records = []
     # a file of any size may have this name: all of it is read only if it begins like a journal

@@ -22,7 +22,7 @@ from ..reading.readers import parsers
 from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
 from .checksums import list_sums, sums_of
-from .durable import PARTIAL, open_own
+from .durable import PARTIAL, put_whole
 
 __all__ = [
     "VERSION",
@@ -123,13 +123,8 @@ def _write(path: AnyPath, data: bytes, staging: Path | None) -> list[str]:
         write_file(path, data, overwrite=True, suffix=PARTIAL)
         return sums_of(path, len(data))
     assert staging is not None
-    here = staging / (path.name + PARTIAL)
-    with open(open_own(here, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), "wb") as file:
-        file.write(data)
-    path.upload(here)
-    sums = sums_of(here, len(data))
-    here.unlink()
-    return sums
+    put_whole(path, data, staging)
+    return sums_of(path, len(data))
 
 
 def read_manifest(path: AnyPath) -> dict[str, Any]:

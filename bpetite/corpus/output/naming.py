@@ -80,10 +80,6 @@ class Names:
         """The path of a finished file."""
         return self.folder / name if self.home is None else self.home / name
 
-    def taken(self, path: Path) -> bool:
-        """True if there is a finished file of this name."""
-        return os.path.lexists(path) if self.home is None else (self.home / path.name).exists()
-
     @property
     def place(self) -> AnyPath:
         """The folder of the finished files."""
@@ -100,23 +96,23 @@ class Names:
         return self.home / self._beside("unfinished")
 
     @property
-    def claim(self) -> Path:
-        """The file here that is equal to the marker."""
-        return self.beside("claim")
-
-    @property
     def journal(self) -> Path:
         return self.beside("journal")
 
-    def refuse(self, path: Path) -> None:
-        """Raises FileExistsError if there is a finished file of this name: of something else."""
-        if self.taken(path):
-            raise file_exists(self.final(path.name), "exists already; overwrite=True replaces it")
+    def stored(self, path: Path) -> RemotePath | None:
+        """The copy of a journal in the store of an output at a URL."""
+        return None if self.home is None else self.home / path.name
 
-    def refuse_whole(self) -> None:
-        """Raises FileExistsError if the file that all shards have together exists: of something else."""
-        if self.layout.whole is not None and not self.stem:
-            self.refuse(self.folder / self.layout.whole)
+    def refuse_finished(self, streams: Iterable[str]) -> None:
+        """Raises FileExistsError if a file exists that these streams may write: of something else, at the start."""
+        taken = [] if self.layout.whole is None or self.stem else [re.escape(self.layout.whole)]
+        for stream in streams:
+            number = r"_\d{6,}" if self.numbered and stream != REJECTED else ""
+            base = re.escape(self._beside(REJECTED) if stream == REJECTED else self._split(stream)) + number
+            taken += [base + re.escape(path.name[1:]) for path in self.layout_of(stream).outputs(Path("x"))]
+        for name in self.there():
+            if re.fullmatch("|".join(taken), name):
+                raise file_exists(self.final(name), "exists already; overwrite=True replaces it")
 
     def _shard_files(self, layouts: Iterable[Layout], *, growing: bool = False) -> re.Pattern[str]:
         """The names of the files of shards, in one of some layouts, and of rejected records; ``growing`` adds those of
@@ -124,7 +120,7 @@ class Names:
         found = []
         for base, kinds in zip(self._bases(), (layouts, [self.layout_of(REJECTED)]), strict=True):
             files = [path for kind in kinds for path in kind.outputs(Path("x")) + growing * kind.growing(Path("x"))]
-            found.append(f"{base}(?:{'|'.join(re.escape(path.name.removeprefix('x')) for path in files)})")
+            found.append(f"{base}(?:{'|'.join(re.escape(path.name[1:]) for path in files)})")
         return re.compile("|".join(found))
 
     def _bases(self) -> tuple[str, str]:
@@ -156,16 +152,30 @@ class Names:
         return [path for path in there if self.is_temporary(path.name)]
 
     def shard_journals(self) -> list[Path]:
-        """The journals of an unfinished assembly that exist."""
-        return [path for path in self.temporary() if path.name.endswith(SHARD)]
+        """The journals of an unfinished assembly that exist, here or in the store."""
+        names = {re.sub(r"\.0{15}$", "", name) for name in self.there()} | {path.name for path in self.temporary()}
+        return [self.folder / name for name in sorted(names) if name.endswith(SHARD) and self.is_temporary(name)]
 
     def is_temporary(self, name: str) -> bool:
         """True for the name of a temporary file of this output."""
         final = name.removesuffix(PARTIAL)
         if final == name:
             return re.fullmatch(rf"(?:{'|'.join(self._bases())}){re.escape(SHARD)}", name) is not None
-        own = [self.manifest.name, self.layout.whole, *([self.claim.name] if self.home is not None else [])]
-        return final in own or self._shard_files([self.layout], growing=True).fullmatch(final) is not None
+        own = (self.manifest.name, self.layout.whole, self._beside("unfinished"))
+        ours = self._shard_files([self.layout], growing=True)
+        return final in own or self._is_piece(final) or ours.fullmatch(final) is not None
+
+    def _is_piece(self, name: str) -> bool:
+        """True for the name of an object that is a piece of a growing file of this output, see `durable.Pieces`."""
+        found = re.fullmatch(r"(.+)\.\d{15}", name)
+        return found is not None and (found[1] == self.journal.name or self.is_temporary(found[1]))
+
+    def clear_home(self) -> None:
+        """Delete what is in the store of an unfinished output alone."""
+        assert self.home is not None
+        for name in self.home.sizes():
+            if name == self.marker.name or self._is_piece(name):
+                (self.home / name).unlink(missing_ok=True)
 
     def is_finished(self, name: str) -> bool:
         """True for the name of a finished file of this output."""
@@ -173,7 +183,7 @@ class Names:
 
     def owns(self, name: str) -> bool:
         """True for the name of a file of this output or of its parts."""
-        return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name)
+        return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name) or self._is_piece(name)
 
     def is_sign(self, name: str) -> bool:
         """True for the name of a file that is there once the output, or a part of it, has been begun."""

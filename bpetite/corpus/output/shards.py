@@ -30,11 +30,17 @@ from .durable import PARTIAL, explained, open_own, write_all, write_at
 from .manifest import check_name
 from .naming import Names
 
-__all__ = ["GrowingShard", "ShardWriter", "publish"]
+__all__ = ["GrowingShard", "ShardWriter", "forget", "publish"]
 
 
 def _temporary(path: Path) -> Path:
     return path.with_name(path.name + PARTIAL)
+
+
+def forget(layout: Layout, base: Path) -> None:
+    """Delete the temporary files of a shard, which is made anew or has been made elsewhere."""
+    for path in (*layout.growing(base), *layout.outputs(base)):
+        _temporary(path).unlink(missing_ok=True)
 
 
 class GrowingShard:
@@ -136,11 +142,6 @@ class GrowingShard:
         for file in self._files.values():
             file.close()
 
-    def delete(self) -> None:
-        """Delete the files, of a shard that cannot be finished."""
-        for path in (*self._files, *map(_temporary, self.layout.outputs(self.shard.base))):
-            path.unlink(missing_ok=True)
-
     def complete(self, threads: int = 1) -> dict[str, Any]:
         """Make the final files, durable and with checksums; returns the journal's record of them."""
         shard = self.shard
@@ -190,12 +191,10 @@ class ShardWriter:
         dtype: Of the tokens.
         shard_tokens: Tokens of a shard; None for one shard.
         state: From :meth:`state` of an earlier process, to go on from there.
-        overwrite: Replace final files that exist.
         tokenizer: Its name.
         threads: That write and take checksums.
 
     Raises:
-        FileExistsError: A final file exists already.
         ValueError: A shard is too large for its layout.
         OSError: A file cannot be written.
     """
@@ -208,7 +207,6 @@ class ShardWriter:
         shard_tokens: int | None,
         *,
         state: dict[str, Any] | None = None,
-        overwrite: bool = False,
         tokenizer: str = "tokenizer",
         threads: int = 1,
     ) -> None:
@@ -218,7 +216,6 @@ class ShardWriter:
         self._dtype = np.dtype(dtype).newbyteorder("<")
         self._limit = shard_tokens
         self._tail = 0 if shard_tokens is None else self.layout.least_tail(shard_tokens)
-        self._overwrite = overwrite
         self._tokenizer = tokenizer
         self._threads = threads
         self._backlog = Backlog(threads)
@@ -227,7 +224,7 @@ class ShardWriter:
         self._finishing: Future[dict[str, Any]] | None = None
         self._finished: list[dict[str, Any]] = []
         if state is not None and state["open"]:
-            self._grow(state)
+            self._open(state)
 
     # Growing
 
@@ -299,12 +296,7 @@ class ShardWriter:
 
     # Opening and finishing
 
-    def _open(self) -> GrowingShard:
-        for path in self._names.outputs(self._stream, self._index) if not self._overwrite else ():
-            self._names.refuse(path)
-        return self._grow(None)
-
-    def _grow(self, state: dict[str, Any] | None) -> GrowingShard:
+    def _open(self, state: dict[str, Any] | None = None) -> GrowingShard:
         base = self._names.base(self._stream, self._index)
         self._growing = GrowingShard(self.layout, base, self._dtype, self._tokenizer, self._backlog, state)
         return self._growing

@@ -1,9 +1,11 @@
-"""Outputs at a URL: they grow in a local folder, and each finished file goes to the store whole.
+"""Outputs at URLs: they grow in a local folder, and the store has what any other machine needs to go on.
 
 Objects cannot be appended to, synced or locked. So temporary files and the journal are local, in a folder whose name
-follows from the output's: the same command finds them again. A file that is finished, and in the journal, is uploaded,
-compared, and then deleted here; so one that is not here has been uploaded, as a local one has been renamed. An object
-beside the output says where that folder is until the manifest is there: nobody else begins the same output.
+follows from the output's, and each finished file is uploaded whole, compared, and then deleted here. Each checkpoint
+also uploads what has been added to the files that grow, as objects NAME.OFFSET, and then the journal: its last record
+there says no more than the objects hold. A run that finds another journal here than in the store takes the one there,
+and the files that it lists. An object beside the output, until the manifest is there, names the process that writes it:
+the last one that began. Another one, which it may have replaced, finds that at its next checkpoint, and ends.
 """
 from __future__ import annotations
 
@@ -12,21 +14,18 @@ import json
 import os
 import secrets
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from ...atomic import write_file
 from ...core._threads import Future
-from ...errors import file_exists
-from ..sources.paths import AnyPath
-from .durable import PARTIAL
+from ..sources.paths import RemotePath
+from .durable import Journal, Pieces, put_whole
 from .naming import Names, default_staging
 from .shards import publish
 
-__all__ = ["Publisher", "begin_staging", "claim", "claimed", "end_staging", "leave_staging"]
-
+__all__ = ["Publisher", "begin_staging", "end_staging", "leave_staging"]
 
 def begin_staging(names: Names) -> None:
     """Make the folder where an output grows; one in the folder of temporary files is the user's own.
@@ -46,10 +45,9 @@ def end_staging(names: Names) -> None:
     """After the end of a run: what says that it is unfinished goes, and the folder."""
     if names.home is not None:
         with suppress(OSError):
-            names.marker.unlink(missing_ok=True)
+            names.clear_home()
         with suppress(OSError):
             names.clear_temporary(unknown=True)
-            names.claim.unlink(missing_ok=True)
         leave_staging(names)
 
 
@@ -60,68 +58,80 @@ def leave_staging(names: Names) -> None:
             names.folder.rmdir()
 
 
-def claim(names: Names, *, overwrite: bool) -> None:
-    """Say in the store that this run is writing an output; finds out at the start whether that can be written.
-
-    Raises:
-        FileExistsError: Another run has said so, or this one, and its local files are lost.
-        OSError: The store refuses.
-    """
-    if names.home is None:
-        return
-    kept = names.claim
-    mine, other = claimed(kept), claimed(names.marker)
-    if other is not None and other == mine:
-        return
-    mine = {"host": socket.gethostname(), "staging": os.path.abspath(names.folder), "token": secrets.token_hex(8)}
-    if other is not None and not overwrite:
-        where = f"{other.get('host')}:{other.get('staging')}"
-        if where != f"{mine['host']}:{mine['staging']}":
-            raise file_exists(names.marker.url, f"says that a run in {where} is writing this output; the same command "
-                              "there goes on, overwrite=True starts anew here")
-        if names.finished():
-            raise file_exists(names.marker.url, f"of an unfinished run, and its files in {where} are gone; "
-                              "overwrite=True starts anew")
-    write_file(kept, json.dumps(mine).encode() + b"\n", overwrite=True, suffix=PARTIAL)
-    try:
-        names.marker.upload(kept)
-    except BaseException:
-        kept.unlink()
-        raise
-
-
-def claimed(marker: AnyPath) -> dict[str, Any] | None:
-    """The content of the marker of an unfinished output, or None if there is none."""
-    try:
-        found = json.loads(marker.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValueError:
-        found = None
-    return found if isinstance(found, dict) else {}
-
-
 class Publisher:
-    """Gives finished shards their names; uploads go on meanwhile, one call's shards at a time."""
+    """Makes checkpoints, of which those at a URL are uploaded meanwhile, one at a time.
 
-    def __init__(self, names: Names) -> None:
+    Args:
+        names: Of the output.
+        journal: Has a record of what is published.
+    """
+
+    def __init__(self, names: Names, journal: Journal) -> None:
         self._names = names
+        self._journal = journal
         self._uploading: Future[None] | None = None
+        self._copies: dict[str, Pieces] = {}  # of the files that grow
+        self._claim: dict[str, str] = {
+            "host": socket.gethostname(), "staging": os.path.abspath(names.folder), "token": secrets.token_hex(8),
+        }  # fmt: skip
 
-    def publish(self, shards: Sequence[dict[str, Any]]) -> None:
-        """After the journal has a record of them.
+    def claim(self) -> None:
+        """Say in the store that this run is writing the output; finds out at the start whether that can be written.
 
         Raises:
-            OSError: Earlier ones cannot be uploaded.
+            OSError: The store refuses.
         """
+        if self._names.home is not None:
+            put_whole(self._names.marker, json.dumps(self._claim).encode() + b"\n", self._names.folder)
+
+    def restore(self, files: Mapping[str, int]) -> None:
+        """Have the files that grow, name -> bytes, as the journal's last record lists them."""
+        if self._names.home is None:
+            return
+        self._copies = {name: Pieces(self._names.home / name) for name in files}
+        sizes = {} if self._journal.adopted else self._names.home.sizes()
+        for name, copy in self._copies.items():
+            if self._journal.adopted:
+                with (self._names.folder / name).open("wb") as file:
+                    file.writelines(copy.read())
+            copy.find(sizes)
+
+    def checkpoint(self, record: dict[str, Any]) -> None:
+        """Add a record of what has been synced to the journal, and then publish what it lists, see `shards.py`.
+
+        Raises:
+            BlockingIOError: Another run has taken this output over.
+            OSError: This checkpoint, or the one before it, cannot be written.
+        """
+        self.finish()
+        self._journal.append(record)
+        shards = [shard for new in record["finished"].values() for shard in new]
         if self._names.home is None:
             publish(self._names, shards)
-        elif shards:
-            self.finish()
-            self._uploading = Future.started(partial(publish, self._names, shards))
+            return
+        grown = {name: size for state in record["writers"].values() for name, (size, _) in state["files"].items()}
+        self._uploading = Future.started(partial(self._upload, self._names.home, shards, grown))
+
+    def _upload(self, home: RemotePath, shards: Sequence[dict[str, Any]], grown: Mapping[str, int]) -> None:
+        self._check_claim()
+        publish(self._names, shards)
+        for name, size in grown.items():
+            copy = self._copies.setdefault(name, Pieces(home / name))
+            copy.push(self._names.folder / name, size)
+        self._journal.push()
+        for name in self._copies.keys() - grown.keys():
+            self._copies.pop(name).delete()
+
+    def _check_claim(self) -> None:
+        found: Any = {}
+        with suppress(FileNotFoundError, ValueError):
+            found = json.loads(self._names.marker.read_bytes())
+        if found != self._claim:
+            where = f"{found.get('host')}:{found.get('staging')}" if found else "a run that has ended"
+            raise BlockingIOError(errno.EAGAIN, f"taken over by {where}", str(self._names.marker))
 
     def finish(self) -> None:
-        """Wait until all have their names."""
+        """Wait until all of the last checkpoint is in the store."""
         uploading, self._uploading = self._uploading, None
         if uploading is not None:
             uploading.result()

@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -29,7 +28,7 @@ from ..output.cutting import fill, shard_sizes
 from ..output.durable import Journal, read_records
 from ..output.manifest import LISTED, digest, list_files, list_rejected, listed_files, read_manifest, write_manifest
 from ..output.naming import REJECTED, SHARD, Names, names_of, splits_of
-from ..output.shards import GrowingShard, publish
+from ..output.shards import GrowingShard, forget, publish
 from ..output.upload import begin_staging, end_staging
 from ..sources.paths import AnyPath, sizes_in
 from .outputs import Found, check_parts, find_manifest, find_parts
@@ -123,10 +122,14 @@ class Assembly:
         """Of the tokens of a stream."""
         return np.dtype("uint8" if stream == REJECTED else self.dtype).newbyteorder("<")
 
-    def journal(self, shard: Shard) -> Path:
-        """The path of a shard's journal."""
+    def journal(self, shard: Shard) -> Journal:
+        """The journal of a shard."""
         base = self.names.base(shard.stream, shard.index)
-        return base.with_name(base.name + SHARD)
+        path = base.with_name(base.name + SHARD)
+        journal = Journal(path, self.names.stored(path))
+        if journal.adopted:
+            forget(self.names.layout_of(shard.stream), base)
+        return journal
 
     def copied(self, shard: Shard, extent: Extent, file: int, start: int, stop: int) -> Iterator[memoryview]:
         """Bytes of one of the files of a part."""
@@ -201,26 +204,24 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
     """Make a shard of an assembly, unless it has been made; returns the journal's record of it.
 
     Raises:
-        FileExistsError: A file of its name is of something else.
         FormatError: A spool has been changed.
         BlockingIOError: Another process makes it.
     """
     assembly, shard = item
     names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
-    journal = patiently(partial(Journal, assembly.journal(shard)), PATIENCE)
+    journal = patiently(partial(assembly.journal, shard), PATIENCE)
     try:
-        begun = journal.records[:1] == [header]
-        if begun and len(journal.records) > 1:
+        if journal.records[:1] == [header] and len(journal.records) > 1:
             return dict(journal.records[1])
-        for path in names.outputs(shard.stream, shard.index) if not (begun or assembly.overwrite) else ():
-            names.refuse(path)
         journal.restart()
         journal.append(header)
+        journal.push()
         record = _copy(assembly, shard)
         journal.append(record)
         if not assembly.overwrite:  # else the files of before stay until all are made
             publish(names, [record])
+            journal.push()
         return record
     finally:
         journal.close(remove=len(journal.records) < 2)
@@ -247,7 +248,7 @@ def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
         return growing.complete()
     except BaseException:
         growing.close()
-        growing.delete()
+        forget(layout, base)
         raise
 
 
@@ -290,10 +291,8 @@ def _finish(
             return read_manifest(names.manifest)
         records: dict[str, list[dict[str, Any]]] = {}
         for shard in shards:
-            if not assembly.journal(shard).exists():
-                return None
-            journal = Journal(assembly.journal(shard))
-            journal.close()
+            journal = assembly.journal(shard)
+            journal.close(remove=not journal.records)
             if len(journal.records) < 2:
                 return None
             records.setdefault(shard.stream, []).append(journal.records[1])
@@ -306,8 +305,8 @@ def _finish(
         old = _listed(names.manifest)
         names.remove(old - {file["name"] for file in listed_files(manifest)})  # while the old manifest still lists them
         write_manifest(names.manifest, manifest, staging=names.folder)
-        for shard in shards:
-            Journal.discard(assembly.journal(shard))
+        for path in names.shard_journals():
+            Journal.discard(path)
     finally:
         lock.close(remove=True)
     return manifest
@@ -382,12 +381,10 @@ def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False)
     if names.shard_journals():
         return  # of this assembly, which goes on; a shard of another one is made anew
     if not overwrite:
-        names.refuse_whole()
         with suppress(FileNotFoundError):
             if read_records(names.journal):
                 raise file_exists(names.journal, "of an unfinished run; finish it, or overwrite=True")
-        for path in itertools.chain.from_iterable(names.outputs(stream, 0) for stream in streams):
-            names.refuse(path)
+        names.refuse_finished(streams)
     names.clear_temporary(unknown=overwrite)
 
 

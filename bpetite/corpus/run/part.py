@@ -20,7 +20,7 @@ from ..output.durable import NO_ROOM, Journal, explained, read_records
 from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
 from ..output.naming import REJECTED, Names
 from ..output.shards import publish
-from ..output.upload import Publisher, begin_staging, claim, end_staging, leave_staging
+from ..output.upload import Publisher, begin_staging, end_staging, leave_staging
 from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
@@ -104,7 +104,7 @@ class Part(Plan):
         done = None if self.overwrite else finished(self)
         if done is not None:
             return summary_of(self, done, time.perf_counter() - began, 0)
-        journal = Journal(self.names.journal)
+        journal = Journal(self.names.journal, self.names.stored(self.names.journal))
         try:
             manifest, resumed = self._run_again(journal, header, jobs, progress, problems, log)
             journal.close(remove=True)
@@ -146,9 +146,10 @@ class Part(Plan):
         problems: Callable[[int], object] | None,
         log: Callable[[str], None] | None,
     ) -> tuple[dict[str, Any], int]:
-        last, tally, shards = self._resume(journal, header, log)
+        publisher = Publisher(self.names, journal)
+        last, tally, shards = self._resume(journal, header, publisher, log)
         resumed = tally.tokens
-        sink, publisher = Sink(self, tally, last, jobs), Publisher(self.names)
+        sink = Sink(self, tally, last, jobs)
         position = sink.resumes_behind
         try:
             if resumed and progress is not None:
@@ -164,11 +165,11 @@ class Part(Plan):
                     # where documents are shuffled, later ones than those of the position may be in the files
                     certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
-                        self._checkpoint(journal, sink.record(), shards, publisher)
+                        _checkpoint(publisher, sink.record(), shards)
                         position, last_time = sink.resumes_behind, time.monotonic()
             tally.check_limit(at_end=True)
             sink.finish()
-            self._checkpoint(journal, sink.record(at_end=True), shards, publisher)
+            _checkpoint(publisher, sink.record(at_end=True), shards)
             publisher.finish()
         finally:
             publisher.close()
@@ -238,15 +239,6 @@ class Part(Plan):
 
     # Crash safety
 
-    def _checkpoint(
-        self, journal: Journal, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]], publisher: Publisher
-    ) -> None:
-        """Write a journal record of what has been synced, then rename: in this order, see `shards.py`."""
-        journal.append(record)
-        publisher.publish([shard for new in record["finished"].values() for shard in new])
-        for split, new in record["finished"].items():
-            shards.setdefault(split, []).extend(new)
-
     def _header(self) -> dict[str, Any]:
         """The first record of the journal, as it is read back."""
         return {
@@ -259,13 +251,15 @@ class Part(Plan):
         }
 
     def _resume(
-        self, journal: Journal, header: dict[str, Any], log: Callable[[str], None] | None
+        self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None] | None
     ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
         """The state to go on from: (last record of the journal, counts, finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
+        if journal.adopted:  # the files here are those of another one
+            self.names.clear_temporary(unknown=True)
         if self.overwrite and not self._goes_on(journal, header):
             self._try()
-            claim(self.names, overwrite=True)
+            publisher.claim()
             clear(self.names, journal)
             journal.restart()
         if journal.records and (why := self._begins_anew(journal.records)):
@@ -276,32 +270,33 @@ class Part(Plan):
             journal.restart()
         if not journal.records:
             if not self.overwrite:
-                self.names.refuse_whole()
+                self.names.refuse_finished(self.streams)
             self.names.clear_temporary(unknown=journal.existed or self.overwrite)
-            claim(self.names, overwrite=self.overwrite)
+            publisher.claim()
             if log is not None and self.names.home is not None:
                 log(f"files grow in {self.names.folder} and are uploaded when they are finished")
             journal.append(header)
+            journal.push()
             return None, tally, {}
         _same_run(journal, header)
-        claim(self.names, overwrite=False)
+        publisher.claim()
         records = journal.records[1:]
         if records:
             _same_policy(journal, records[-1], self.options)
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
-            for split, finished in record["finished"].items():
-                shards.setdefault(split, []).extend(finished)
+            _list_finished(record, shards)
         made = [shard for finished in shards.values() for shard in finished]
         publish(self.names, made, check=True)
         last = records[-1] if records else None
-        kept: set[str] = set()
+        kept: dict[str, int] = {}
         if last is not None:
             tally.restore(last["tally"])
-            kept = {name for state in last["writers"].values() for name in state["files"]}
+            kept = {name: size for state in last["writers"].values() for name, (size, _) in state["files"].items()}
         for path in self.names.temporary():
             if path.name not in kept:
                 path.unlink()
+        publisher.restore(kept)
         if log is not None and records:
             log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
         return last, tally, shards
@@ -335,17 +330,29 @@ class Part(Plan):
                 break
 
 
+def _checkpoint(publisher: Publisher, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:
+    publisher.checkpoint(record)
+    _list_finished(record, shards)
+
+
+def _list_finished(record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:
+    for stream, finished in record["finished"].items():
+        shards.setdefault(stream, []).extend(finished)
+
+
 def clear(names: Names, journal: Journal) -> None:
     """Delete what an earlier run wrote, as far as its manifest and journal say."""
     made = [shard for record in journal.records[1:] for shards in record["finished"].values() for shard in shards]
     for path in names.shard_journals():
-        made += read_records(path)[1:]
+        with suppress(FileNotFoundError):  # it is in the store alone, and so are its files
+            made += read_records(path)[1:]
     old = [output["name"] for shard in made for output in shard["outputs"]]
     if names.manifest.exists():
         with suppress(ValueError):
             old += [file["name"] for file in listed_files(read_manifest(names.manifest))]
-    if names.home is not None:  # also of a run whose journal was on another machine
+    if names.home is not None:
         old += names.finished()
+        names.clear_home()
     if journal.records and names.layout.whole is not None:  # written behind the last record, before the manifest
         old.append(names.layout.whole)
     names.remove(old)

@@ -63,7 +63,7 @@ class Sink:
                 dtype, limit = "uint8", None
             self._writers[stream] = ShardWriter(
                 plan.names, stream, dtype, None if plan.world_size > 1 else limit, state=states.get(stream),
-                overwrite=plan.overwrite, tokenizer=plan.codec.name, threads=threads,
+                tokenizer=plan.codec.name, threads=threads,
             )  # fmt: skip
         if seed is not None:
             block, self._skip = last["shuffle"] if last else (0, 0)

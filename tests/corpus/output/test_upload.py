@@ -1,9 +1,12 @@
 """Outputs at URLs: the same bytes as local ones, whatever fails, and resumed from a local folder."""
 import json
 import os
+import shutil
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from bpetite.corpus import Options, Part, make_part, merge_outputs
 from bpetite.corpus.layouts.registry import layout_in, open_in
 from bpetite.corpus.output.checksums import check_file
 from bpetite.corpus.output.durable import Journal
+from bpetite.corpus.output.upload import Publisher
 from bpetite.corpus.run.outputs import find_manifest
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -125,16 +129,17 @@ def failing(name: str, number: int, error: Exception) -> Callable[[str, str], No
     return fault
 
 
-@pytest.mark.parametrize("number", [2, 3, 6, 10])
+@pytest.mark.parametrize("number", [6, 9, 15, 40])
 def test_an_upload_that_fails_half_way(work: Path, number: int) -> None:
     with faulty(failing("put", number, ConnectionError("reset"))), pytest.raises(OSError) as raised:
         task_of(work, "faulty://out/o").run()
     assert "uploading failed 5 times, at last with ConnectionError: reset" in str(raised.value)
-    assert str(raised.value.filename).startswith("faulty://out/o_0000")
+    assert str(raised.value.filename).startswith("faulty://out/o")
     whole = local(work)
     there = stored("faulty")
     assert "o.manifest.json" not in there
-    assert {name: data for name, data in there.items() if name != "o.unfinished"}.items() <= whole.items()
+    finished = {name: data for name, data in there.items() if not name.startswith("o.") and ".partial." not in name}
+    assert finished.items() <= whole.items()
     summary = task_of(work, "faulty://out/o").run()
     assert summary["tokens_before"] > 0
     assert stored("faulty") == whole
@@ -169,7 +174,7 @@ def test_other_bytes_than_were_written(work: Path) -> None:
 def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: Path) -> None:
     task = task_of(work, "memory://out/o")
     task.names.folder.mkdir(parents=True)
-    task.names.claim.with_name("o.claim.partial").write_bytes(b"{")
+    task.names.beside("unfinished.partial").write_bytes(b"{")
     with pytest.raises(FileExistsError, match="no journal says that a run made it"):
         task.run()
     Journal(task.names.journal).close()  # as that run has made it
@@ -179,17 +184,18 @@ def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: P
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize("delete", [False, True])
-def test_a_merge_killed_at_every_change_of_the_store(work: Path, delete: bool) -> None:
-    """It goes on from wherever it was killed, to the same objects, and leaves nothing here."""
+@pytest.mark.parametrize("new", [False, True])
+def test_a_merge_killed_at_every_change_of_the_store(work: Path, delete: bool, new: bool) -> None:
+    """It goes on from wherever it was killed, on the same machine or a new one, to the same objects."""
     sink = f"disk://{work}/out/o"
     make_ranks(work, sink, 2, shard_tokens=3000)
-    kills = run_killed(lambda: merge_outputs(sink, delete=delete), 100, 100)
-    assert kills > 3
+    call = partial(merge_outputs, sink, delete=delete)
+    assert run_killed(partial(on_a_new_machine, work, call) if new else call, 200, 100) > 3
     make_ranks(work, work / "here" / "o", 2, shard_tokens=3000)
     merge_outputs(work / "here" / "o", delete=delete)
     assert outputs(work / "out") == outputs(work / "here")
     assert any((work / "out").glob("*.rank*")) != delete
-    assert not list((work / "temporary").glob("*/*"))
+    assert new or not list((work / "temporary").glob("*/*"))
 
 
 def test_outputs_of_other_runs(work: Path) -> None:
@@ -210,37 +216,66 @@ def test_outputs_of_other_runs(work: Path) -> None:
         task_of(work, "memory://out/p").run()
 
 
-def interrupted(work: Path) -> None:
-    with faulty(failing("put", 5, ConnectionError("reset"))), pytest.raises(OSError):
+def interrupted(work: Path, put: int = 30) -> None:
+    with faulty(failing("put", put, ConnectionError("reset"))), pytest.raises(OSError):
         task_of(work, "faulty://out/o").run()
 
 
 def test_a_run_whose_local_files_are_lost(work: Path) -> None:
-    import shutil
-
     interrupted(work)
     shutil.rmtree(next((work / "temporary").iterdir()))
-    with pytest.raises(FileExistsError, match=r"its files in .* are gone; overwrite=True starts anew"):
-        task_of(work, "faulty://out/o").run()
-    task_of(work, "faulty://out/o", overwrite=True).run()
+    assert task_of(work, "faulty://out/o").run()["tokens_before"] > 0
     assert stored("faulty") == local(work)
 
 
-def test_a_run_of_another_machine(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("options", [{}, {"shard_tokens": None}, {"format": "llmc", "shard_tokens": None}])
+def test_machines_take_turns(work: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, Any]) -> None:
+    """The state in the store counts, and not that of a machine that has been replaced since."""
+    going_on = []
+    for turn in range(40):
+        monkeypatch.setattr("tempfile.tempdir", str(work / f"machine {turn % 2}"))
+        (work / f"machine {turn % 2}").mkdir(exist_ok=True)
+        said: list[str] = []
+        try:
+            with faulty(failing("put", 12, ConnectionError("reset"))):
+                task_of(work, "faulty://out/o", **options).run(log=said.append)
+            break
+        except OSError:
+            going_on += [line for line in said if line.startswith("going on")]
+    documents = [int(line.split(" documents")[0].split()[-1]) for line in going_on]
+    assert len(documents) == turn - 1 > 1
+    assert documents == sorted(documents)
+    assert stored("faulty") == local(work, **options)
+    with pytest.raises(FileExistsError, match="made with eot"):
+        task_of(work, "faulty://out/o", eot="none", **options).run()
+
+
+def test_another_run_on_another_machine(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     interrupted(work)
-    (work / "elsewhere").mkdir()
-    with monkeypatch.context() as patch:
-        patch.setattr("tempfile.tempdir", str(work / "elsewhere"))
-        with pytest.raises(FileExistsError, match=r"o\.unfinished|a run in .* is writing this output"):
-            task_of(work, "faulty://out/o").run()
-        with faulty(failing("put", 4, ConnectionError("reset"))), pytest.raises(OSError):
-            task_of(work, "faulty://out/o", overwrite=True).run()
-    with pytest.raises(FileExistsError, match=r"a run in .*elsewhere.* is writing this output"):
-        task_of(work, "faulty://out/o").run()  # it has a journal, but the other one has begun since
-    with monkeypatch.context() as patch:
-        patch.setattr("tempfile.tempdir", str(work / "elsewhere"))
-        task_of(work, "faulty://out/o", overwrite=True).run()
-    assert stored("faulty") == local(work)
+    before = stored("faulty")
+    monkeypatch.setattr("tempfile.tempdir", tempfile.mkdtemp(dir=work))
+    with pytest.raises(ValueError, match=r"begun with shard_tokens 300, now 200; give the same command again"):
+        task_of(work, "faulty://out/o", shard_tokens=200).run()
+    assert stored("faulty") == before
+    task_of(work, "faulty://out/o", shard_tokens=200, overwrite=True).run()
+    assert stored("faulty") == local(work, shard_tokens=200)
+
+
+def test_a_run_that_has_been_replaced_ends(work: Path) -> None:
+    task = task_of(work, "memory://out/o")
+
+    def replaced(raw: int, tokens: int, documents: int) -> None:
+        if documents > 60 and not claimed:
+            claimed.append(journal)
+            Publisher(task.names, journal).claim()
+
+    claimed: list[Journal] = []
+    journal = Journal(work / "j")
+    with pytest.raises(BlockingIOError, match=r"taken over by .*: 'memory://out/o.unfinished'"):
+        task.run(progress=replaced)
+    journal.close()
+    assert task.run()["tokens_before"] > 0
+    assert stored() == local(work)
 
 
 def test_objects_that_are_gone_or_changed_when_a_run_goes_on(work: Path) -> None:
@@ -293,16 +328,24 @@ def test_local_disk_is_bounded(work: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize(
     ("format", "shard_tokens"),
-    [("npy", 2000), *(pytest.param(format, 900, marks=pytest.mark.slow) for format in FORMATS)],
+    [("npy", 2000), ("llmc", None), *(pytest.param(format, 900, marks=pytest.mark.slow) for format in FORMATS)],
 )
-def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_tokens: int) -> None:
-    """A run is killed before and after each of its changes, and goes on from there, to be killed again."""
+@pytest.mark.parametrize("new", [False, True])
+def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_tokens: int | None, new: bool) -> None:
+    """A run is killed before and after each of its changes, and goes on from there, on the same machine or on a new one
+    that has nothing but the store, to be killed again."""
     options = {"format": format, "shard_tokens": shard_tokens}
     sink = f"disk://{work}/out/o"
-    task_of(work, sink, **options)
-    assert run_killed(lambda: task_of(work, sink, **options).run(), 300, 3) > 5
+    call = task_of(work, sink, **options).run
+    assert run_killed(partial(on_a_new_machine, work, call) if new else call, 300, 25) > 5
     assert outputs(work / "out") == local(work, **options)
-    assert not list((work / "temporary").glob("*/*"))
+    assert new or not list((work / "temporary").glob("*/*"))
+
+
+def on_a_new_machine(work: Path, call: Callable[[], object]) -> object:
+    """Make a call, in this process for good, with temporary files of its own."""
+    tempfile.tempdir = tempfile.mkdtemp(dir=work)
+    return call()
 
 
 def run_killed(call: Callable[[], object], most: int, within: int) -> int:
