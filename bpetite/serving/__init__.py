@@ -6,6 +6,7 @@ False
 """
 from ..engine.methods import padded_batches
 from .canonical import first_divergence, is_canonical
+from .continuing import continue_ids, retokenized
 from .healing import completions, heal, prefixes
 from .limits import Chunk, Splitter
 from .segments import encode_bytes, encode_segments
@@ -14,6 +15,7 @@ __all__ = [
     "Chunk",
     "Splitter",
     "completions",
+    "continue_ids",
     "encode_bytes",
     "encode_segments",
     "first_divergence",
@@ -21,4 +23,5 @@ __all__ = [
     "is_canonical",
     "padded_batches",
     "prefixes",
+    "retokenized",
 ]

@@ -1,0 +1,110 @@
+"""Token ids that go on from ids, such as those that a model has sampled: tokens in, tokens out."""
+from __future__ import annotations
+
+from array import array
+from itertools import accumulate, groupby
+from operator import index
+from typing import TYPE_CHECKING
+
+from .segments import encode_bytes
+
+if TYPE_CHECKING:
+    from ..core._tokenizer_base import TokenizerBase
+    from ..engine.options import Ids, SpecialSelection
+
+__all__ = ["continue_ids", "retokenized"]
+
+
+def continue_ids(
+    tokenizer: TokenizerBase, ids: Ids, text: str, *, allowed_special: SpecialSelection = "all"
+) -> list[int]:
+    """The ids, as they are, and those of a text that follows them in a conversation.
+
+    The text is cut into pre-tokens as it is behind the bytes of the ids. Where it goes on inside a word, its part of
+    the word is merged alone, because the ids before it stay. If the ids are those of ``encode`` and end with a
+    pre-token, such as a special token, the result is ``encode`` of the whole.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`; canonical or not, they may end inside a character. Special tokens
+            are those with their ids; other ids that spell one are ordinary text.
+        text: The text after them, as the end of a turn and the next messages.
+        allowed_special: The special tokens that are recognised in the text, as for :meth:`bpetite.Tokenizer.encode`.
+
+    Raises:
+        UnknownTokenError: A KeyError: an id is not in the vocabulary.
+        ValueError, UnicodeEncodeError: As for :meth:`bpetite.Tokenizer.encode`.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> serving.continue_ids(tok, [97], "b ab<|endoftext|>"), tok.encode("ab ab<|endoftext|>")
+    ([97, 98, 257, 258], [256, 257, 258])
+    """
+    tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
+    given = [*map(index, ids)]
+    specials = {*tokenizer.special_tokens.values()}
+    start = next((at for at in range(len(given), 0, -1) if given[at - 1] in specials), 0)
+    before = tokenizer.decode_bytes(given[start:]).decode("utf-8", "surrogateescape")
+    open_from = next((at for at in range(len(before), 0, -1) if "\udc80" <= before[at - 1] <= "\udcff"), 0)
+    before = before[open_from:]
+    at = next((first for first, _, _ in tokenizer._special_spans(text, allowed_special, ())), len(text))
+    if not before or not at:
+        return given + tokenizer.encode(text, allowed_special=allowed_special)
+    return given + _behind(tokenizer, before, text[:at]) + tokenizer.encode(text[at:], allowed_special=allowed_special)
+
+
+def _behind(tokenizer: TokenizerBase, before: str, text: str) -> list[int]:
+    """The ids of ordinary text behind other text."""
+    pipeline, vocab = tokenizer._pipeline, tokenizer._vocab
+    if pipeline is not None and not pipeline.is_compiled:
+        whole = before + text
+        origin = pipeline.trace(whole, ())
+        done = sum(start < len(before) for start in origin.starts)
+        cut = len(origin.data.decode("utf-8")[:done].encode("utf-8"))
+        item = next(pipeline.items(whole, ()), b"")
+        assert not isinstance(item, int)  # no special token is allowed
+        data, ends = item if isinstance(item, tuple) else (item, tokenizer._pretokenizer.ends(item))
+    else:
+        if vocab.normalization is not None:
+            from ..steps.normalizers import normalizer
+
+            normalize = normalizer(vocab.normalization, vocab.unicode)
+            text = text if normalize is None else normalize(text)
+        seen = before.encode("utf-8")
+        if tokenizer._pretokenizer.scanner is not None:
+            seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
+        data, cut = seen + text.encode("utf-8"), len(seen)
+        ends = tokenizer._pretokenizer.ends(data)
+    return tokenizer._encode_items([(data[cut:], array("q", [end - cut for end in ends if end > cut]))])
+
+
+def retokenized(
+    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all"
+) -> list[tuple[int, int]]:
+    """(start, end) of the runs of ids that encoding their text again would replace by others; empty if there are none.
+
+    Bytes that are no text, such as half a character, are encoded as :func:`encode_bytes` does with ``errors="bytes"``.
+
+    Args:
+        ids: As for :meth:`bpetite.Tokenizer.decode`.
+        allowed_special: The special tokens that encoding recognises, as for :meth:`bpetite.Tokenizer.encode`.
+
+    Raises:
+        UnknownTokenError: A KeyError: an id is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer, serving
+    >>> serving.retokenized(Tokenizer.train("ab ab ab", 258), [257, 97, 98, 257])
+    [(1, 3)]
+    """
+    data = tokenizer.decode_bytes(ids)
+    given = [*map(index, ids)]
+    fresh = encode_bytes(tokenizer, data, errors="bytes", allowed_special=allowed_special)
+    ends, others = ([*accumulate(len(tokenizer.token_bytes(one)) for one in row)] for row in (given, fresh))
+    if ends[-1:] != others[-1:]:  # a normalization has rewritten the text
+        least = min(len(given), len(fresh))
+        same = next((at for at in range(least) if given[at] != fresh[at]), least)
+        after = next((at for at in range(least - same) if given[-1 - at] != fresh[-1 - at]), least - same)
+        return [(same, len(given) - after)]
+    kept = {*zip([0, *others], others, fresh)}
+    differs = [one not in kept for one in zip([0, *ends], ends, given)]
+    runs = [[at for at, _ in run] for changed, run in groupby(enumerate(differs), lambda one: one[1]) if changed]
+    return [(run[0], run[-1] + 1) for run in runs]
