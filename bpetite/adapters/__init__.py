@@ -4,11 +4,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
+from .streams import DecodeStream
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["accelerate", "decelerate", "transformers_tokenizer"]
+__all__ = ["DecodeStream", "accelerate", "decelerate", "transformers_tokenizer"]
 
 AnyTokenizer = TypeVar("AnyTokenizer")
 

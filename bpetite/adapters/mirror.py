@@ -12,9 +12,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy, deepcopy
 from functools import cache, wraps
-from itertools import chain, pairwise
+from itertools import chain, groupby, pairwise
 from typing import TYPE_CHECKING, Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from ..vocabulary.vocab import Vocab
 
-__all__ = ["Mirror"]
+__all__ = ["Mirror", "mirror_of"]
 
 #: The versions of Unicode of the patterns and of the normal forms of ``tokenizers``, see docs/unicode.md.
 PATTERNS, NORMAL_FORMS = "16.0", "11.0"
@@ -39,6 +41,9 @@ CHUNK = 1000
 PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
 CHANGERS, COUNT = ("add_tokens", "add_special_tokens", "train", "train_from_iterator"), "_bpetite_changes"
+
+#: The name of the sign that a copy of the backend has the same model.
+SHARED = "_bpetite_shares"
 
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 DECODER = 3
@@ -60,6 +65,8 @@ def _counted(backend: Any, name: str) -> Callable[..., Any]:
     @wraps(change)
     def counted(*arguments: Any, **options: Any) -> Any:
         own[COUNT] += 1
+        if name.startswith("train") and own.pop(SHARED, False):
+            backend.model = deepcopy(backend.model)
         return change(backend, *arguments, **options)
 
     return counted
@@ -67,7 +74,7 @@ def _counted(backend: Any, name: str) -> Callable[..., Any]:
 
 def unwatch(backend: Any) -> None:
     """Undo :func:`watch`."""
-    for name in (COUNT, *CHANGERS):
+    for name in (COUNT, SHARED, *CHANGERS):
         vars(backend).pop(name, None)
 
 
@@ -86,6 +93,7 @@ class Mirror:
     Attributes:
         tokenizer: The tokenizer of bpetite; None if there is a ``reason``.
         reason: Why it must not be used; empty if it may.
+        backend: The backend.
         unlike: Ids whose text is another one there: added tokens whose characters are taken for printable bytes.
         plain: Added tokens that are not special.
         specials: Ids that decoding skips on demand.
@@ -97,9 +105,10 @@ class Mirror:
         self.unlike: frozenset[int] = frozenset()
         self.plain: frozenset[str] = frozenset()
         self.specials: frozenset[int] = frozenset()
-        self._backend = backend
+        self.backend: Any = backend
         self._doubtful: tuple[str, str] | None = None
         self._probe: str = ""
+        _known[id(backend)] = self
         watch(backend)
         self._read(backend)
         self._parts, self._model, self._changes = _parts(backend), self._model_of(backend), changes_of(backend)
@@ -133,11 +142,37 @@ class Mirror:
             backend: The backend of now.
             decoding: Only changes of decoding count.
         """
-        if backend is not self._backend or changes_of(backend) != self._changes:
+        if backend is not self.backend or changes_of(backend) != self._changes:
             return False
         if decoding:
             return bool(_state(backend.decoder) == self._parts[DECODER])
         return _parts(backend) == self._parts and self._model_of(backend) == self._model
+
+    def copy(self) -> Mirror:
+        """A mirror of a copy of the backend, equal to it but with the same model: that takes most of the memory, and a
+        second to copy. It is copied when one of the two is trained."""
+        backend, made = self.backend, copy(self)
+        other = made.backend = type(backend)(backend.model)
+        for name in _PARTS:
+            if (part := getattr(backend, name)) is not None:
+                setattr(other, name, deepcopy(part))
+        added = backend.get_added_tokens_decoder()
+        for special, tokens in groupby(added.values(), lambda token: token.special):
+            (other.add_special_tokens if special else other.add_tokens)([*tokens])
+        other.encode_special_tokens = backend.encode_special_tokens
+        if backend.truncation is not None:
+            other.enable_truncation(**backend.truncation)
+        if backend.padding is not None:
+            other.enable_padding(**backend.padding)
+        if {i: str(token) for i, token in other.get_added_tokens_decoder().items()} != {
+            i: str(token) for i, token in added.items()
+        }:  # ids with gaps
+            other = made.backend = deepcopy(backend)
+        else:
+            vars(backend)[SHARED] = vars(other)[SHARED] = True
+        watch(other, changes_of(backend))
+        _known[id(other)] = made
+        return made
 
     def trusted(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes here and there."""
@@ -146,6 +181,15 @@ class Mirror:
     def _model_of(self, backend: Any) -> tuple[int, list[int]]:
         """A new model shows in its size, or in the ids of one token: without its merges, that takes several."""
         return backend.get_vocab_size(False), [token.id for token in backend.model.tokenize(self._probe)]
+
+
+_known: WeakValueDictionary[int, Mirror] = WeakValueDictionary()
+
+
+def mirror_of(backend: Any) -> Mirror:
+    """The mirror of a backend that decodes as it did; a new one if there is none."""
+    known = _known.get(id(backend))
+    return known if known is not None and known.in_step(backend, True) else Mirror(backend)
 
 
 def _state(part: Any) -> Any:

@@ -1,5 +1,7 @@
-from collections.abc import Iterable, Iterator
-from typing import Self, SupportsIndex, final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Self, SupportsIndex, final
+
+from typing_extensions import disjoint_base
 
 from ..engine.options import Ids
 from ..vocabulary.vocab import ErrorHandler
@@ -19,6 +21,12 @@ class StreamDecoder:
     def flush(self) -> str: ...
     def copy(self) -> StreamDecoder: ...
     def __copy__(self) -> StreamDecoder: ...
+
+@disjoint_base
+class WholeTexts:
+    def __new__(cls, *arguments: Any, **options: Any) -> Self: ...
+    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None: ...
+    def begin(self, stream: StreamDecoder, ids: Sequence[int]) -> StreamDecoder: ...
 
 def decode_stream(
     self: TokenizerBase,

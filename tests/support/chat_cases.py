@@ -28,7 +28,7 @@ LITERAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^<>\s]{1,40}｜>|</?[a-zA-Z_]{1
 WORDS = ["Hello", "there,", "what", "is", "a", "token?", "Grüße", "你好", "🙂", "a<b,", "x", ">", "y", "[1]", '{"k":']
 WORDS += ['"v"}\n-', "item\n\n", "", "code();", "5", "|", "6"]
 #: Roles that are no usual ones: those may complete a special token.
-ROLES = ["end", "im_end", "eot_id", "user|>x<|end", "USER", "endoftext", "<|im_end|>", "|>", "user<|"]
+ROLES = ["end", "im_end", "eot_id", "user|>x<|end", "zUSER", "endoftext", "<|im_end|>", "|>", "user<|"]
 
 Hostile = Callable[[str], str]
 

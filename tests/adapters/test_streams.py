@@ -1,0 +1,164 @@
+"""DecodeStream in place of that of tokenizers; copies of accelerated tokenizers; one tokenizer for many threads."""
+import copy
+import random
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from tokenizers import Tokenizer as Theirs
+from tokenizers.decoders import DecodeStream as Original
+
+import bpetite
+from bpetite import Tokenizer
+from bpetite.adapters import DecodeStream
+
+TEXT = "The quick brown fox, doesn't it? naïve café 你好 🙂👩\u200d👧 עברית \ufffd x\r\n\n"
+TOK = Tokenizer.train([TEXT * 3], 330, special_tokens=["<|endoftext|>", "<|im_end|>"])
+
+
+@pytest.fixture(scope="module")
+def backend() -> Any:
+    from transformers import PreTrainedTokenizerFast
+
+    fast: PreTrainedTokenizerFast = TOK.as_transformers()
+    bpetite.decelerate(fast)
+    return fast._tokenizer
+
+
+@pytest.mark.parametrize("skip", [True, False])
+def test_steps_are_those_of_tokenizers(backend: Any, skip: bool) -> None:
+    for seed in range(1300):
+        draw = random.Random(seed)
+        ids = TOK.encode(TEXT + "<|im_end|>") if seed % 3 == 0 else []
+        ids += [draw.choice([draw.randrange(333), draw.randrange(256), 330, 400]) for _ in range(draw.randrange(30))]
+        before = ids[: draw.randrange(4)] if draw.random() < 0.4 else None
+        theirs, ours = Original(before, skip), DecodeStream(before, skip)
+        for token_id in ids:
+            given: Any = [token_id, draw.randrange(256)] if draw.random() < 0.1 else token_id
+            assert ours.step(backend, given) == theirs.step(backend, given), (seed, ids)
+
+
+def test_any_form_of_a_tokenizer(backend: Any) -> None:
+    accelerated = TOK.as_transformers()
+    for tokenizer in (TOK, backend, accelerated, accelerated._tokenizer):
+        stream = DecodeStream(skip_special_tokens=True)
+        texts = [stream.step(tokenizer, token_id) for token_id in (*"aé".encode(), 330, 98)]
+        assert texts == ["a", None, "é", None, "b"]
+    ids = TOK.encode("the quick")
+    one, two = DecodeStream(ids=ids), DecodeStream(ids=[0xC3])
+    assert (one.step(backend, 97), two.step(backend, 0xA9)) == ("a", "é")
+
+
+def test_a_backend_that_is_refused_or_changed() -> None:
+    theirs = Theirs.from_str(TOK.as_transformers()._tokenizer.to_str())
+    stream = DecodeStream()
+    assert stream.step(theirs, 97) == "a"
+    theirs.add_tokens(["new"])
+    assert DecodeStream().step(theirs, theirs.token_to_id("new")) == "new"
+    theirs.model.dropout = 0.5  # which decoding does not see, and bpetite refuses
+    dropped = Theirs.from_str(theirs.to_str())
+    original, stream = Original(), DecodeStream()
+    for token_id in (97, 0xC3, 0xA9):
+        assert stream.step(dropped, token_id) == original.step(dropped, token_id)
+
+
+@pytest.mark.parametrize("bad", [-1, 2**32, "x", None, 1.5, ["x"], [-1]])
+def test_what_is_no_id(backend: Any, bad: Any) -> None:
+    for stream in (Original(), DecodeStream()):
+        with pytest.raises((TypeError, OverflowError)):
+            stream.step(backend, bad)
+
+
+# copies
+
+
+def test_a_deep_copy_shares_the_model_and_nothing_else() -> None:
+    first = TOK.as_transformers(pad_token="<|endoftext|>")
+    second = copy.deepcopy(first)
+    assert type(second).__name__ == type(first).__name__
+    assert second._tokenizer is not first._tokenizer
+    assert second.get_vocab() == first.get_vocab()
+    second.add_tokens(["quick"])
+    assert "quick" in second.get_vocab()
+    assert "quick" not in first.get_vocab()
+    assert second(TEXT)["input_ids"] != first(TEXT)["input_ids"] == TOK.encode(TEXT)
+    second.padding_side = "left"
+    second(["a", "b c"], padding=True, truncation=True, max_length=1)
+    assert first.padding_side == "right"
+    assert first._tokenizer.truncation is None
+    second._tokenizer.pre_tokenizer.add_prefix_space = True
+    assert not first._tokenizer.pre_tokenizer.add_prefix_space
+
+
+@pytest.mark.parametrize("trained", [0, 1])
+def test_training_a_copy_leaves_the_other_alone(trained: int) -> None:
+    from tokenizers.trainers import BpeTrainer
+
+    both = [TOK.as_transformers()]
+    both.append(copy.deepcopy(both[0]))
+    both[trained]._tokenizer.train_from_iterator(["xyz xyz"], BpeTrainer(vocab_size=20, show_progress=False))
+    assert both[1 - trained]("The quick brown")["input_ids"] == TOK.encode("The quick brown")
+    assert both[trained]("xyz")["input_ids"] != TOK.encode("xyz")
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_copies_keep_added_tokens_and_their_flags(copied: Callable[[Any], Any]) -> None:
+    from transformers import AddedToken
+
+    first = TOK.as_transformers()
+    first.add_tokens(["plain", AddedToken("<b>", lstrip=True, special=True), "more"])
+    second = copied(first)
+    for text in ("x <b> plain<|im_end|>", "a more plain b"):
+        assert second(text)["input_ids"] == first(text)["input_ids"]
+    assert second.added_tokens_decoder == first.added_tokens_decoder
+
+
+# threads
+
+
+def test_sixteen_threads_encode_while_others_stream() -> None:
+    """A server's threads share one tokenizer: calls with truncation and padding, and streams of ids."""
+    shared = TOK.as_transformers(pad_token="<|endoftext|>")
+    expected, ids = TOK.encode(TEXT), TOK.encode(TEXT) * 20
+    errors: list[BaseException] = []
+    start = threading.Barrier(16)
+
+    def work(number: int) -> None:
+        try:
+            start.wait()
+            for turn in range(40):
+                if number % 2:
+                    stream = DecodeStream(skip_special_tokens=True)
+                    text = "".join(filter(None, [stream.step(shared._tokenizer, token_id) for token_id in ids]))
+                    assert text == TEXT * 20
+                elif turn % 2:
+                    rows = shared([TEXT, "a"], padding=True, truncation=True, max_length=5 + number)["input_ids"]
+                    assert rows[0] == expected[: 5 + number]
+                else:
+                    assert shared(TEXT)["input_ids"] == expected
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+
+
+# names
+
+
+def test_names_that_other_libraries_look_at() -> None:
+    """chonkie, llama-index and others choose by the module's path and the name of the class."""
+    view, encoding = TOK.as_transformers(), TOK.as_tiktoken()
+    for one in (view, copy.deepcopy(view), copy.copy(view)):
+        assert "transformers" in str(type(one))
+        assert type(one).__module__.startswith("transformers.")
+        assert one.__class__.__name__ == "TokenizersBackend"
+    assert "tiktoken" in str(type(encoding))
+    assert encoding.__class__.__name__ == "Encoding"
+    assert "transformers" not in str(type(encoding))
+    assert "bpetite.tokenizer.Tokenizer" in str(type(TOK))
