@@ -5,21 +5,31 @@ BPETITE_SANITIZE=S  compiles with -fsanitize=S -O1 -g1; S is address,undefined o
 BPETITE_ANNOTATE=1  writes build/cython/bpetite/**/*.html, what Cython made of each line
 """
 import os
+import shutil
 from pathlib import Path
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.modified import newer_group
 
 debug = os.environ.get("BPETITE_DEBUG") == "1"
 sanitizers = os.environ.get("BPETITE_SANITIZE")
 Options.emit_code_comments = os.environ.get("BPETITE_ANNOTATE") == "1"  # half of the C that Cython writes
 
-# Cython's memoryviews, compiled once instead of in each module that uses them. -O3 pays where text and ids are read
-# (a tenth to a third against -O2); here and where threads are handed their work it only costs time to compile.
+# Cython's memoryviews, compiled once instead of in each module that uses them.
 SHARED = "bpetite._cython_views"
-COLD = {SHARED, "bpetite.core._threads"}
+
+# -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin. Elsewhere, levels only cost
+# time to compile: half of it, for all modules together.
+LEVELS = {
+    "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits splitting.scan._scan "
+    "training.counting._text_counter training.merging._pairs",
+    "-O2": "core._batch core._encode core._limit core._tokenizer_base training.counting._count_table "
+    "training.merging._merger training.merging._words",
+}
+LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
 headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))
 
 
@@ -30,7 +40,7 @@ def flags(module: str) -> tuple[list[str], list[str]]:
     if sanitizers:
         checks = [f"-fsanitize={sanitizers}", "-fno-omit-frame-pointer"]
         return ["-O1", "-g1", *checks], checks
-    return ["-O1", "-g"] if debug else ["-O1" if module in COLD else "-O3", "-g0"], []
+    return ["-O1", "-g"] if debug else [LEVEL_OF.get(module, "-O1"), "-g0"], []
 
 
 def extension(path: Path) -> Extension:
@@ -46,18 +56,46 @@ def extension(path: Path) -> Extension:
     )
 
 
-class ParallelBuild(build_ext):
-    """Compiles on all processors, unless -j says how many."""
+def tell(message: str) -> None:
+    """Write a line to the terminal: pip keeps standard output and standard error to itself."""
+    try:
+        Path("/dev/tty").write_text(f"bpetite: {message}\n")
+    except OSError:  # no terminal
+        print(message)
+
+
+class Build(build_ext):
+    """Compiles on all processors, unless -j says how many. An editable install compiles nothing again."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
-        if self.parallel is None:
-            self.parallel = os.cpu_count() or 1
+        self.parallel = self.parallel or os.cpu_count() or 1
+
+    def build_extensions(self) -> None:
+        left = [
+            ext for ext in self.extensions
+            if self.force or newer_group([*ext.sources, *ext.depends], self.made(ext))
+        ]  # fmt: skip
+        if left:
+            tell(f"compiling {len(left)} modules in {self.parallel} processes, a minute or two of processor time")
+        else:
+            tell("the compiled modules are up to date")
+        for ext in self.extensions:
+            if self.editable_mode and ext not in left:  # its build folder is new each time
+                path = Path(self.get_ext_fullpath(ext.name))
+                path.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(self.made(ext), path)
+        super().build_extensions()
+
+    def made(self, ext: Extension) -> str:
+        """The path of what an earlier build has made: beside the source for an editable install."""
+        name: str = self.get_ext_filename(ext.name) if self.editable_mode else self.get_ext_fullpath(ext.name)
+        return name
 
 
 shared_compile, shared_link = flags(SHARED)
 setup(
-    cmdclass={"build_ext": ParallelBuild},
+    cmdclass={"build_ext": Build},
     ext_modules=cythonize(
         [
             Extension(

@@ -56,7 +56,7 @@ NOT_TESTED = {
 }
 
 #: How README's commands for a clone begin. What follows runs with this interpreter.
-SET_UP = "python3 -m venv .venv && .venv/bin/pip install -q -e . && .venv/bin/"
+SET_UP = "python3 -m venv .venv && .venv/bin/pip install -e . && .venv/bin/"
 
 #: Blocks that do not run and say so by themselves: installing from the index, and README's command that runs all tests,
 #: this one among them; .ci/run takes that from there.
