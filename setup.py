@@ -21,7 +21,7 @@ Options.emit_code_comments = os.environ.get("BPETITE_ANNOTATE") == "1"  # half o
 # Cython's memoryviews, compiled once instead of in each module that uses them.
 SHARED = "bpetite._cython_views"
 
-# -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin. Elsewhere, levels only cost
+# -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin. Elsewhere they only cost
 # time to compile: half of it, for all modules together.
 LEVELS = {
     "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits splitting.scan._scan "

@@ -1,6 +1,7 @@
 """Tokenizers with the interface of another library, for code that is written against it."""
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
@@ -14,6 +15,13 @@ __all__ = ["DecodeStream", "accelerate", "decelerate", "transformers_tokenizer"]
 AnyTokenizer = TypeVar("AnyTokenizer")
 
 
+def _module(name: str, purpose: str) -> Any:
+    try:
+        return import_module(f".{name}", __package__)
+    except ImportError:
+        raise MissingExtraError(purpose, "transformers", "transformers") from None
+
+
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     """As :meth:`bpetite.Tokenizer.as_transformers`.
 
@@ -21,11 +29,7 @@ def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any
         FormatError: tokenizer.json cannot hold the tokenizer; the message says why.
         MissingExtraError: ``transformers`` is not installed.
     """
-    try:
-        from .transformers import fast_tokenizer
-    except ImportError:
-        raise MissingExtraError("as_transformers()", "transformers", "transformers") from None
-    return fast_tokenizer(tokenizer, options)
+    return _module("transformers", "as_transformers()").fast_tokenizer(tokenizer, options)
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
@@ -58,11 +62,7 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     >>> tokenizer("ab ab")["input_ids"]
     [256, 257]
     """
-    try:
-        from .accelerated import accelerate
-    except ImportError:
-        raise MissingExtraError("accelerate", "transformers", "transformers") from None
-    accelerate(tokenizer)
+    _module("accelerated", "accelerate").accelerate(tokenizer)
     return tokenizer
 
 
@@ -78,9 +78,5 @@ def decelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     Raises:
         MissingExtraError: ``transformers`` is not installed.
     """
-    try:
-        from .accelerated import decelerate
-    except ImportError:
-        raise MissingExtraError("decelerate", "transformers", "transformers") from None
-    decelerate(tokenizer)
+    _module("accelerated", "decelerate").decelerate(tokenizer)
     return tokenizer

@@ -5,7 +5,7 @@ methods of ``transformers``.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
@@ -53,9 +53,6 @@ class Encodings(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         return self._made[index]
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._made)
 
     def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
         return list, (self._made,)

@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any
 
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from ..steps.template import BARE, Template
+from ..steps.template import BARE, TemplatePart
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .mirror import Mirror
 
-__all__ = ["columns_of", "encode_rows"]
+__all__ = ["columns_of", "encode_rows", "parts_of", "pieces_of"]
 
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
@@ -28,21 +28,14 @@ def columns_of(text: Any, text_pair: Any) -> tuple[list[Sequence[str]], bool] | 
     """First texts, and second texts if there are any, and whether it is a batch; None for input that only the original
     judges."""
     batched = isinstance(text, list | tuple)
-    if not batched:
-        columns: list[Sequence[Any]] = [[text], [text_pair]] if text_pair else [[text]]
-    elif not text:
-        return None
-    elif text_pair is None:
-        columns = [text]
-        if isinstance(text[0], list | tuple):
-            if not all(isinstance(one, list | tuple) and len(one) == 2 for one in text):
-                return None
-            columns = [[one[0] for one in text], [one[1] for one in text]]
-    elif isinstance(text_pair, list | tuple) and len(text) == len(text_pair):
+    columns: list[Sequence[Any]] = [[text], [text_pair]] if text_pair else [[text]]
+    if batched and text_pair is None:
+        pairs = all(isinstance(one, list | tuple) and len(one) == 2 for one in text)
+        columns = list(zip(*text, strict=True)) if pairs else [text]
+    elif batched:
         columns = [text, text_pair]
-    else:
-        return None
-    return (columns, batched) if all(isinstance(one, str) for one in chain(*columns)) else None
+    lists = all(isinstance(column, list | tuple) and len(column) == len(columns[0]) > 0 for column in columns)
+    return (columns, batched) if columns and lists and all(isinstance(one, str) for one in chain(*columns)) else None
 
 
 def encode_rows(
@@ -60,10 +53,7 @@ def encode_rows(
         ValueError: A text or an option is one that bpetite refuses.
     """
     tokenizer: Any = mirror.tokenizer
-    add = options.get("add_special_tokens", True)
-    template = tokenizer.template or BARE
-    template = template if add else template.bare
-    parts = template.single if len(columns) == 1 else template.pair
+    parts = parts_of(tokenizer, len(columns), options.get("add_special_tokens", True))
     split = options.get("split_special_tokens")
     split = owner.split_special_tokens if split is None else split
     # plain added tokens that overlap special ones are found in another order when these are split
@@ -78,30 +68,26 @@ def encode_rows(
     if not mirror.trusted(chain(*columns)):
         return None
     known: dict[str, Any] = {"allowed_special": ()} if split else {}
-    side = owner.truncation_side
-    if len(columns) == 1:
-        ids = _encode(tokenizer, columns[0], known | {"add_special_tokens": add and tokenizer.template is not None})
-        if room is not None:
-            _cut(ids, template, room, side)
+    rows, sizes = [], []
+    for texts in zip(*(_encode(tokenizer, column, known) for column in columns), strict=True):
+        if room is not None and sum(map(len, texts)) > room:
+            texts = tuple(map(_cut, texts, _shares([*map(len, texts)], room, strategy), repeat(owner.truncation_side)))
+        pieces = pieces_of(parts, texts)
+        rows.append([*chain.from_iterable(pieces)])
+        sizes.append([*map(len, pieces)])
+    return _data(owner, rows, sizes, parts, options)
 
-        def sizes() -> list[list[int]]:
-            return [[len(row) - around if part.text else len(part.ids) for part in parts] for row in ids]
 
-    else:
-        ids, known_sizes = [], []
-        encoded = [_encode(tokenizer, column, known | {"add_special_tokens": False}) for column in columns]
-        for pair in zip(*encoded, strict=True):
-            if room is not None and sum(map(len, pair)) > room:
-                kept = _shares([len(text) for text in pair], room, strategy)
-                pair = tuple(_end(text, size, side) for text, size in zip(pair, kept, strict=True))
-            pieces = [pair["AB".index(part.text)] if part.text else part.ids for part in parts]
-            ids.append([*chain.from_iterable(pieces)])
-            known_sizes.append([*map(len, pieces)])
+def parts_of(tokenizer: Tokenizer, texts: int, add_special_tokens: bool) -> tuple[TemplatePart, ...]:
+    """The parts of a row of one or two texts: they, and special tokens around them; none where a pair has no form."""
+    template = tokenizer.template or BARE
+    template = template if add_special_tokens else template.bare
+    return template.single if texts == 1 else template.pair
 
-        def sizes() -> list[list[int]]:
-            return known_sizes
 
-    return _data(owner, ids, sizes, parts, options)
+def pieces_of(parts: Iterable[TemplatePart], texts: Sequence[list[int]]) -> list[Sequence[int]]:
+    """The ids of each part of a row."""
+    return [texts["AB".index(part.text)] if part.text else part.ids for part in parts]
 
 
 def _takes(limit: int, around: int, strategy: TruncationStrategy, stride: int, texts: int) -> bool:
@@ -118,22 +104,14 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any])
     return tokenizer.encode_batch(texts, num_threads=1 if alone else None, **options)
 
 
-def _end(ids: list[int], size: int, side: str) -> list[int]:
+def _cut(ids: list[int], size: int, side: str) -> list[int]:
     return ids[:size] if side == "right" else ids[len(ids) - size :]
 
 
-def _cut(ids: list[list[int]], template: Template, room: int, side: str) -> None:
-    """Truncate rows of single texts, in place."""
-    before, after = template.around()
-    limit = room + len(before) + len(after)
-    for number, row in enumerate(ids):
-        if len(row) > limit:
-            body = row[len(before) : len(row) - len(after)]
-            ids[number] = [*before, *_end(body, room, side), *after]
-
-
 def _shares(lengths: Sequence[int], room: int, strategy: TruncationStrategy) -> list[int]:
-    """The number of tokens that each text of a pair keeps."""
+    """The number of tokens that each text of a row keeps."""
+    if len(lengths) == 1:
+        return [room]
     if strategy != TruncationStrategy.LONGEST_FIRST:
         text = int(strategy == TruncationStrategy.ONLY_SECOND)
         other = lengths[1 - text]
@@ -151,13 +129,13 @@ def _shares(lengths: Sequence[int], room: int, strategy: TruncationStrategy) -> 
 
 def _data(
     owner: Any,
-    ids: list[list[int]],
-    sizes: Callable[[], list[list[int]]],
-    parts: Sequence[Any],
+    rows: list[list[int]],
+    sizes: list[list[int]],
+    parts: Sequence[TemplatePart],
     options: dict[str, Any],
 ) -> dict[str, list[Any]]:
-    """Padded rows and their masks; ``sizes`` gives the tokens of each part of the template in each row."""
-    lengths = [len(row) for row in ids]
+    """Padded rows and their masks; ``sizes`` has the number of tokens of each part in each row."""
+    lengths = [len(row) for row in rows]
     padding, longest = options.get("padding_strategy"), options.get("max_length")
     width = max(lengths)
     if padding == PaddingStrategy.MAX_LENGTH and longest is not None:
@@ -175,13 +153,13 @@ def _data(
         return [row + [filler] * (width - len(row)) for row in rows]
 
     def of_parts(values: Sequence[int]) -> list[list[int]]:
-        return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes()]
+        return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes]
 
     def wanted(name: str, key: str) -> bool:
         given = options.get(f"return_{name}")
         return key in owner.model_input_names if given is None else given
 
-    data: dict[str, list[Any]] = {"input_ids": padded(ids, owner.pad_token_id if fills else 0)}
+    data: dict[str, list[Any]] = {"input_ids": padded(rows, owner.pad_token_id if fills else 0)}
     if wanted("token_type_ids", "token_type_ids"):
         data["token_type_ids"] = padded(of_parts([part.type_id for part in parts]), owner.pad_token_type_id)
     if wanted("attention_mask", "attention_mask"):

@@ -10,8 +10,7 @@ own. A new model is seen when text is encoded, by its size and by the ids of one
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from copy import copy, deepcopy
 from functools import cache, wraps
 from itertools import chain, groupby, pairwise
@@ -22,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bytelevel import encode_token
-from ..steps.template import BARE
+from .calls import parts_of, pieces_of
 from .hostile_texts import hostile_texts
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ __all__ = ["Mirror", "mirror_of"]
 PATTERNS, NORMAL_FORMS = "16.0", "11.0"
 #: Code points that are in other classes there and in ``regex``, although both know them: in any class, and in \w.
 OTHERWISE, OTHERWISE_IN_WORDS = "\u0295", "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
-#: How many ids are decoded at once in the comparison.
-CHUNK = 1000
 #: The bytes of the longest token that is asked for.
 PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
@@ -48,8 +45,6 @@ SHARED = "_bpetite_shares"
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 DECODER = 3
 _SETTINGS = ("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges")
-
-
 
 def watch(backend: Any, changes: int = 0) -> None:
     """Count the calls of the backend's methods that change its tokens, from a number on, unless they are counted."""
@@ -122,9 +117,11 @@ class Mirror:
             if vocab.kept.get("dropout"):
                 raise ValueError("its model leaves out merges at random (dropout)")
             tokenizer = Tokenizer.from_vocab(vocab)
-            with _plain(backend):
-                _compare_ids(backend, tokenizer)
-                self.unlike = _compare_texts(backend, tokenizer)
+            plain = type(backend).from_str(backend.to_str())  # others may call the backend meanwhile
+            plain.no_truncation()
+            plain.no_padding()
+            _compare_ids(plain, tokenizer)
+            self.unlike = _compare_texts(plain, tokenizer)
         except ValueError as error:
             self.reason = str(error)
             return
@@ -202,68 +199,32 @@ def _parts(backend: Any) -> tuple[Any, ...]:
     return (*parts, *[getattr(model, name, None) for name in _SETTINGS])
 
 
-@contextmanager
-def _plain(backend: Any) -> Iterator[None]:
-    """Without truncation and padding."""
-    truncation, padding, split = backend.truncation, backend.padding, backend.encode_special_tokens
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = False
-    try:
-        yield
-    finally:
-        backend.encode_special_tokens = split
-        if truncation is not None:
-            backend.enable_truncation(**truncation)
-        if padding is not None:
-            backend.enable_padding(**padding)
-
-
 def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
     """ValueError if ids differ, or types."""
-    texts = hostile_texts(tokenizer.special_tokens)
     doubtful = _doubtful(tokenizer.to_vocab())
-    texts = [text for text in texts if not _holds(*doubtful, [text])]
+    texts = [text for text in hostile_texts(tokenizer.special_tokens) if not _holds(*doubtful, [text])]
+    inputs = [*texts, *pairwise(texts)]
     for added in (False, True):
-        inputs = [*texts, *pairwise(texts)]
         for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
-            ids, types = _row(tokenizer, (given,) if isinstance(given, str) else given, added)
+            row = [given] if isinstance(given, str) else given
+            parts = parts_of(tokenizer, len(row), added)
+            pieces = pieces_of(parts, [tokenizer.encode(text) for text in row])
+            ids = [*chain.from_iterable(pieces)]
+            types = [part.type_id for part, piece in zip(parts, pieces, strict=True) for _ in piece]
             if (ids, types) != (encoding.ids, encoding.type_ids):
                 ours, theirs = ids[:16], encoding.ids[:16]
                 raise ValueError(f"bpetite gives other ids for {given!r}: {ours} in place of {theirs}")
 
 
-def _row(tokenizer: Tokenizer, texts: Sequence[str], added: bool) -> tuple[list[int], list[int]]:
-    """The ids of a text or a pair with the special tokens around it, and their types."""
-    ids = [tokenizer.encode(text) for text in texts]
-    template = tokenizer.template or BARE
-    template = template if added else template.bare
-    parts = template.single if len(texts) == 1 else template.pair
-    pieces = [ids["AB".index(part.text)] if part.text else part.ids for part in parts]
-    types = [[part.type_id] * len(piece) for part, piece in zip(parts, pieces, strict=True)]
-    return [*chain(*pieces)], [*chain(*types)]
-
-
 def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
     """The added tokens with another text there; ValueError if any other token has one."""
-    ids = sorted(tokenizer.to_vocab().tokens)
-    added = set(tokenizer.special_tokens.values())
-    unlike = set()
-    for start in range(0, len(ids), CHUNK):
-        chunk = ids[start : start + CHUNK]
-        if _text(backend, chunk) != tokenizer.decode(chunk, errors="replace"):
-            for token_id in chunk:
-                ours, theirs = tokenizer.decode([token_id], errors="replace"), _text(backend, [token_id])
-                if ours != theirs:
-                    if token_id not in added:
-                        raise ValueError(f"bpetite decodes id {token_id} to {ours!r} in place of {theirs!r}")
-                    unlike.add(token_id)
+    rows = [[token_id] for token_id in sorted(tokenizer.to_vocab().tokens)]
+    ours, theirs = tokenizer.decode_batch(rows, errors="replace"), backend.decode_batch(rows, skip_special_tokens=False)
+    unlike = {token_id: pair for (token_id,), *pair in zip(rows, ours, theirs, strict=True) if pair[0] != pair[1]}
+    for token_id in unlike.keys() - set(tokenizer.special_tokens.values()):
+        our, their = unlike[token_id]
+        raise ValueError(f"bpetite decodes id {token_id} to {our!r} in place of {their!r}")
     return frozenset(unlike)
-
-
-def _text(backend: Any, ids: Sequence[int]) -> str:
-    text: str = backend.decode(ids, skip_special_tokens=False)
-    return text
 
 
 def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:

@@ -8,6 +8,7 @@ Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, cast
 
@@ -25,6 +26,7 @@ __all__ = ["Encoding"]
 Specials = Literal["all"] | Collection[str]
 
 
+@dataclass(repr=False, unsafe_hash=True)
 class Encoding:
     """A tokenizer with the methods of ``tiktoken.Encoding``, see :meth:`bpetite.Tokenizer.as_tiktoken`.
 
@@ -33,22 +35,11 @@ class Encoding:
         name: The name of the encoding.
     """
 
-    def __init__(self, tokenizer: Tokenizer, name: str) -> None:
-        self.tokenizer = tokenizer
-        self.name = name
-        self._special_tokens = tokenizer.special_tokens
-        self.max_token_value: int = max(tokenizer.vocab_size - 1, 0)
+    tokenizer: Tokenizer
+    name: str
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Encoding):
-            return NotImplemented
-        return (self.name, self.tokenizer) == (other.name, other.tokenizer)
-
-    def __hash__(self) -> int:
-        return hash((self.name, self.tokenizer))
 
     def __reduce__(self) -> tuple[type[Encoding], tuple[Tokenizer, str]]:
         return Encoding, (self.tokenizer, self.name)
@@ -193,10 +184,6 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted."""
-        return list(self._token_byte_values)
-
-    @cached_property
-    def _token_byte_values(self) -> list[bytes]:
         special = self._special_token_values
         return sorted(token for token_id, token in self.tokenizer.vocab.items() if token_id not in special)
 
@@ -225,7 +212,16 @@ class Encoding:
         """The highest id plus one."""
         return self.max_token_value + 1
 
+    @property
+    def max_token_value(self) -> int:
+        """The highest id."""
+        return max(self.tokenizer.vocab_size - 1, 0)
+
     # Attributes that code which extends an Encoding reads
+
+    @cached_property
+    def _special_tokens(self) -> dict[str, int]:
+        return self.tokenizer.special_tokens
 
     @cached_property
     def _special_token_values(self) -> set[int]:
