@@ -251,3 +251,16 @@ def test_files_that_no_reader_knows_are_counted(ram_path: Path) -> None:
         task = make_part(folder, ram_path / "r", byte_codec(), rank=rank, world_size=2, options=options)
         assert task.run()["unread"] == 2
     assert merge_outputs(ram_path / "r")["inputs"]["unread"] == 2
+
+
+def test_a_pattern_that_is_the_name_of_a_file(ram_path: Path) -> None:
+    """The file is meant; where other files match, that is said."""
+    for name in ("a[1].txt", "a1.txt"):
+        (ram_path / name).write_text(name)
+    found = find_sources([ram_path / "a[1].txt"])
+    assert [piece.path for piece in found.pieces] == [str(ram_path / "a[1].txt")]
+    assert found.patterns == (str(ram_path / "a[1].txt"),)
+    for arguments in ([ram_path], [ram_path / "a[[]1].txt"], [ram_path / "*"], sorted(ram_path.iterdir())):
+        assert str(ram_path / "a[1].txt") in [piece.path for piece in find_sources(arguments).pieces]
+    assert find_sources(sorted(ram_path.iterdir())).patterns == ()
+    assert find_sources([ram_path]).patterns == ()
