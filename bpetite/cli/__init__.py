@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import signal
 import sys
 from contextlib import suppress
 from difflib import get_close_matches
@@ -20,6 +21,7 @@ import click
 
 from .. import __version__
 from . import reports
+from .base import Preempted
 from .reports import discard_output
 
 __all__ = ["cli", "main"]
@@ -92,7 +94,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and exit; without arguments, show the help."""
     _start_and_end_quickly()
     _print_everything()
-    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments is None:
+        signal.signal(signal.SIGTERM, _preempt)
+        arguments = sys.argv[1:]
     try:
         code = cli.main(arguments or ["--help"], prog_name="bpetite", standalone_mode=False)
         sys.stdout.flush()
@@ -105,13 +109,17 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort) as stopped:
         after = str(stopped)
         _print_error(f"interrupted: {after}" if after else "interrupted")
-        code = 130
+        code = getattr(stopped, "exit_code", 130)
     except OSError as wrong:
         _print_error(f"Error: standard output: {wrong.strerror}")
         discard_output()
         code = 1
     gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _preempt(number: int, frame: object) -> None:
+    raise Preempted
 
 
 def _print_error(line: str) -> None:

@@ -1,10 +1,12 @@
 """The parts that all commands have: examples, -q, --no-progress, --log, exit codes, and errors in the words of a shell.
 
-0 done, 1 a mistake, 2 a command line that cannot be meant, 130 interrupted, 141 the reader of the output is gone. A
-command whose exit code is an answer (the tokenizers differ; there is a fault) ends every error with 2, as diff does.
+0 done, 1 a mistake, 2 a command line that cannot be meant, 3 bad data, 4 another process writes the output, 5 no room,
+75 try again, 130 interrupted, 141 the reader of the output is gone. A command whose exit code is an answer (the
+tokenizers differ; there is a fault) ends every error with 2, as diff does.
 """
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterable
 from functools import partial
@@ -12,18 +14,36 @@ from typing import Any
 
 import click
 
+from ..errors import FormatError
 from . import reports
 
-__all__ = ["MISTAKES", "Command", "as_typed", "one_line"]
+__all__ = ["MISTAKES", "Command", "Preempted", "as_typed", "one_line"]
 
 #: The exceptions that the library raises for a user's mistake.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
 
+#: The commands in which a file of another form than expected is bad data; in others, it is a tokenizer.
+ON_DATA = ("encode", "count", "decode", "inspect", "merge")
 
-class NoVerdict(click.ClickException):
-    """A mistake in a command whose exit code 1 is an answer."""
 
-    exit_code = 2
+class Failure(click.ClickException):
+    """A mistake, with its exit code."""
+
+    def __init__(self, message: str, exit_code: int) -> None:
+        super().__init__(message)
+        self.exit_code = exit_code  # type: ignore[misc]
+
+
+class Preempted(KeyboardInterrupt):
+    """SIGTERM, by which schedulers end what they will start again."""
+
+
+class Stopped(click.Abort):
+    """A signal has ended a command."""
+
+    def __init__(self, message: str, signal: KeyboardInterrupt) -> None:
+        super().__init__(message)
+        self.exit_code: int = 75 if isinstance(signal, Preempted) else 130
 
 
 class Command(click.Command):
@@ -66,7 +86,6 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run; a mistake becomes an error with its exit code."""
-        mistake = NoVerdict if self.verdict else click.ClickException
         try:
             return super().invoke(ctx)
         except click.UsageError:
@@ -75,11 +94,12 @@ class Command(click.Command):
             reports.discard_output()
             raise click.exceptions.Exit(141) from None  # as of a process that SIGPIPE ends
         except click.ClickException as wrong:
-            raise mistake(wrong.message) from wrong
+            raise Failure(wrong.message, 2 if self.verdict else wrong.exit_code) from wrong
         except MISTAKES as wrong:
-            raise mistake(as_typed(one_line(wrong), self.params)) from wrong
-        except KeyboardInterrupt:
-            raise click.Abort(self.after_interrupt) from None
+            code = 2 if self.verdict else exit_code(wrong, ctx)
+            raise Failure(as_typed(one_line(wrong), self.params), code) from wrong
+        except KeyboardInterrupt as stopped:
+            raise Stopped(self.after_interrupt, stopped) from None
 
 
 def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
@@ -92,6 +112,24 @@ def _log_as(ctx: click.Context, param: click.Parameter, value: str) -> None:
 
 def _without_bars(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     reports.manner.bars = not value
+
+
+def exit_code(error: Exception, ctx: click.Context) -> int:
+    """The exit code of a mistake in a command."""
+    from ..corpus.output.durable import NO_ROOM  # not at the top: commands without a corpus do without
+    from ..corpus.reading.problems import RecordError
+    from ..corpus.sources.urls import is_url
+
+    if isinstance(error, RecordError) or (isinstance(error, FormatError) and ctx.info_name in ON_DATA):
+        return 3
+    if isinstance(error, BlockingIOError):
+        return 4
+    if isinstance(error, OSError):
+        if error.errno in NO_ROOM:
+            return 5
+        remote = error.errno == errno.EIO and isinstance(error.filename, str) and is_url(error.filename)
+        return 75 if remote or isinstance(error, ConnectionError | TimeoutError) else 1
+    return 1
 
 
 def one_line(error: Exception) -> str:

@@ -11,14 +11,15 @@ from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.encoding.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
-from ..corpus.run.outputs import find_manifest, token_files
-from ..corpus.sources.paths import path_of
+from ..corpus.run.outputs import find_manifest, is_unfinished, token_files
+from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
+from ..tokenizer import Tokenizer
 from .base import Command
 from .options import load_tokenizer, overwrite_option, unescape
 from .outputs import create_output, one_stream
 
-__all__ = ["Opened", "command", "open_output"]
+__all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 
 
 class Opened:
@@ -36,44 +37,63 @@ class Opened:
         self.final_separator: bool = bool(stored.get("final_separator", True))
 
 
-def open_output(
-    path: str, *, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None = None
-) -> Opened:
-    """The token files of an output, from its manifest, name or folder, or a single token file.
+def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[str]] | None:
+    """(path of the manifest, manifest, names of token files) of an output; None for a token file without a manifest.
 
     Raises:
-        FormatError: There is nothing that can be read, or another tokenizer made it.
+        FormatError: There is neither, or the output is not finished.
     """
     found = None if format else find_manifest(path)
+    if found is not None:
+        return found
+    if not format and is_unfinished(path):
+        raise FormatError(f"{path}: the output is not finished; the same command goes on (--status FILE shows how far "
+                          "it is)")
+    if path_of(path).is_dir():
+        raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
+    if not path_of(path).exists():
+        raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
+    return None
+
+
+def tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None, *, needed: bool) -> Tokenizer | None:
+    """The tokenizer that is asked for, or the one that a manifest names; None if that is not needed, and not there or
+    changed."""
+    try:
+        tokenizer = load_tokenizer(spec or stored["name"])
+    except (OSError, ValueError) as missing:
+        if spec is not None:
+            raise
+        if needed:
+            raise FormatError(f"{path}: made with {stored['name']}, not found ({missing}); give --tokenizer") from None
+        return None
+    if tokenizer.fingerprint() == stored["fingerprint"]:
+        return tokenizer
+    if spec is None and not needed:
+        return None
+    raise FormatError(f"{path}: made with tokenizer {stored['name']} ({stored['fingerprint'][:8]}), not with this one "
+                      f"({tokenizer.fingerprint()[:8]})")
+
+
+def unknown_token(path: AnyPath, unknown: KeyError) -> FormatError:
+    """The error of an id that a tokenizer does not have."""
+    return FormatError(f"{path}: token {unknown.args[0]} is not in the tokenizer; was the file made with another one?")
+
+
+def _open(path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None) -> Opened:
+    found = find_output(path, format)
     if found is None:
-        file = path_of(path)
-        if not (file.exists() or file.is_dir()):
-            raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
-        if file.is_dir():
-            raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
         opened_file = open_token_file(path, format=format, dtype=dtype)
         if tokenizer is None:
             raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
         return Opened([opened_file], None, codec_of(load_tokenizer(tokenizer)))
     found_at, manifest, names = found
-    stored = manifest["tokenizer"]
-    try:
-        codec = codec_of(load_tokenizer(tokenizer or stored["name"]))
-    except OSError as missing:
-        if tokenizer is not None:
-            raise
-        raise FormatError(f"{found_at}: made with {stored['name']}, not found ({missing}); give --tokenizer") from None
-    if codec.tokenizer_digest != stored["fingerprint"]:
-        raise FormatError(
-            f"{found_at}: made with tokenizer {stored['name']} ({stored['fingerprint'][:8]}), "
-            f"not with this one ({codec.tokenizer_digest[:8]})"
-        )
+    codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
     splits = {file["name"]: file["split"] for file in manifest["files"]}
     names = [name for name in names if split is None or splits[name] == split]
     if not names:
         raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(set(splits.values())))}")
-    files = [open_in(found_at.parent, manifest, name) for name in names]
-    opened = Opened(files, manifest, codec)
+    opened = Opened([open_in(found_at.parent, manifest, name) for name in names], manifest, codec)
     if names[-1] != token_files(manifest)[-1] or "all" not in splits.values():
         opened.final_separator = True  # other documents follow these, in files that are not decoded
     return opened
@@ -122,22 +142,15 @@ def command(
         return
     if len(tokens) > 1:
         raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
-    opened = open_output(tokens[0], tokenizer=tokenizer, format=format, dtype=dtype, split=split)
+    opened = _open(tokens[0], tokenizer, format, dtype, split)
     with create_output(output, overwrite) as file:
-        _write(opened, file, jsonl, separator)
+        try:
+            _write(opened, file, jsonl, separator)
+        except KeyError as unknown:
+            raise unknown_token(opened.files[0].path, unknown) from None
 
 
 def _write(opened: Opened, stream: BinaryIO, jsonl: bool, separator: str | None) -> None:
-    try:
-        _write_documents(opened, stream, jsonl, separator)
-    except KeyError as unknown:
-        raise FormatError(
-            f"{opened.files[0].path}: token {unknown.args[0]} is not in the tokenizer, here or in a file after it; "
-            "was it made with another one?"
-        ) from None
-
-
-def _write_documents(opened: Opened, stream: BinaryIO, jsonl: bool, separator: str | None) -> None:
     if not jsonl:
         decode_files(
             opened.files,

@@ -10,11 +10,12 @@ from ..core._threads import thread_count
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest, is_unfinished
-from ..corpus.sources.paths import AnyPath, path_of
+from ..corpus.run.outputs import file_of_all, files_of_shard
+from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
+from .decode import find_output, tokenizer_of, unknown_token
 from .options import COUNT_OR_NONE, json_option, load_tokenizer
 from .reports import show, show_json
 from .watching import read_status
@@ -71,22 +72,17 @@ def _look(
     status = read_status(name)
     if status is not None:
         return [status]
-    located = None if format else find_manifest(name)
+    located = find_output(name, format)
     if located is None:
-        if not format and is_unfinished(name):
-            raise FormatError(f"{name}: the output is not finished; the same command goes on (--status FILE shows how "
-                              "far it is)")
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
-        if path_of(name).is_dir():
-            raise FormatError(f"{name}: a folder without a manifest.json; name a token file")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
     path, manifest, names = located
     if verify and "rejected" in manifest:
         check_file(path.parent / manifest["rejected"]["name"], manifest["rejected"])
     stored = manifest["tokenizer"]
-    tokenizer = _tokenizer_of(path, stored, spec)
+    tokenizer = tokenizer_of(path, stored, spec, needed=False)
     described = []
     for token_file in names:
         if layout_in(manifest).reader is None:
@@ -99,21 +95,6 @@ def _look(
             found["verified"] = _verify(path.parent, manifest, token_file)
         described.append(found)
     return described
-
-
-def _tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None) -> Tokenizer | None:
-    """The tokenizer that is asked for, or the one that a manifest names; None if that is not there or has changed."""
-    try:
-        tokenizer = load_tokenizer(spec or stored["name"])
-    except (OSError, ValueError):
-        if spec is not None:
-            raise
-        return None
-    if tokenizer.fingerprint() == stored["fingerprint"]:
-        return tokenizer
-    if spec is not None:
-        raise FormatError(f"{path}: made with another tokenizer ({stored['name']}, {stored['fingerprint'][:8]})")
-    return None
 
 
 def _listed(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> dict[str, Any]:
@@ -143,9 +124,7 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
         try:
             found["text"] = tokenizer.decode(first, errors="replace")
         except KeyError as unknown:
-            raise FormatError(
-                f"{file.path}: token {unknown.args[0]} is not in the tokenizer; was the file made with another one?"
-            ) from None
+            raise unknown_token(file.path, unknown) from None
     return found
 
 

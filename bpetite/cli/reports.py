@@ -115,9 +115,11 @@ def report_problems(summary: dict[str, Any]) -> None:
 
 
 def refuse_nothing(summary: dict[str, Any]) -> None:
-    """Raises ValueError where problems left no document: the next step would work on nothing."""
+    """Raises RecordError where problems left no document: the next step would work on nothing."""
+    from ..corpus import RecordError  # not at the top: other commands do without
+
     if not summary["documents"] and summary["problems"]:
-        raise ValueError("no document was kept: every record had a problem")
+        raise RecordError("no document was kept: every record had a problem")
 
 
 class _NoBar:

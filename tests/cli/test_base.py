@@ -1,4 +1,5 @@
 """What all commands have: the examples of their help, -q and --no-progress, exit codes, words of errors, Ctrl-C."""
+import errno
 import gzip
 import json
 import os
@@ -15,7 +16,9 @@ from paths import PACKAGES
 
 from bpetite import Tokenizer
 from bpetite.cli import COMMANDS, EXAMPLES, cli, main
-from bpetite.cli.base import Command, as_typed
+from bpetite.cli.base import Command, Preempted, as_typed
+from bpetite.corpus import RecordError
+from bpetite.errors import FormatError
 
 TEXT = "the cat sat on the mat<|endoftext|>the cat ate the hat\n" * 40
 
@@ -185,7 +188,7 @@ def test_a_failed_run_leaves_nothing_to_go_on_from(folder: Path, capsys: pytest.
     for _ in range(2):
         with pytest.raises(SystemExit) as left:
             main([*command, "-o", str(folder / "new" / "out"), "-f", "datatrove", "-q"])
-        assert left.value.code == 1
+        assert left.value.code == 3
         assert "going on" not in capsys.readouterr().err
         assert list((folder / "new").iterdir()) == []
 
@@ -207,3 +210,47 @@ def test_a_finished_output_of_other_options_is_named(folder: Path, capsys: pytes
         assert differs in said
 
 
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (ValueError("x"), 1), (FileNotFoundError(2, "x", "y"), 1), (RecordError("x"), 3), (FormatError("x"), 3),
+        (BlockingIOError(11, "x", "y"), 4), (OSError(errno.ENOSPC, "x"), 5), (OSError(errno.EDQUOT, "x", "y"), 5),
+        (OSError(errno.EIO, "reading failed 5 times", "s3://a/b"), 75), (OSError(errno.EIO, "x", "/a/b"), 1),
+        (ConnectionResetError("x"), 75), (TimeoutError("x"), 75), (Preempted(), 75), (KeyboardInterrupt(), 130),
+        (BrokenPipeError(), 141),
+    ],
+)
+def test_exit_codes_of_errors(
+    error: BaseException, code: int, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails(*arguments: object, **options: object) -> None:
+        raise error
+
+    monkeypatch.setattr("bpetite.cli.encode.make_part", fails)
+    monkeypatch.setattr("bpetite.cli.reports.discard_output", lambda: None)
+    with pytest.raises(SystemExit) as left:
+        main(["encode", str(folder / "corpus.txt"), "-t", "bpetite-32k", "-o", str(folder / "out")])
+    assert left.value.code == code
+    assert bool(capsys.readouterr().err) == (code != 141)
+    monkeypatch.setattr("bpetite.cli.diff.diff", fails)
+    with pytest.raises(SystemExit) as left:
+        main(["diff", "bpetite-32k", "bpetite-32k"])
+    assert left.value.code == (code if isinstance(error, KeyboardInterrupt | BrokenPipeError) else 2)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals")
+def test_two_runs_and_a_preempted_one(folder: Path) -> None:
+    command = [sys.executable, "-m", "bpetite", "encode", "-", "-t", "bpetite-32k", "-o", "out"]
+    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
+        for _ in range(600):
+            if (folder / "out.journal").exists():
+                break
+            time.sleep(0.1)
+        second = subprocess.run(command, cwd=folder, input="", capture_output=True, text=True, check=False)
+        assert (second.returncode, second.stderr) == (4, "Error: out.journal: another run is writing this output\n")
+        first.send_signal(signal.SIGTERM)
+        assert first.wait(60) == 75
+        assert first.stderr is not None
+        assert "interrupted: the same command goes on where it was" in first.stderr.read()

@@ -67,7 +67,7 @@ def test_json_lines(ram_path: Path, records: Path, bpe: Bpe) -> None:
     assert progress["tokens"] == json.loads(out)["tokens"]
     assert progress["bytes_read"] == progress["bytes_total"] == records.stat().st_size
     code, _, err = bpe("encode", records, *NAMED, "-o", ram_path / "p", "--log", "json")
-    assert code == 1
+    assert code == 3
     assert json.loads(err.splitlines()[-1])["event"] == "error"
     assert "no text" in json.loads(err.splitlines()[-1])["message"]
     assert not bpe("count", records)[2].startswith("{")
@@ -94,7 +94,7 @@ def test_the_status_file(
     assert found["seconds_left"] in (None, 0)
     assert 0 <= found["age_seconds"] < 100
     assert "state: finished" in bpe("inspect", status)[1]
-    assert bpe("encode", records, *NAMED, "-o", ram_path / "p", "--status", status)[0] == 1
+    assert bpe("encode", records, *NAMED, "-o", ram_path / "p", "--status", status)[0] == 3
     found = json.loads(bpe("inspect", status, "--json")[1])
     assert found["state"] == "failed"
     assert "no text" in found["error"]
@@ -104,17 +104,17 @@ def test_a_status_file_of_another_version(ram_path: Path, bpe: Bpe) -> None:
     path = ram_path / "status.json"
     path.write_text('{\n "bpetite_status": 9,\n "updated": "2026-01-01T00:00:00+00:00"}')
     code, _, err = bpe("inspect", path)
-    assert code == 1
+    assert code == 3
     assert "status file of version 9" in err
     path.write_text('{\n "bpetite_status": 1, "updated": 5}')
-    assert bpe("inspect", path)[0] == 1
+    assert bpe("inspect", path)[0] == 3
 
 
 def test_too_many_problems(ram_path: Path, records: Path, bpe: Bpe) -> None:
     start = ("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o")
     for limit in ("19", "49.9%", 0, "0%"):
         code, _, err = bpe(*start, "--max-errors", limit)
-        assert code == 1
+        assert code == 3
         assert f"20 problems in 40 records (20 x no-text), more than --max-errors {limit}; " in err
         assert not (ram_path / "o.npy").exists()
     for limit in ("x", "-1", "101%", "1.5"):
@@ -124,7 +124,7 @@ def test_too_many_problems(ram_path: Path, records: Path, bpe: Bpe) -> None:
     for limit in ("20", "50%"):
         assert bpe(*start, "--max-errors", limit, "--overwrite")[0] == 0
         assert bpe("count", records, "--on-error", "skip", "--max-errors", limit)[0] == 0
-    assert bpe("count", records, "--on-error", "skip", "--max-errors", "10%")[0] == 1
+    assert bpe("count", records, "--on-error", "skip", "--max-errors", "10%")[0] == 3
 
 
 def test_a_share_of_problems_ends_a_long_run_early(ram_path: Path, bpe: Bpe) -> None:
@@ -135,7 +135,7 @@ def test_a_share_of_problems_ends_a_long_run_early(ram_path: Path, bpe: Bpe) -> 
         for _ in range(100_000):
             file.write(json.dumps({"text": "a" * 100}) + "\n")
     code, _, err = bpe("count", path, "--on-error", "skip", "--max-errors", "5%", "-j", 1)
-    assert code == 1
+    assert code == 3
     records = int(err.rsplit(" problems in ")[1].split()[0].replace(",", ""))
     assert records < 50_000
 
@@ -147,7 +147,7 @@ def test_nothing_kept_is_an_error(ram_path: Path, bpe: Bpe, command: str) -> Non
     sink = (*NAMED, "-o", ram_path / "o") if command == "encode" else ()
     for _ in range(2):
         code, out, err = bpe(command, path, "--on-error", "skip", *sink)
-        assert code == 1
+        assert code == 3
         assert out
         assert "no document was kept: every record had a problem" in err
     path.write_text("")
