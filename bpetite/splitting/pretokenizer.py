@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
+from .compile.tables import ScannerTables, shipped
 from .scan._scan import Scanner
 
 if TYPE_CHECKING:
-    from .compile.scanner_tables import ScannerTables
     from .scan._byte_splits import ByteSplits
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
@@ -137,6 +137,9 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", unicode=unicode)
+    tables = shipped(stages) if unicode is None and scanner_kind != "regex" else None
+    if tables is not None:
+        return _scanning(pattern, tables, unicode, scanner_kind)
     from .compile.scanner_tables import NoTransducer, UnsupportedPattern  # here: they import `regex`, slowly
     from .pattern.regex_parser import compile_regex
 
@@ -151,6 +154,12 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
         if scanner_kind is not None:
             raise ValueError(f"this pattern does not compile: {error}") from error
         return Pretokenizer(pattern, "regex", reason=str(error), unicode=unicode)
+    return _scanning(pattern, tables, unicode, scanner_kind)
+
+
+def _scanning(
+    pattern: Pattern, tables: ScannerTables, unicode: str | None, scanner_kind: ScannerKind | None
+) -> Pretokenizer:
     kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
     return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode)
 

@@ -9,6 +9,7 @@ The whole way from a pattern to these tables:
     transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
     scanner_tables.py  the transducer -> tables by code and state (this module)
     vector_tables.py   the same for processors with byte shuffles
+    tables.py          what comes out, and the tables of the named patterns, which ship with the package
 
 The scanner does not read groups but *codes* of one byte: an ASCII character is its own code, the groups of other
 characters are numbered from 128, one code stands for the continuation bytes of a character and changes nothing, one for
@@ -16,41 +17,21 @@ the end of the text. A step is then one look-up by code and state.
 """
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from ...patterns import STAGES
 from ..pattern import deviations
 from ..pattern.char_classes import Budget, Groups, NoTransducer
 from ..pattern.regex_parser import UnsupportedPattern, parse, sets_of
 from .automaton import Automaton
+from .tables import ScannerTables
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
-from .vector_tables import VectorTables, vector_tables
+from .vector_tables import vector_tables
 
-__all__ = ["NoTransducer", "ScannerTables", "UnsupportedPattern", "compile_pattern"]
+__all__ = ["NoTransducer", "UnsupportedPattern", "compile_pattern"]
 
 ASCII = 128
 MAX_CODES = 256
 MAX_STATES = 255
 CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; the same in scan_blocks.h
-
-
-class ScannerTables(NamedTuple):
-    """The tables of a scanner. Bytes by code and state are `table[code * states + state]`."""
-
-    next: bytes
-    out: bytes
-    column: bytes  # code -> column: codes with one column do the same in every state
-    synchronized: bytes  # by two columns: 1 + the state after both if it is the same from every state, else 0
-    stage: bytes  # code point // 64 -> page number, 16 bits each
-    pages: bytes  # page number * 64 + code point % 64 -> code
-    states: int
-    columns: int
-    used_bits: int  # all bits that occur in an output
-    mark_back: int  # distance of the mark in characters
-    continuation: int  # the code of a character's bytes after the first
-    end: int  # the code of the end of the text
-    gapless: bool  # every pattern matches all of every text: no text lies between its matches
-    vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
 def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:

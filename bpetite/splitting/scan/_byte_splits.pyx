@@ -22,7 +22,7 @@ cdef enum:
 cdef class ByteSplits:
     """A compiled pattern over the printable form of bytes, immutable and safe to share between threads.
 
-    `tables` is a `scanner_tables.ScannerTables`, without marks, and `alphabet` holds the character of each byte.
+    `tables` is a `tables.ScannerTables`, without marks, and `alphabet` holds the character of each byte.
     """
 
     def __cinit__(self, tables, str alphabet not None):

@@ -1,0 +1,136 @@
+"""The tables of a scanner, and those of the named patterns, which ship with the package.
+
+Making tables takes a tenth of a second: `regex` is asked which code points are in the pattern's classes, so they depend
+on its version of Unicode. `data/scanners-16.0.bin` holds the tables of all named patterns as a release of `regex` with
+Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes that of the installed release
+anew. (A newer release that is asked for 16.0 gives others in places: versions of Unicode change classes, too.)
+
+Such a file has an entry after the other: two lengths, 32 bits each, the regular expressions with NUL between them, and
+the tables, compressed.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from importlib.machinery import PathFinder
+from typing import Any, NamedTuple
+
+from .vector_tables import Paged, Rows, VectorTables
+
+__all__ = ["ScannerTables", "shipped", "to_entry"]
+
+#: The releases of ``regex`` that brought another version of Unicode, and the last one known; ascending.
+RELEASES: tuple[tuple[tuple[int, ...], str], ...] = (
+    ((2024, 9, 11), "16.0"),
+    ((2025, 10, 22), "17.0"),
+    ((2026, 9, 29), "18.0"),
+    ((2026, 11, 19), "18.0"),
+)
+
+
+class ScannerTables(NamedTuple):
+    """The tables of a scanner. Bytes by code and state are `table[code * states + state]`."""
+
+    next: bytes
+    out: bytes
+    column: bytes  # code -> column: codes with one column do the same in every state
+    synchronized: bytes  # by two columns: 1 + the state after both if it is the same from every state, else 0
+    stage: bytes  # code point // 64 -> page number, 16 bits each
+    pages: bytes  # page number * 64 + code point % 64 -> code
+    states: int
+    columns: int
+    used_bits: int  # all bits that occur in an output
+    mark_back: int  # distance of the mark in characters
+    continuation: int  # the code of a character's bytes after the first
+    end: int  # the code of the end of the text
+    gapless: bool  # every pattern matches all of every text: no text lies between its matches
+    vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
+
+
+def file_of(unicode: str) -> str:
+    """The file with the tables for the version of Unicode of a release of ``regex``."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.join(package, "data", f"scanners-{unicode}.bin")
+
+
+def shipped(stages: tuple[str, ...]) -> ScannerTables | None:
+    """The tables of regular expressions, each inside the parts of the one before, that ship with the package for the
+    installed ``regex``, which is not imported; None if they do not."""
+    known = _unicode_of_regex()
+    if known is None or sys.byteorder != "little" or not os.path.isfile(file_of(known)):
+        return None
+    key, at = "\0".join(stages).encode(), 0
+    with open(file_of(known), "rb") as file:
+        data = file.read()
+    while at < len(data):
+        end = at + 8 + int.from_bytes(data[at : at + 4], "little")
+        after = end + int.from_bytes(data[at + 4 : at + 8], "little")
+        if data[at + 8 : end] == key:
+            import zlib
+
+            return _tables(_unpacked(zlib.decompress(data[end:after]), 0)[0])
+        at = after
+    return None
+
+
+def to_entry(stages: tuple[str, ...], tables: ScannerTables) -> bytes:
+    """The entry of a file."""
+    import zlib
+
+    key, data = "\0".join(stages).encode(), zlib.compress(_packed(tables), 9)
+    return len(key).to_bytes(4, "little") + len(data).to_bytes(4, "little") + key + data
+
+
+def _unicode_of_regex() -> str | None:
+    """The version of Unicode of the installed ``regex``, from its release; None if that is not known."""
+    found = _release_of_regex()
+    if found is None or not RELEASES[0][0] <= found <= RELEASES[-1][0]:
+        return None
+    return [version for release, version in RELEASES if release <= found][-1]
+
+
+def _release_of_regex() -> tuple[int, ...] | None:
+    # the folder beside the package says it; importlib.metadata takes as long as importing `regex`
+    spec = PathFinder.find_spec("regex")
+    folder = None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
+    names = [] if folder is None or not os.path.isdir(folder) else os.listdir(folder)
+    found = [name[6:-10].split(".") for name in names if name.startswith("regex-") and name.endswith(".dist-info")]
+    if len(found) != 1 or not all(part.isdigit() for part in found[0]):
+        return None
+    return tuple(map(int, found[0]))
+
+
+def _packed(value: Any) -> bytes:
+    """Tables as bytes: each value after a letter for its type."""
+    if value is None:
+        return b"n"
+    if isinstance(value, int):
+        return b"i" + value.to_bytes(4, "little")
+    if isinstance(value, bytes):
+        return b"b" + len(value).to_bytes(4, "little") + value
+    return b"t" + len(value).to_bytes(4, "little") + b"".join(map(_packed, value))
+
+
+def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
+    """The value at a position, and the position after it."""
+    kind, number, start = data[at : at + 1], int.from_bytes(data[at + 1 : at + 5], "little"), at + 5
+    if kind == b"n":
+        return None, at + 1
+    if kind == b"i":
+        return number, start
+    if kind == b"b":
+        return data[start : start + number], start + number
+    parts = []
+    for _ in range(number):
+        part, start = _unpacked(data, start)
+        parts.append(part)
+    return tuple(parts), start
+
+
+def _tables(parts: tuple[Any, ...]) -> ScannerTables:
+    *plain, gapless, vector = parts
+    if vector is not None:
+        transition, following, out, subset, all_states, rows = vector
+        rows = None if rows is None else Rows(*rows)
+        vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states, rows)
+    return ScannerTables(*plain, bool(gapless), vector)

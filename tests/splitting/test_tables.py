@@ -1,0 +1,60 @@
+"""The tables of the named patterns that ship with the package are those that this code makes."""
+import os
+import subprocess
+import sys
+from importlib.metadata import version
+
+import pytest
+
+from bpetite import patterns
+from bpetite.splitting.compile import tables
+from bpetite.splitting.compile.scanner_tables import compile_pattern
+from bpetite.splitting.compile.tables import shipped, to_entry
+
+NAMED = {name: patterns.as_tuple(pattern) for name, pattern in patterns.NAMED.items()}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_shipped_tables_are_those_of_the_installed_regex(name: str) -> None:
+    """`python tools/scanner_tables.py` writes them; a new release of `regex` goes into RELEASES."""
+    assert shipped(NAMED[name]) == compile_pattern(NAMED[name])
+
+
+def test_other_patterns_do_not_ship() -> None:
+    assert shipped(("a+",)) is None
+    assert shipped(()) is None
+
+
+def test_tables_come_back() -> None:
+    for stages in (("a+|b",), (patterns.O200K,), (patterns.GPT2, r"\p{L}")):
+        made = compile_pattern(stages)
+        assert tables._tables(tables._unpacked(tables._packed(made), 0)[0]) == made
+        assert to_entry(stages, made) == to_entry(stages, made)
+
+
+@pytest.mark.parametrize(
+    ("releases", "unicode"),
+    [
+        (["2024.9.11"], "16.0"), (["2025.10.21"], "16.0"), (["2025.10.22"], "17.0"), (["2026.11.19"], "18.0"),
+        (["2024.9.10"], None), (["2999.1.1"], None), ([], None), (["2024.9.11", "2025.10.22"], None),
+        (["2.5.1a"], None),
+    ],
+)  # fmt: skip
+def test_a_release_that_is_not_known_is_asked_itself(
+    releases: list[str], unicode: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [f"regex-{release}.dist-info" for release in releases]
+    monkeypatch.setattr(os, "listdir", lambda folder: ["regex", "numpy-2.0.0.dist-info", *names])
+    assert tables._unicode_of_regex() == unicode
+
+
+def test_a_named_pattern_needs_no_regex() -> None:
+    """With the version that is installed here, which has to be a known one for this."""
+    assert tables._release_of_regex() == tuple(map(int, version("regex").split(".")))
+    code = """
+import sys
+from bpetite import Tokenizer
+assert Tokenizer({0: b"a", 1: b" "}, [], pattern="gpt2").encode("a a") == [0, 1, 0]
+assert "regex" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
