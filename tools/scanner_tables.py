@@ -1,11 +1,11 @@
-"""Writes `bpetite/data/scanners-VERSION.bin`, the scanner tables of the named patterns, for the version of Unicode of the
-installed ``regex``.
+"""Writes `bpetite/data/scanners-VERSION.bin`, the scanner tables of the named patterns, for the version of Unicode of
+the installed ``regex``.
 
     python tools/scanner_tables.py
 
 A new named pattern, or a change of how patterns are compiled: run this with a release of ``regex`` for each version in
-RELEASES in `bpetite/splitting/compile/tables.py`. A new release of ``regex``: put it at the end there; with a new version
-of Unicode, see `tools/unicode_ages.py` first.
+RELEASES in `bpetite/splitting/compile/tables.py`. A new release of ``regex``: put it at the end there; with a new
+version of Unicode, see `tools/unicode_ages.py` first.
 """
 from pathlib import Path
 

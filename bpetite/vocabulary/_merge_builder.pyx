@@ -1,18 +1,20 @@
 """The merge table of a vocabulary: of a merge list, or of ranks.
 
-Ranks name no pairs: every split of a token into two tokens is one. A split is looked up only where tokens have the
-lengths of both halves. A vocabulary of n bytes has at most sqrt(2 n) different lengths, so splits hash fewer than
-n sqrt(2 n) bytes, whatever the tokens are; tokens made to take long are refused.
+Ranks name no pairs: every split of a token into two tokens is one. The tokens that a token begins with are its longest
+one, the longest that this one begins with, and so on; so one look-up for each token, mostly, finds all left halves, and
+another all right ones. Only lengths that tokens have are tried. A vocabulary of n bytes has at most sqrt(2 n) different
+lengths, so this hashes fewer than n sqrt(2 n) bytes, whatever the tokens are; tokens made to take long are refused.
 """
 from cpython.array cimport array
 from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport free
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
-    BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_key, bp_load_key, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check,
+    bp_work, token_t
 )
 from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
@@ -62,6 +64,10 @@ cdef int _add_list(MergeTable table, MergeList merges, array results, excluded) 
     return 0
 
 
+cdef enum:
+    LOOK_AHEAD = 8             # pairs whose entries are fetched in advance
+
+cdef uint32_t NONE = <uint32_t> -1
 cdef uint64_t MOST_HASHED = <uint64_t> 1 << 31     # bytes: a second; o200k_base has 2^24 at most
 
 
@@ -76,12 +82,14 @@ cdef class _Splits:
     cdef bytearray marks           # the memory of `excluded` and `lengths`
     cdef uint8_t* excluded         # slot -> it takes no part
     cdef uint8_t* lengths          # length -> a token has it
+    cdef uint32_t* shorter[2]      # slot -> slot of the longest token that it begins with, that it ends with, or NONE
+    cdef uint32_t* rights          # of the token at hand: the slots of the tokens that it ends with, longest first
     cdef split* found
     cdef uint64_t count            # of them
     cdef uint64_t capacity
 
     def __cinit__(self, TokenTable tokens not None, excluded):
-        cdef Py_ssize_t slot
+        cdef Py_ssize_t slot, most = 0, length
         self.tokens = tokens
         self.marks = bytearray(tokens.size + tokens.longest + 1)
         self.excluded = <uint8_t*> <char*> self.marks
@@ -92,23 +100,36 @@ cdef class _Splits:
                 self.excluded[slot] = 1
         for slot in range(tokens.size):
             self.lengths[length_of(tokens, slot)] = 1
-        self.check()
-
-    cdef int check(self) except -1:
-        """Raise ValueError where the splits of the tokens take long to find."""
-        cdef Py_ssize_t slot, length, most = 0
-        cdef uint64_t hashed = 0
-        for length in range(self.tokens.longest + 1):
+        for length in range(tokens.longest + 1):
             most += self.lengths[length]
+        self.check(most)
+        self.shorter[0] = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
+        self.shorter[1] = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
+        self.rights = <uint32_t*> malloc(most * sizeof(uint32_t) + 1)
+        if self.shorter[0] == NULL or self.shorter[1] == NULL or self.rights == NULL:
+            raise MemoryError()
+        with nogil:
+            for slot in range((tokens.size + BP_FOUND_AT_ONCE - 1) // BP_FOUND_AT_ONCE):
+                find_shorter(self, tokens, slot * BP_FOUND_AT_ONCE, False)
+                find_shorter(self, tokens, slot * BP_FOUND_AT_ONCE, True)
+
+    cdef int check(self, Py_ssize_t most) except -1:
+        """Raise ValueError where the splits of the tokens, of so many different lengths, take long to find."""
+        cdef Py_ssize_t slot, length
+        cdef uint64_t hashed = 0
         for slot in range(self.tokens.size):
             length = length_of(self.tokens, slot)
             hashed += min(length, most) * length
         if hashed > MOST_HASHED:
             raise ValueError(f"ranks of {self.tokens.size} tokens with {most} different lengths, up to "
-                             f"{self.tokens.longest} bytes: to find all their splits, {hashed} bytes would be hashed, "
-                             f"and {MOST_HASHED} is the limit; a merge list has none")
+                             f"{self.tokens.longest} bytes: to find all their splits would take too long; a merge list "
+                             f"has no such bound")
+        return 0
 
     def __dealloc__(self):
+        free(self.shorter[0])
+        free(self.shorter[1])
+        free(self.rights)
         free(self.found)
 
 
@@ -116,55 +137,76 @@ cdef inline Py_ssize_t length_of(TokenTable tokens, Py_ssize_t slot) noexcept no
     return <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
 
 
-cdef void find(_Splits splits, const uint8_t** parts, const Py_ssize_t* sizes, Py_ssize_t n,
-               Py_ssize_t* slots) noexcept nogil:
-    """OUT: the slots of the tokens that take part and have these bytes, or -1. IN: n <= BP_FOUND_AT_ONCE."""
+cdef void find_shorter(_Splits splits, TokenTable tokens, Py_ssize_t start, bint at_end) noexcept nogil:
+    """OUT: shorter[at_end] of BP_FOUND_AT_ONCE slots: their look-ups wait for memory at the same time."""
+    cdef uint32_t* shorter = splits.shorter[at_end]
     cdef bp_key keys[BP_FOUND_AT_ONCE]
-    cdef Py_ssize_t i
-    cdef bint short = True
-    for i in range(n):
-        short = short and sizes[i] <= BP_KEY_BYTES
-    if short:                      # many at once: each waits for memory
-        for i in range(n):
-            keys[i] = bp_load_key(parts[i], sizes[i])
-        splits.tokens.find_keys(keys, n, slots)
-    for i in range(n):
-        if not short:
-            slots[i] = splits.tokens.find(parts[i], sizes[i])
-        if slots[i] >= 0 and splits.excluded[slots[i]]:
-            slots[i] = -1
-
-
-cdef bint split_token(_Splits splits, Py_ssize_t slot) noexcept nogil:
-    """Find all splits of a token; false where there is no memory."""
-    cdef const uint8_t* token = splits.tokens.blob + splits.tokens.starts[slot]
-    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t found[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
-    cdef Py_ssize_t left[BP_FOUND_AT_ONCE]
-    cdef Py_ssize_t right[BP_FOUND_AT_ONCE]
-    cdef Py_ssize_t length = length_of(splits.tokens, slot), cut = 1, n, i, kept
+    cdef const uint8_t* part
+    cdef Py_ssize_t n = 0, left, i, short
+    for i in range(start, min(start + BP_FOUND_AT_ONCE, tokens.size)):
+        shorter[i] = NONE
+        slots[n], sizes[n] = i, length_of(tokens, i)
+        n += 1
+    while n:
+        left = short = 0
+        for i in range(n):                     # the next shorter length that a token has
+            sizes[i] -= 1
+            while sizes[i] > 0 and not splits.lengths[sizes[i]]:
+                sizes[i] -= 1
+            if sizes[i] <= 0:
+                continue
+            part = tokens.blob + (tokens.starts[slots[i] + 1] - sizes[i] if at_end else tokens.starts[slots[i]])
+            if sizes[i] > BP_KEY_BYTES:
+                found[0] = tokens.find(part, sizes[i])
+                if found[0] >= 0:
+                    shorter[slots[i]] = <uint32_t> found[0]
+                    continue
+            slots[left], sizes[left] = slots[i], sizes[i]
+            left += 1
+        n = left
+        for i in range(n):                     # the long ones once more, at their next length
+            if sizes[i] <= BP_KEY_BYTES:
+                part = tokens.blob + (tokens.starts[slots[i] + 1] - sizes[i] if at_end else tokens.starts[slots[i]])
+                keys[short] = bp_load_key(part, sizes[i])
+                short += 1
+        tokens.find_keys(keys, short, found)
+        left = short = 0
+        for i in range(n):
+            if sizes[i] <= BP_KEY_BYTES:
+                short += 1
+                if found[short - 1] >= 0:
+                    shorter[slots[i]] = <uint32_t> found[short - 1]
+                    continue
+            slots[left], sizes[left] = slots[i], sizes[i]
+            left += 1
+        n = left
+
+
+cdef bint split_token(_Splits splits, TokenTable tokens, Py_ssize_t slot) noexcept nogil:
+    """Find all splits of a token; false where there is no memory."""
+    cdef Py_ssize_t length = length_of(tokens, slot), n = 0, together
+    cdef uint32_t left = splits.shorter[0][slot], right = splits.shorter[1][slot]
     if splits.excluded[slot]:
         return True
-    while cut < length:
-        n = kept = 0
-        while cut < length and n < BP_FOUND_AT_ONCE:
-            if splits.lengths[cut] and splits.lengths[length - cut]:
-                parts[n], sizes[n] = token, cut
-                n += 1
-            cut += 1
-        find(splits, parts, sizes, n, left)
-        for i in range(n):
-            if left[i] >= 0:
-                parts[kept], sizes[kept], left[kept] = token + sizes[i], length - sizes[i], left[i]
-                kept += 1
-        find(splits, parts, sizes, kept, right)
-        for i in range(kept):
-            if right[i] < 0:
-                continue
+    while right != NONE:
+        splits.rights[n] = right
+        n += 1
+        right = splits.shorter[1][right]
+    while left != NONE and n:                  # the longest left half with the shortest right one
+        right = splits.rights[n - 1]
+        together = length_of(tokens, left) + length_of(tokens, right)
+        if together == length and not splits.excluded[left] and not splits.excluded[right]:
             if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
                 return False
-            splits.found[splits.count] = split(<uint32_t> left[i], <uint32_t> right[i], <uint32_t> slot)
+            splits.found[splits.count] = split(left, right, <uint32_t> slot)
             splits.count += 1
+        if together >= length:
+            left = splits.shorter[0][left]
+        if together <= length:
+            n -= 1
     return True
 
 
@@ -176,15 +218,19 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     cdef _Splits splits = _Splits(tokens, excluded)
     cdef bint done = True
     cdef Py_ssize_t slot
-    cdef uint64_t i
+    cdef uint64_t i, hash
+    cdef const split* ahead
     with nogil:
         for slot in range(tokens.size):
-            done = done and split_token(splits, slot)
+            done = done and split_token(splits, tokens, slot)
     if not done:
         raise MemoryError()
     table.reserve(splits.count, tokens.size)
     with nogil:
         for i in range(splits.count):
+            ahead = &splits.found[min(i + LOOK_AHEAD, splits.count - 1)]
+            hash = bp_pair_hash(&table.pairs, tokens.ids[ahead.left], tokens.ids[ahead.right])
+            BP_PREFETCH(table.pairs.entries + (hash >> table.pairs.shift))
             add_split(table, tokens, splits.found[i])
     return 0
 
@@ -216,7 +262,7 @@ def last_steps(TokenTable tokens not None, excluded=frozenset()):
     cdef dict parts = {}           # slot -> the last two
     cdef list by_length = _by_length(tokens), pairs = []
     for slot in by_length:
-        if not split_token(splits, slot):
+        if not split_token(splits, tokens, slot):
             raise MemoryError()
     table.reserve(splits.count, tokens.size)
     memset(&space, 0, sizeof(merge_space))

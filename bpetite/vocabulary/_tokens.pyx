@@ -106,8 +106,32 @@ cdef bint fill(TokenTable table, TokenList tokens, unreachable) except -1:
                     tokens.ends[at] - (tokens.ends[at - 1] if at else 0))
     finally:
         free(order)
-    index(table, unreachable)
+    index(table, unreachable, 0)
     return True
+
+
+cdef TokenTable appended(TokenTable old, dict more):
+    """A table with tokens of higher ids, made without looking at the others; None where its index has another size."""
+    cdef TokenTable table = TokenTable()
+    cdef TokenList added = TokenList()
+    cdef Py_ssize_t slot = old.size, i
+    add_all(added, {token_id: more[token_id] for token_id in sorted(more)})
+    if added.size == 0:
+        return old
+    reserve(table, old.size + added.size, old.starts[old.size] + added.ends[added.size - 1])
+    if table.mask != old.mask:
+        return None
+    memcpy(table.ids, old.ids, slot * sizeof(token_t))
+    memcpy(table.starts, old.starts, (slot + 1) * sizeof(uint64_t))
+    memcpy(table.sizes, old.sizes, slot)
+    memcpy(table.blob, old.blob, old.starts[slot])
+    memcpy(table.by_bytes, old.by_bytes, (old.mask + 1) * sizeof(uint32_t))
+    table.repeated, table.longest = old.repeated, old.longest
+    for i in range(added.size):
+        lay_out(table, slot + i, added.ids[i], added.data + (added.ends[i - 1] if i else 0),
+                added.ends[i] - (added.ends[i - 1] if i else 0))
+    index(table, (), slot)
+    return table
 
 
 cdef int reserve(TokenTable table, Py_ssize_t size, uint64_t total) except -1:
@@ -141,11 +165,11 @@ cdef void lay_out(TokenTable table, Py_ssize_t slot, token_t token_id, const uin
     table.longest = max(table.longest, <Py_ssize_t> length)
 
 
-cdef int index(TokenTable table, unreachable) except -1:
-    """Fill by_bytes and slot_of."""
+cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
+    """Add the slots from the first one on to by_bytes, and fill slot_of."""
     cdef bint some_unreachable = bool(unreachable)
     cdef Py_ssize_t slot
-    for slot in range(table.size):
+    for slot in range(first, table.size):
         if table.starts[slot + 1] == table.starts[slot]:
             table.empty += 1
             table.hidden += 1
@@ -250,15 +274,20 @@ cdef class TokenTable:
     def with_tokens(self, dict more not None, unreachable=()):
         """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew."""
         cdef TokenList found = TokenList()
+        cdef TokenTable table = None
         cdef Py_ssize_t slot, length
-        cdef uint8_t* room = found.room(self.starts[self.size])
-        if room == NULL:
-            raise MemoryError()
+        cdef uint8_t* room
+        if not (unreachable or self.hidden) and min(more, default=0) >= self.next_id:
+            table = appended(self, more)
+        if table is not None:
+            return table
         for slot in range(self.size):
             if more and self.ids[slot] in more:
                 continue
             length = self.starts[slot + 1] - self.starts[slot]
             room = found.room(length)
+            if room == NULL:
+                raise MemoryError()
             memcpy(room, self.blob + self.starts[slot], length)
             if not found.add(self.ids[slot], length):
                 raise MemoryError()

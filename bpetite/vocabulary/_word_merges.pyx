@@ -97,33 +97,34 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     2
     """
     cdef uint32_t first = NONE, pair
-    cdef uint64_t at
+    cdef uint64_t at, start
     cdef bp_pair_entry* entry
-    if table.size == 0 or not some_has_space(tokens):
+    cdef Py_ssize_t slot, left, right
+    cdef const uint8_t* found
+    if table.size == 0:
         return None
-    for at in range(table.pairs.mask + 1):
-        entry = table.pairs.entries + at
-        if (entry.rank < first and junction(tokens, entry, &pair) and pair >> 8 == SPACE and pair & 0xFF > SPACE
-                and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
-            first = entry.rank
-    return None if first == NONE else first
-
-
-cdef bint some_has_space(TokenTable tokens) noexcept nogil:
-    """True if a space follows a word in any token: most vocabularies need no look at their merges."""
-    cdef Py_ssize_t slot
-    cdef const uint8_t* at
-    cdef const uint8_t* end
-    for slot in range(tokens.size):
-        at = tokens.blob + tokens.starts[slot]
-        end = tokens.blob + tokens.starts[slot + 1]
-        while at + 1 < end:
-            at = <const uint8_t*> memchr(at + 1, SPACE, end - at - 1)
-            if at == NULL:
+    if tokens.repeated or tokens.hidden:           # more tokens than those that are found by their bytes
+        for at in range(table.pairs.mask + 1):
+            entry = table.pairs.entries + at
+            if (entry.rank < first and junction(tokens, entry, &pair) and pair >> 8 == SPACE and pair & 0xFF > SPACE
+                    and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
+                first = entry.rank
+        return None if first == NONE else first
+    for slot in range(tokens.size):                # few tokens have a space inside
+        start = tokens.starts[slot]
+        at = start + 1
+        while at < tokens.starts[slot + 1]:
+            found = <const uint8_t*> memchr(tokens.blob + at, SPACE, tokens.starts[slot + 1] - at)
+            if found == NULL:
                 break
-            if (at - 1)[0] > SPACE:
-                return True
-    return False
+            at = found - tokens.blob
+            if tokens.blob[at - 1] > SPACE:
+                left = tokens.find(tokens.blob + start, at - start)
+                right = tokens.find(tokens.blob + at, tokens.starts[slot + 1] - at)
+                if left >= 0 and right >= 0 and ends_word(tokens, left):
+                    first = min(first, table.find(tokens.ids[left], tokens.ids[right]))
+            at += 1
+    return None if first == NONE else first
 
 
 cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):
