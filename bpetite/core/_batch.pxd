@@ -1,14 +1,13 @@
 """Many texts at once: lists, one flat array with offsets, over several threads."""
 from ._dropout cimport Dropout
 from ._encode cimport Encoder
-from ._ids cimport IdLists
 from ._special cimport Specials
 
 # In all: special tokens of `specials` are recognised, those of `refused` (or None) raise. With dropout, text i is text
 # number i.
 
 # A list of ids for each text.
-cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
+cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused,
                        Py_ssize_t threads, Dropout dropout=*)
 
 # The error of text i of n, to be raised.

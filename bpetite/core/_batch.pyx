@@ -15,7 +15,7 @@ from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, new_buffer
-from ._ids cimport IdLists, array_of
+from ._ids cimport array_of, list_of
 from ._parallel cimport Job
 from ._special cimport Specials, refuse
 from ._text cimport DONE, guess_ids, text_view, view_text
@@ -35,7 +35,6 @@ cdef enum:
 cdef class _Batch(Job):
     """Texts to encode, run by run, and their ids."""
     cdef Dropout dropout           # or None
-    cdef IdLists id_lists          # makes the lists
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
     cdef list chunks               # of that array (_columns.pyx), or None
     cdef text_view* views
@@ -199,7 +198,7 @@ cdef class _Batch(Job):
             check(status, self.text(i), offset)
         i = 0
         for each in range(self.runs[run], stop if self.lists is not None else 0):
-            self.lists[each] = self.id_lists.make(worker.out + i, self.ends[each] - i)
+            self.lists[each] = list_of(worker.out + i, self.ends[each] - i)
             i = self.ends[each]
         self.sizes[run] = worker.used
         return 0
@@ -221,11 +220,10 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     return error
 
 
-cdef list encode_lists(Encoder encoder, IdLists id_lists, object texts, Specials specials, Specials refused,
+cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused,
                        Py_ssize_t threads, Dropout dropout=None):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
     batch.dropout = dropout
-    batch.id_lists = id_lists
     batch.lists = [None] * batch.n
     batch.encode_all(threads)
     return batch.lists

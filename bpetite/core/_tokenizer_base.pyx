@@ -17,7 +17,7 @@ from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder, check, encode_utf8
-from ._ids cimport IdLists, take_ids
+from ._ids cimport list_of, take_ids
 from ._limit cimport encode_up_to, has_more, token_ends
 from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets, refuse
@@ -42,7 +42,6 @@ cdef class TokenizerBase:
     cdef readonly object _pretokenizer
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
-    cdef readonly IdLists _lists   # made for the first list
 
     def __cinit__(self, *args, **_):
         # here, since a call with a name alone ends before __init__
@@ -189,7 +188,9 @@ cdef class TokenizerBase:
         return hash(self._vocab)
 
     def __reduce__(self):
-        return type(self).from_vocab, (self._vocab,)
+        if self._vocab is None:
+            raise TypeError("this tokenizer has not been set up")
+        return self._vocab.reduced(self)
 
     def __copy__(self):
         return self
@@ -335,8 +336,8 @@ cdef class TokenizerBase:
         """
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         around = self._vocab.around if add_special_tokens else None
-        lists = encode_lists(self._encoder, id_lists(self), texts, recognised, refused, thread_count(num_threads),
-                             chosen_dropout(dropout, seed, self._vocab.kept))
+        lists = encode_lists(self._encoder, texts, recognised, refused, thread_count(num_threads),
+                             chosen_dropout(dropout, seed, kept_of(self)))
         if around is not None:
             for i in range(len(lists)):
                 lists[i] = [*around[0], *lists[i], *around[1]]
@@ -359,7 +360,7 @@ cdef class TokenizerBase:
         recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
-                           chosen_dropout(dropout, seed, self._vocab.kept))
+                           chosen_dropout(dropout, seed, kept_of(self)))
 
     # ---- ids to text
 
@@ -463,7 +464,7 @@ cdef class TokenizerBase:
             with nogil:
                 status = encode_utf8(worker, specials, data, length, length, final, length, &done)
             check(status, text, done, base)
-            return id_lists(self).make(worker.out, worker.used), done
+            return list_of(worker.out, worker.used), done
         finally:
             self._encoder.give(worker)
 
@@ -483,7 +484,7 @@ cdef class TokenizerBase:
         cdef Worker worker = self._encoder.take()
         try:
             self._encoder.encode_items(worker, items)
-            return id_lists(self).make(worker.out, worker.used)
+            return list_of(worker.out, worker.used)
         finally:
             self._encoder.give(worker)
 
@@ -499,7 +500,7 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     cdef Worker worker
     cdef bint done = False
     if dropout is not None or seed is not None:
-        chosen = chosen_dropout(dropout, seed, self._vocab.kept)
+        chosen = chosen_dropout(dropout, seed, kept_of(self))
     if allowed is ORDINARY:
         recognised = None
     elif allowed is not ALL or disallowed is not ():
@@ -527,14 +528,13 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
 cdef list listed(TokenizerBase self, Worker worker):
     # The output of a worker, which is given back.
     try:
-        return id_lists(self).make(worker.out, worker.used)
+        return list_of(worker.out, worker.used)
     finally:
         self._encoder.give(worker)
 
 
-cdef IdLists id_lists(TokenizerBase self):
-    if self._lists is None:
-        if self._decoder.tokens is None:
-            raise TypeError("this tokenizer has not been set up")
-        self._lists = IdLists(self._decoder.tokens)
-    return self._lists
+cdef dict kept_of(TokenizerBase self):
+    # Settings of its file, the probability of dropout among them.
+    if self._vocab is None:
+        raise TypeError("this tokenizer has not been set up")
+    return self._vocab.kept

@@ -1,56 +1,106 @@
-/* Lists of token ids. */
+/* Lists of token ids. The int objects of ids below BP_SHARED_IDS are made once a process, a block of them at a time when
+   one of the block is first needed, and live as long as it: a list then holds references, and a new int object for each
+   id would take ten times as long. A block is a page of objects one after the other, so that an object's place follows
+   from its id, and neighbours share cache lines.
+
+   From Python 3.12 on they are immortal, as its own small ints: a list is made without reading or writing them. */
 #ifndef BPETITE_IDS_H
 #define BPETITE_IDS_H
 
 #include <Python.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 enum {
-    BP_SMALL = 257, /* CPython has one shared object for each int below */
-    BP_TURNS = 8    /* objects for each of them */
+    BP_SHARED_IDS = 1 << 22,
+    BP_ID_BLOCK = 128, /* ids of a block */
+    BP_SMALL = 256,    /* single bytes in most vocabularies, and half of all ids in code, with its spaces */
+    BP_TURNS = 8       /* objects for each of them */
 };
 
-/* Before Python 3.12 every reference to a small int changes its reference count, and each change of one count waits for
-   the last. The ids below 257 are single bytes in most vocabularies and half of all ids in code, with its spaces; these
-   dependent increments took a quarter of the time of a call. So each of these ids has eight objects, used in rotation.
-   Later versions do not count references to small ints. */
+typedef union {
+    PyLongObject number;
+    char room[(sizeof(PyLongObject) + 15) / 16 * 16];
+} bp_id;
+
+/* Before Python 3.12 every reference to an int changes its reference count, and each change of one count waits for the
+   last. These dependent increments took a quarter of the time of a call. So each of the ids below BP_SMALL has eight
+   objects, used in rotation. */
 #if PY_VERSION_HEX < 0x030C0000
 #define BP_TAKES_TURNS 1
+#define BP_HOLD(object) Py_INCREF(object)
+#define BP_DIGITS ob_digit
 #else
 #define BP_TAKES_TURNS 0
+#define BP_HOLD(object) ((void)0)
+#define BP_DIGITS long_value.ob_digit
 #endif
 
-/* A new int object, for 1 <= value < BP_SMALL. */
-static inline PyObject *bp_new_small_int(uint32_t value)
+enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of an int of one digit */
+
+/* The blocks of ids, and for each turn after the first those of small ids. Only with the interpreter's lock. */
+static bp_id *bp_id_blocks[BP_SHARED_IDS / BP_ID_BLOCK];
+static bp_id *bp_turn_blocks[BP_TURNS][BP_SMALL / BP_ID_BLOCK];
+
+/* Make the block of an id. Returns 0, or -1 with MemoryError set. */
+static int bp_make_id_block(bp_id **blocks, uint32_t id)
 {
+    const uint32_t first = id / BP_ID_BLOCK * BP_ID_BLOCK;
+    bp_id *made = (bp_id *)malloc(BP_ID_BLOCK * sizeof(bp_id));
+    PyObject *model = PyLong_FromLong(BP_SHARED_IDS - 1); /* an int of one digit, nobody else's */
+    PyObject *zero = PyLong_FromLong(0);                  /* immortal where there are immortal objects */
+    if (made == NULL || model == NULL || zero == NULL) {
+        free(made);
+        Py_XDECREF(model);
+        Py_XDECREF(zero);
+        if (!PyErr_Occurred()) PyErr_NoMemory();
+        return -1;
+    }
+    for (uint32_t i = 0; i < BP_ID_BLOCK; i++) {
+        memcpy(&made[i], model, BP_INT_BYTES);
+        if (first + i == 0) memcpy(&made[i], zero, BP_INT_BYTES);
 #if BP_TAKES_TURNS
-    PyLongObject *made = _PyLong_New(1);
-    if (made != NULL) made->ob_digit[0] = value;
-    return (PyObject *)made;
+        Py_SET_REFCNT((PyObject *)&made[i], 1);           /* the table's */
 #else
-    return PyLong_FromLong((long)value);
+        memcpy(&made[i], zero, sizeof(PyObject));
 #endif
+        made[i].number.BP_DIGITS[0] = first + i;
+    }
+    Py_DECREF(model);
+    Py_DECREF(zero);
+    blocks[id / BP_ID_BLOCK] = made;
+    return 0;
 }
 
-/* A list of int objects from tables: objects[id], or turns[index % BP_TURNS * BP_SMALL + id] for a small id. */
-static inline PyObject *bp_list_from_tables(const uint32_t *ids, Py_ssize_t n, PyObject **objects, PyObject **turns)
+/* A borrowed reference to the int object of an id; NULL with an error set. */
+static inline PyObject *bp_id_object(bp_id **blocks, uint32_t id)
+{
+    if (blocks[id / BP_ID_BLOCK] == NULL && bp_make_id_block(blocks, id) < 0) return NULL;
+    return (PyObject *)(blocks[id / BP_ID_BLOCK] + id % BP_ID_BLOCK);
+}
+
+/* A list of ids. The cyclic collector does not visit it: a list of ints is part of no cycle, and visiting the lists of a
+   batch took two fifths of its time. */
+static PyObject *bp_id_list(const uint32_t *ids, Py_ssize_t n)
 {
     PyObject *list = PyList_New(n);
     if (list == NULL) return NULL;
     PyObject **items = ((PyListObject *)list)->ob_item;
-    Py_ssize_t i = 0;
-    if (BP_TAKES_TURNS)
-        for (; i + BP_TURNS <= n; i += BP_TURNS)
-            for (int turn = 0; turn < BP_TURNS; turn++) {
-                const uint32_t id = ids[i + turn];
-                PyObject **table = id < BP_SMALL ? turns + turn * BP_SMALL : objects;
-                PyObject *object = table[id];
-                Py_INCREF(object);
-                items[i + turn] = object;
-            }
-    for (; i < n; i++) {
-        PyObject *object = objects[ids[i]];
-        Py_INCREF(object);
+    PyObject_GC_UnTrack(list);
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uint32_t id = ids[i];
+        bp_id **blocks = BP_TAKES_TURNS && id < BP_SMALL ? bp_turn_blocks[i % BP_TURNS] : bp_id_blocks;
+        PyObject *object;
+        if (id < BP_SHARED_IDS) {
+            object = bp_id_object(blocks, id);
+            if (object != NULL) BP_HOLD(object);
+        } else
+            object = PyLong_FromUnsignedLong(id);
+        if (object == NULL) {
+            Py_DECREF(list);
+            return NULL;
+        }
         items[i] = object;
     }
     return list;

@@ -21,6 +21,8 @@ from ..headers.vectors cimport bp_token_value
 from array import array as new_array
 from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 
+from ..errors import short_repr
+
 cdef bp_secret secret = draw_secret()
 
 
@@ -223,6 +225,8 @@ cdef class TokenTable:
         cdef TokenList found = TokenList()
         if tokens is None:                     # table_of fills it
             return
+        if not isinstance(tokens, Mapping):
+            raise TypeError(f"a vocabulary is a dict of id -> bytes, not {short_repr(tokens)}")
         add_all(found, tokens)
         fill(self, found, unreachable)
 

@@ -415,12 +415,18 @@ class Vocab:
             f"fingerprint {self.fingerprint()[:8]})"
         )
 
-    def __reduce__(self) -> tuple[Any, ...]:  # what is unpickled is checked as what is made
-        return _made, ({item.name: getattr(self, item.name) for item in fields(self)},)
+    def settings(self) -> dict[str, Any]:
+        """The fields by name: ``Vocab(**vocab.settings())`` is an equal vocabulary."""
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
+    def reduced(self, owner: object) -> tuple[Any, ...]:
+        """What ``__reduce__`` returns for a tokenizer that runs this vocabulary."""
+        from .pickling import reduced  # not at the top: it stands on this module
 
-def _made(settings: dict[str, Any]) -> Vocab:
-    return Vocab(**settings)
+        return reduced(self, owner)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return self.reduced(self)
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:

@@ -4,7 +4,7 @@ import resource
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -184,7 +184,7 @@ def test_merges_that_lie_about_their_number(kind: type) -> None:
     tokens = {0: b"a", 1: b"b", 2: b"ab", 3: b"aba", 4: b"abb"}
     tok = Tokenizer.from_vocab(Vocab(tokens, kind(merges), {}))
     assert tok == Tokenizer.from_vocab(Vocab(tokens, tuple(merges), {}))
-    assert type(tok.to_vocab().merges) is tuple
+    assert len(tok.to_vocab().merges or ()) == 3
     assert tok.encode("ababb") == [2, 4]
     named = kind([(b"a", b"b"), (b"ab", b"a"), (b"ab", b"b")]) if kind is not Pairs else [(b"a", b"b")]
     assert Tokenizer(tokens, named).encode("ab") == [2]
@@ -200,8 +200,9 @@ def test_texts_that_lie_about_their_number() -> None:
     assert TOK.encode_batch_to_numpy(Short(["a", "b"]))[0].tolist() == [97, 98]
     assert TOK.decode_batch(Long([[97], [98]])) == ["a", "b"]
     assert TOK.decode(namedtuple("Ids", "a b")(97, 98)) == "ab"
-    with pytest.raises(TypeError):
-        Vocab(OrderedDict({0: b"a"}), None, {})  # only a dict itself is known to keep its items
+    assert Vocab(OrderedDict({0: b"a"}), None, {}).tokens == {0: b"a"}
+    with pytest.raises(TypeError, match="is a dict of id -> bytes"):
+        Vocab(cast("Any", [b"a"]), None, {})
     assert Tokenizer(OrderedDict({0: b"a"}), None).encode("a") == [0]
 
 

@@ -59,7 +59,7 @@ def shipped(stages: tuple[str, ...]) -> ScannerTables | None:
     known = _unicode_of_regex()
     if known is None or sys.byteorder != "little" or not os.path.isfile(file_of(known)):
         return None
-    key, at = "\0".join(stages).encode(), 0
+    key, at = "\0".join(stages).encode("utf-8", "surrogatepass"), 0
     with open(file_of(known), "rb") as file:
         data = file.read()
     while at < len(data):
@@ -128,9 +128,9 @@ def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
 
 
 def _tables(parts: tuple[Any, ...]) -> ScannerTables:
-    *plain, gapless, vector = parts
+    plain, gapless, vector = parts[:-2], parts[-2], parts[-1]
     if vector is not None:
         transition, following, out, subset, all_states, rows = vector
         rows = None if rows is None else Rows(*rows)
         vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states, rows)
-    return ScannerTables(*plain, bool(gapless), vector)
+    return ScannerTables._make((*plain, bool(gapless), vector))

@@ -1,0 +1,137 @@
+"""Pickles: a key and content, the same object where the process has it, checked where it does not."""
+import gc
+import os
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bpetite import Tokenizer, Vocab, patterns
+from bpetite.steps.normalizers import Prepend
+from bpetite.vocabulary import pickling
+
+TOK = Tokenizer.train("the cat sat on the mat", 270, special_tokens=["<|endoftext|>", "<é>"])
+
+
+@pytest.fixture
+def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has no object yet."""
+    monkeypatch.setattr(pickling, "_last", {})
+    monkeypatch.setattr(pickling, "_live", type(pickling._live)())
+
+
+VOCABS = [
+    TOK.to_vocab(),
+    TOK.to_ranks().to_vocab(),
+    replace(TOK.to_vocab(), name="a", beside={"config.json": "{}"}, kept={"dropout": 0.5}, unicode="16.0"),
+    replace(TOK.to_vocab(), normalization=Prepend("x"), token_flags={"<é>": ("lstrip",)}, pattern=patterns.LLAMA3),
+    Vocab({2**32 - 1: b"a", 7: b"", 3: b"a"}, None, {}, unreachable=frozenset({3}), pattern=None, errors="replace"),
+    Vocab({}, (), {}, pattern=None),
+]
+
+
+@pytest.mark.parametrize("vocab", VOCABS)
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.usefixtures("forgotten")
+def test_every_field_comes_back(vocab: Vocab, protocol: int) -> None:
+    data = pickle.dumps(vocab, protocol)
+    pickling._live.clear()
+    again = pickle.loads(data)
+    assert again is not vocab
+    assert again.settings() == vocab.settings()
+    assert again.fingerprint() == vocab.fingerprint()
+    assert pickle.dumps(again, protocol) == data
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_the_object_that_a_process_has_is_given() -> None:
+    tok = Tokenizer.train("ab ab", 257)
+    data = pickle.dumps(tok)
+    assert pickle.loads(data) is tok
+    assert pickle.loads(pickle.dumps(tok.to_vocab())) is tok.to_vocab()
+    del tok
+    gc.collect()
+    first = pickle.loads(data)
+    assert pickle.loads(data) is first
+    number = id(first)
+    del first
+    assert id(pickle.loads(data)) == number  # a pool lets go of it between two pieces of work
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_few_objects_are_kept() -> None:
+    for number in range(3 * pickling.KEPT):
+        pickle.loads(pickle.dumps(Tokenizer.train("ab" * number, 257)))
+    gc.collect()
+    assert len(pickling._last) == pickling.KEPT
+    assert len(pickling._live) <= pickling.KEPT + 1
+
+
+@pytest.mark.parametrize(
+    "changes", [{"name": "a"}, {"beside": {"a": "b"}}, {"train_config": {"a": 1}}, {"errors": "ignore"}]
+)
+@pytest.mark.usefixtures("forgotten")
+def test_what_the_fingerprint_leaves_out_is_kept_apart(changes: dict[str, Any]) -> None:
+    vocab = TOK.to_vocab()
+    other = replace(vocab, **changes)
+    assert pickle.loads(pickle.dumps(vocab)) is vocab
+    assert pickle.loads(pickle.dumps(other)) is other
+    assert pickle.loads(pickle.dumps(vocab)) is vocab
+
+
+class Own(Tokenizer):
+    """A class of somebody else."""
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_classes_are_kept_apart() -> None:
+    own = Own.from_vocab(TOK.to_vocab())
+    data, plain = pickle.dumps(own), pickle.dumps(TOK)
+    pickling._live.clear()
+    assert type(pickle.loads(data)) is Own
+    assert type(pickle.loads(plain)) is Tokenizer
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_content_of_another_key_is_refused() -> None:
+    """Who could put content under a foreign key would change what others unpickle later."""
+    function, (kind, of, key, content) = TOK.__reduce__()
+    _, (*_, foreign) = Tokenizer.train("x", 256).__reduce__()
+    pickling._live.clear()
+    for wrong in (foreign, content[:-1], b""):
+        with pytest.raises(ValueError, match="another SHA-256"):
+            function(kind, of, key, wrong)
+    assert not pickling._live
+    assert not pickling._last
+
+
+def test_a_tokenizer_that_is_not_set_up_has_no_pickle() -> None:
+    with pytest.raises(TypeError, match="has not been set up"):
+        pickle.dumps(Tokenizer.__new__(Tokenizer))
+
+
+def _number(tok: Tokenizer) -> tuple[int, int]:
+    return os.getpid(), id(tok)
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_worker_has_one_object_for_all_its_work(method: str) -> None:
+    with ProcessPoolExecutor(1, get_context(method)) as pool:
+        found = [pool.submit(_number, TOK).result() for _ in range(5)]
+        assert pool.submit(TOK.encode_ordinary, "the cat").result() == TOK.encode_ordinary("the cat")
+    assert len(set(found)) == 1
+
+
+def test_a_new_process_reads_it(tmp_path: Path) -> None:
+    (tmp_path / "tok").write_bytes(pickle.dumps(TOK))
+    code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).fingerprint())"
+    command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "tok")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == TOK.fingerprint()
