@@ -6,6 +6,8 @@ without it. The texts of an Arrow array are read in place; no Python object is m
 Threads take runs of texts (_parallel.pyx). The error of the first faulty text is raised.
 """
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -198,7 +200,9 @@ cdef class _Batch(Job):
             check(status, self.text(i), offset)
         i = 0
         for each in range(self.runs[run], stop if self.lists is not None else 0):
-            self.lists[each] = list_of(worker.out + i, self.ends[each] - i)
+            ids = list_of(worker.out + i, self.ends[each] - i)
+            Py_INCREF(ids)
+            PyList_SET_ITEM(self.lists, each, ids)     # no lock of the list, which nobody else knows yet
             i = self.ends[each]
         self.sizes[run] = worker.used
         return 0
@@ -224,7 +228,7 @@ cdef list encode_lists(Encoder encoder, object texts, Specials specials, Special
                        Py_ssize_t threads, Dropout dropout=None):
     cdef _Batch batch = _Batch(encoder, texts, specials, refused)
     batch.dropout = dropout
-    batch.lists = [None] * batch.n
+    batch.lists = PyList_New(batch.n)
     batch.encode_all(threads)
     return batch.lists
 

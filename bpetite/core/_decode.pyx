@@ -8,12 +8,12 @@ An array of uint32 is read in place (NumPy converts other integers). Another thr
 the memory, may write to it meanwhile. So the second pass checks each value against the count of the first (join.h);
 after a difference, both passes run again on a copy. Copying first would take longer than the check.
 """
+cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from cpython.exc cimport PyErr_CheckSignals
 from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
 from cpython.number cimport PyNumber_Index
-from cpython.ref cimport PyObject
 from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
@@ -307,23 +307,26 @@ cdef int read_sequence(Decoder decoder, object ids, id_view* view) except -1:
     # IN: an exact list or tuple. A subclass may report any length and items.
     cdef bint is_list = PyList_CheckExact(ids)
     cdef Py_ssize_t n = PyList_GET_SIZE(ids) if is_list else PyTuple_GET_SIZE(ids), i = 0, stop
-    cdef PyObject* item
+    cdef object item
     cdef int64_t value = 0
     cdef uint32_t* positions = <uint32_t*> malloc((n + 1) * sizeof(uint32_t))
     if positions == NULL:
         raise MemoryError(f"no memory for {n} token ids")
     while i < n and value >= 0:
-        if i and (bp_work(&view.watch, SLICE) or is_list and PyList_GET_SIZE(ids) < n):   # by a handler of signals
+        if i and bp_work(&view.watch, SLICE):
             break
-        stop = min(i + SLICE, n)
-        i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
-        if i < stop:
-            item = PySequence_Fast_ITEMS(ids)[i]
-            value = bp_token_value(<object> item)
+        with cython.critical_section(ids):
+            if is_list and PyList_GET_SIZE(ids) < n:       # by a handler of signals, or by another thread
+                break
+            stop = min(i + SLICE, n)
+            i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
+            if i < stop:
+                item = <object> PySequence_Fast_ITEMS(ids)[i]
+                value = bp_token_value(item)
     if value < 0:
         free(positions)
         if value == -1:
-            raise decoder.unknown(<object> item, i)
+            raise decoder.unknown(item, i)
         listed = []
         for i, each in enumerate(ids):
             listed.append(_index(each, i))         # not an int: numpy integers and others with __index__ are

@@ -1,9 +1,17 @@
 """Text to token ids by one thread."""
+from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
 from ._special cimport Specials, SpecialSets
 from ._text cimport text_stretch, text_view
 from ._worker cimport Core, Worker
+
+
+cdef extern from "core/worker_slots.h":
+    ctypedef struct bp_slots:
+        pass
+    PyObject* bp_take_worker(bp_slots* slots)
+    PyObject* bp_give_worker(bp_slots* slots, PyObject* worker)
 
 
 cdef class Encoder:
@@ -14,7 +22,7 @@ cdef class Encoder:
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
     cdef Py_ssize_t _cache_bytes
-    cdef Worker _spare             # the worker given back last, or None: a list of one is made anew for each call
+    cdef bp_slots _idle            # the workers given back last
     cdef list _pool                # the others
     cdef Worker _teacher           # which never encodes; or None
 

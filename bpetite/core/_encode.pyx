@@ -3,7 +3,9 @@
 Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
 `regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
 """
+cimport cython
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
@@ -142,6 +144,12 @@ cdef class Encoder:
     def __cinit__(self):
         self.specials = SpecialSets({})
 
+    def __dealloc__(self):
+        cdef PyObject* idle = bp_take_worker(&self._idle)
+        while idle != NULL:
+            Py_DECREF(<object> idle)
+            idle = bp_take_worker(&self._idle)
+
     cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,
                     Py_ssize_t cache_bytes) except -1:
         if self.core is not None:
@@ -156,49 +164,60 @@ cdef class Encoder:
         self.core = core
         return 0
 
-    # The interpreter lock makes these safe as long as no Python code runs between a look at the pool and the change
-    # that follows from it (see _parallel.pyx).
+    # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
+    # look at the pool and the change that follows from it (see _parallel.pyx). A worker is read by its owner alone: one
+    # that is in the pool, by whoever is in the section.
 
     cdef Worker take(self):
-        cdef Worker worker
+        cdef PyObject* idle = bp_take_worker(&self._idle)
+        cdef Worker worker = None
         if self.core is None:
             raise TypeError("this tokenizer has not been set up")
-        if self._spare is not None:
-            worker = self._spare
-            self._spare = None
-        elif self._pool:
-            worker = self._pool.pop()
+        if idle != NULL:
+            worker = <Worker> idle
+            Py_DECREF(worker)                          # the reference of the slot
         else:
-            worker = Worker(self.core, self._cache_bytes)
+            with cython.critical_section(self):
+                if self._pool:
+                    worker = self._pool.pop()
+            if worker is None:
+                worker = Worker(self.core, self._cache_bytes)
         worker.used = worker.counted = 0
         worker.counting = False
         bp_watch_begin(&worker.watch, NULL)
         return worker
 
     cdef void give(self, Worker worker):
+        cdef PyObject* before
         worker.shrink()
         worker.dropout = None
-        if self._spare is None:
-            self._spare = worker
-        else:
-            self._pool.append(worker)
+        Py_INCREF(worker)
+        before = bp_give_worker(&self._idle, <PyObject*> worker)
+        if before != NULL:
+            with cython.critical_section(self):
+                self._pool.append(<object> before)
+            Py_DECREF(<object> before)
 
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
-        cdef Worker worker, teacher, best = _best(self, own)
-        if best.known() < WORTH_A_COPY:
-            return 0
-        for worker in self._pool:
-            helpers -= not worker.lacks(best)
-        helpers -= self._spare is not None and not self._spare.lacks(best)
-        if helpers > 0 and (self._teacher is None or self._teacher.known() < best.known() // 2):
-            teacher = Worker(self.core, self._cache_bytes)
-            teacher.learn(_best(self, own))        # chosen again: another call may have taken the best meanwhile
+        cdef Worker worker, teacher, best
+        with cython.critical_section(self):
+            best = _best(self, own)
+            if best.known() < WORTH_A_COPY:
+                return 0
+            for worker in self._pool:
+                helpers -= not worker.lacks(best)
+            if helpers <= 0 or (self._teacher is not None and self._teacher.known() >= best.known() // 2):
+                return 0
+        teacher = Worker(self.core, self._cache_bytes)
+        with cython.critical_section(self):
+            teacher.learn(_best(self, own))            # chosen again: another call may have taken the best meanwhile
             self._teacher = teacher
         return 0
 
     cdef Worker take_taught(self):
-        cdef Worker worker = self.take()
-        cdef Worker teacher = self._teacher
+        cdef Worker worker = self.take(), teacher
+        with cython.critical_section(self):
+            teacher = self._teacher
         if teacher is not None:
             with nogil:
                 worker.learn(teacher)
@@ -259,10 +278,8 @@ cdef class Encoder:
 
 
 cdef Worker _best(Encoder encoder, Worker own):
-    """The worker with the fullest cache: an idle one or `own`."""
+    """The worker with the fullest cache: one of the pool or `own`."""
     cdef Worker worker, best = own
-    if encoder._spare is not None and encoder._spare.known() > best.known():
-        best = encoder._spare
     for worker in encoder._pool:
         if worker.known() > best.known():
             best = worker

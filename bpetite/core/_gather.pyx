@@ -6,8 +6,10 @@ in that processor's cache. The thread then uses the memory again for another sec
 a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two large pages is
 written past the caches, if the processor can.
 
-All methods are called with the interpreter lock held; only the copying itself releases it.
+All methods are called with the interpreter lock held; only the copying itself releases it. Sections are put by one
+thread at a time; what another thread reads and changes at the same time is in critical sections (_parallel.pyx).
 """
+cimport cython
 from libc.string cimport memcpy
 
 from ..headers cimport token_t
@@ -22,6 +24,7 @@ cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
 
 cdef list kept = []            # buffers for the sections of later calls: their pages have been cleared
 cdef Py_ssize_t kept_ids = 0   # their capacity
+cdef IdMemory keeper = IdMemory()          # whose lock guards these two
 
 
 cdef class Share:
@@ -50,19 +53,22 @@ cdef int drop(Buffer buffer) except -1:
 
 cdef Buffer take_kept():
     global kept_ids
-    cdef Buffer buffer = kept.pop() if kept else None
-    if buffer is not None:
-        kept_ids -= buffer.capacity
+    cdef Buffer buffer = None
+    with cython.critical_section(keeper):
+        if kept:
+            buffer = kept.pop()
+            kept_ids -= buffer.capacity
     return buffer
 
 
 cdef int keep(list buffers) except -1:
     global kept_ids
     cdef Buffer buffer
-    for buffer in buffers:
-        if kept_ids + buffer.capacity <= MOST_KEPT:
-            kept.append(buffer)
-            kept_ids += buffer.capacity
+    with cython.critical_section(keeper):
+        for buffer in buffers:
+            if kept_ids + buffer.capacity <= MOST_KEPT:
+                kept.append(buffer)
+                kept_ids += buffer.capacity
     return 0
 
 
@@ -111,7 +117,8 @@ cdef class Gather:
         buffer.skip = skip
         buffer.result, buffer.target = self.result, self.result.used
         self.result.used += count
-        share.waiting.append(buffer)
+        with cython.critical_section(share):
+            share.waiting.append(buffer)
         return 0
 
     cdef int copy(self, Share share) except -1:
@@ -119,8 +126,9 @@ cdef class Gather:
         cdef token_t* to
         cdef const token_t* ids
         cdef Py_ssize_t size
-        cdef list waiting = share.waiting
-        share.waiting = []                         # which other threads add to meanwhile
+        cdef list waiting, others = []             # which other threads add to meanwhile
+        with cython.critical_section(share):
+            waiting, share.waiting = share.waiting, others
         for buffer in waiting:
             to, size = buffer.result.ids + buffer.target, buffer.used - buffer.skip
             ids = buffer.ids + buffer.skip

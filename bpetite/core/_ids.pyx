@@ -1,4 +1,5 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
+cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
@@ -10,8 +11,8 @@ from ._worker cimport Worker
 
 cdef extern from "core/numpy_array.h":
     ctypedef struct bp_numpy:
-        void* make                     # NULL before the set-up
         PyObject* descr
+    bint bp_numpy_is_set_up(bp_numpy* numpy)
     int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
     object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
 
@@ -47,12 +48,16 @@ cdef int load_numpy() except -1:
         from numpy._core._multiarray_umath import _ARRAY_API
     except ImportError:                            # before NumPy 2
         from numpy.core._multiarray_umath import _ARRAY_API
-    _frombuffer = numpy.frombuffer
-    return bp_numpy_set_up(&_numpy, _ARRAY_API, numpy.dtype(numpy.uint32))
+    frombuffer, descr = numpy.frombuffer, numpy.dtype(numpy.uint32)
+    with cython.critical_section(descr):
+        if not bp_numpy_is_set_up(&_numpy):
+            _frombuffer = frombuffer
+            bp_numpy_set_up(&_numpy, _ARRAY_API, descr)
+    return 0
 
 
 cdef object array_of(IdMemory memory):
-    if _numpy.make == NULL:
+    if not bp_numpy_is_set_up(&_numpy):
         load_numpy()
     return _frombuffer(memory, <object> _numpy.descr)
 
@@ -66,7 +71,7 @@ cdef object take_ids(Worker worker):
         taken.capacity = worker.capacity
         worker.out, worker.capacity = NULL, 0
         return array_of(taken)
-    if _numpy.make == NULL:
+    if not bp_numpy_is_set_up(&_numpy):
         load_numpy()
     array = bp_numpy_new(&_numpy, worker.used, &data)
     if worker.used:                                # a worker that has put out nothing has no memory for it

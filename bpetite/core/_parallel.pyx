@@ -3,12 +3,15 @@
 Threads live for one call; each takes a worker of its own and asks for the next section when it is done with one, so
 uneven sections are shared evenly. Errors are raised after all threads have ended.
 
-The interpreter lock guards the shared state, with one rule: nothing that can run Python code stands between choosing
-shared state and owning it. Such code may give up the lock. It runs as a finalizer wherever an object is freed, as a
-handler of signals, and up to Python 3.11 wherever an object is made, since the cyclic collector runs in allocations.
-So objects are made first; then steps of C read and change the shared state. Longer work has a flag of its own,
-`joining`: a thread that finds it set leaves its section to the thread that joins.
+Critical sections guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
+rule: nothing that can run Python code stands between choosing shared state and owning it. Such code may give up the
+lock. It runs as a finalizer wherever an object is freed, as a handler of signals, and up to Python 3.11 wherever an
+object is made, since the cyclic collector runs in allocations. So objects are made first; then steps of C read and
+change the shared state. Longer work has a flag of its own, `joining`: a thread that finds it set leaves its section to
+the thread that joins.
 """
+cimport cython
+
 from ..headers cimport bp_stop, bp_watch_begin
 from ._gather cimport Buffer, Share
 from ._worker cimport Worker, bp_cache_loosen
@@ -37,7 +40,8 @@ cdef class Job:
 
     def end(self, error):
         """Let the threads end: the calling one raises an error."""
-        self.failed = -1
+        with cython.critical_section(self):
+            self.failed = -1
         bp_stop(&self.stop)
 
     cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
@@ -61,11 +65,7 @@ def _work(Job job, Worker own):
         if worker is None:
             worker = job.encoder.take_taught()
             bp_watch_begin(&worker.watch, &job.stop)
-        while job.taken < job.count:
-            section = job.taken if job.order is None else job.order[job.taken]
-            job.taken += 1
-            if section > job.failed:
-                continue
+        while (section := _next_section(job)) >= 0:
             try:
                 _encode_section(job, worker, share, section)
             except Exception as error:             # it waits, since an earlier section may have another one
@@ -81,32 +81,50 @@ def _work(Job job, Worker own):
             job.encoder.give(worker)
 
 
+cdef Py_ssize_t _next_section(Job job) except -2:
+    """The section to encode next, or -1."""
+    cdef Py_ssize_t section
+    with cython.critical_section(job):
+        while job.taken < job.count:
+            section = job.taken if job.order is None else job.order[job.taken]
+            job.taken += 1
+            if section <= job.failed:
+                return section
+    return -1
+
+
 cdef int _encode_section(Job job, Worker worker, Share share, Py_ssize_t section) except -1:
     job.encode(worker, section)
     if share is not None:
-        job.made[section] = job.gather.take(worker, share)
-        _join(job, worker, share)
+        _join(job, worker, share, job.gather.take(worker, share), section)
         job.gather.copy(share)
     return 0
 
 
-cdef int _join(Job job, Worker worker, Share share) except -1:
+cdef int _join(Job job, Worker worker, Share share, Buffer made, Py_ssize_t section) except -1:
     """Join the sections with none missing before them, unless another thread is joining, which sees them, too."""
-    if job.joining:
-        return 0
-    job.joining = True
-    while job.joined < job.count and job.made[job.joined] is not None:
-        job.join(worker, share, job.made[job.joined], job.joined)
-        job.made[job.joined] = None
+    with cython.critical_section(job):
+        job.made[section] = made
+        if job.joining:
+            return 0
+        job.joining = True
+    while True:
+        with cython.critical_section(job):
+            made = job.made[job.joined] if job.joined < job.count else None
+            if made is None:
+                job.joining = False
+                return 0
+            job.made[job.joined] = None
+        job.join(worker, share, made, job.joined)
         job.joined += 1
-    job.joining = False
-    return 0
 
 
 cdef object _fail(Job job, Py_ssize_t section, object error):
     """Note the error of a section unless an earlier section has one; returns the previous note, to be freed."""
-    cdef object before = job.error
-    if section < job.failed:
-        job.failed = section
-        job.error = error
+    cdef object before
+    with cython.critical_section(job):
+        before = job.error
+        if section < job.failed:
+            job.failed = section
+            job.error = error
     return before

@@ -54,6 +54,7 @@ cdef class StreamDecoder:
         text_of_many(self, context)
         self.handler = self.decoder.handler(errors)
 
+    @cython.critical_section
     def feed(self, ids):
         """The text that these ids complete: whole characters, or "" as long as there is none.
 
@@ -81,6 +82,7 @@ cdef class StreamDecoder:
                 pass
         return text_of_many(self, ids)
 
+    @cython.critical_section
     def flush(self):
         """The text of the pending bytes at the end of the ids; the stream is then as new.
 
@@ -96,6 +98,7 @@ cdef class StreamDecoder:
         self.held = 0
         return text
 
+    @cython.critical_section
     def copy(self):
         """An independent stream that goes on from here, for a second answer to the same beginning.
 

@@ -15,9 +15,19 @@ typedef PyObject *(*bp_new_from_descr)(PyTypeObject *type, PyObject *descr, int 
 
 typedef struct {
     PyTypeObject *type;
-    bp_new_from_descr make; /* NULL before the set-up */
+    void *make; /* a bp_new_from_descr; NULL before the set-up */
     PyObject *descr;
 } bp_numpy;
+
+#ifdef Py_GIL_DISABLED
+#define BP_LOAD(place) _Py_atomic_load_ptr_acquire(place)
+#define BP_STORE(place, value) _Py_atomic_store_ptr_release(place, value)
+#else
+#define BP_LOAD(place) (*(place))
+#define BP_STORE(place, value) (*(place) = (value))
+#endif
+
+static inline int bp_numpy_is_set_up(bp_numpy *numpy) { return BP_LOAD(&numpy->make) != NULL; }
 
 /* IN: the capsule _ARRAY_API, and the dtype of the arrays to make. */
 static inline int bp_numpy_set_up(bp_numpy *numpy, PyObject *capsule, PyObject *descr) {
@@ -26,7 +36,7 @@ static inline int bp_numpy_set_up(bp_numpy *numpy, PyObject *capsule, PyObject *
     Py_INCREF(descr);
     numpy->descr = descr;
     numpy->type = (PyTypeObject *)table[BP_NUMPY_ARRAY_TYPE];
-    memcpy(&numpy->make, &table[BP_NUMPY_NEW_FROM_DESCR], sizeof numpy->make);
+    BP_STORE(&numpy->make, table[BP_NUMPY_NEW_FROM_DESCR]); /* last: it says that the rest is there */
     return 0;
 }
 
@@ -34,7 +44,9 @@ static inline int bp_numpy_set_up(bp_numpy *numpy, PyObject *capsule, PyObject *
 static inline PyObject *bp_numpy_new(const bp_numpy *numpy, Py_ssize_t n, void **data) {
     const Py_intptr_t shape = n;
     Py_INCREF(numpy->descr); /* the call takes it */
-    PyObject *array = numpy->make(numpy->type, numpy->descr, 1, &shape, NULL, NULL, 0, NULL);
+    bp_new_from_descr make;
+    memcpy(&make, &numpy->make, sizeof make);
+    PyObject *array = make(numpy->type, numpy->descr, 1, &shape, NULL, NULL, 0, NULL);
     if (array != NULL) memcpy(data, (char *)array + sizeof(PyObject), sizeof *data); /* an array's first field */
     return array;
 }
