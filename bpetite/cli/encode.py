@@ -65,10 +65,6 @@ __all__ = ["command"]
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
 )
-@click.option(
-    "--staging", type=click.Path(file_okay=False),
-    help="Where token files grow that go to a URL [default: a folder for temporary files].",
-)
 @watch_options
 @json_option
 def command(
@@ -80,7 +76,6 @@ def command(
     world_size: int,
     overwrite: bool,
     checkpoint_seconds: float,
-    staging: str | None,
     separator: str | None,
     max_errors: str | None,
     status: Path | None,
@@ -106,7 +101,7 @@ def command(
     part = make_part(
         sources, output, load_tokenizer(tokenizer), rank=rank, world_size=world_size, options=settings,
         overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,
-        max_errors=max_errors, staging=staging,
+        max_errors=max_errors,
     )  # fmt: skip
     with Watch(part.pieces, status) as watch:
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)

@@ -1,6 +1,7 @@
 """The record beside an output: its content, and the inputs, tokenizer and options that it was made from.
 
-It names no times and no machine: the same inputs and options give the same manifest, whatever happened on the way.
+It names no time of the run and no machine: the same inputs and options give the same manifest, whatever happened on the
+way.
 """
 from __future__ import annotations
 
@@ -62,7 +63,7 @@ def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
     """The inputs of a run for its manifest: by name unless they are too many."""
-    listed = [{"path": piece.path, "bytes": piece.size} for piece in pieces[:LISTED]]
+    listed = [{"path": piece.path, "bytes": piece.size, "version": piece.version} for piece in pieces[:LISTED]]
     return {
         "count": len(pieces),
         "bytes": sum(piece.size for piece in pieces),

@@ -213,14 +213,12 @@ def names_of(
     shard_tokens: int | None = None,
     rank: int = 0,
     world_size: int = 1,
-    staging: str | os.PathLike[str] | None = None,
 ) -> Names:
     """The names of an output given on a command line: a file name with or without its suffix, or a folder.
 
     Args:
         output: Also a URL.
         layout: Of the final files; parts have spools.
-        staging: The folder where an output at a URL grows.
 
     >>> from ..layouts.nanogpt import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
@@ -234,7 +232,7 @@ def names_of(
     if world_size > 1:
         stem, layout, numbered = part_stem(stem, f"{rank:05d}", f"{world_size:05d}"), Spool(layout), False
     home = place if isinstance(place, RemotePath) else None
-    folder = place if isinstance(place, Path) else staging_folder(place, stem, staging)
+    folder = place if isinstance(place, Path) else _staging(place, stem)
     return Names(folder, stem, layout, numbered, home)
 
 
@@ -271,15 +269,15 @@ def stems_of(name: str) -> list[str]:
 
 
 def default_staging() -> Path:
-    """The folder where outputs at URLs grow unless told otherwise, one for each user."""
+    """The folder, among temporary files, where outputs at URLs grow: one for each user."""
     user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     return Path(tempfile.gettempdir()) / f"bpetite-{user}"
 
 
-def staging_folder(home: RemotePath, stem: str, staging: str | os.PathLike[str] | None = None) -> Path:
+def _staging(home: RemotePath, stem: str) -> Path:
     """The folder where an output at a URL grows: another one for each output."""
     digest = hashlib.sha256(f"{home}/{stem}".encode()).hexdigest()[:16]
-    return (default_staging() if staging is None else Path(staging)) / f"{stem or home.name or 'tokens'}-{digest}"
+    return default_staging() / f"{stem or home.name or 'tokens'}-{digest}"
 
 
 def splits_of(val_fraction: float) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from typing import Any
 from ...core._threads import Future
 from ..sources.paths import RemotePath
 from .durable import Journal, Pieces, put_whole
-from .naming import Names, default_staging
+from .naming import Names
 from .shards import publish
 
 __all__ = ["Publisher", "begin_staging", "end_staging", "leave_staging"]
@@ -34,10 +34,10 @@ def begin_staging(names: Names) -> None:
         PermissionError: Somebody else has made it.
     """
     own = names.folder.parent
-    if names.home is not None and own == default_staging():
+    if names.home is not None:
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
         if hasattr(os, "getuid") and own.stat().st_uid != os.getuid():
-            raise PermissionError(errno.EACCES, "of another user; staging= names another folder", str(own))
+            raise PermissionError(errno.EACCES, "of another user; TMPDIR names another folder", str(own))
     names.folder.mkdir(parents=True, exist_ok=True)
 
 

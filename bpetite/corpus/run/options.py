@@ -145,14 +145,12 @@ class TaskOptions(TypedDict, total=False):
         tokenizer_name: Name of the tokenizer in the manifest.
         checkpoint_seconds: Time between two records of progress, 10 by default; a crash costs at most this much work.
         max_errors: The run ends at more problems than this, 100, or "0.1%" of the records; None for any number.
-        staging: A local folder where token files grow that go to a URL; None is one for temporary files.
     """
 
     overwrite: bool
     tokenizer_name: str | None
     checkpoint_seconds: float
     max_errors: str | int | None
-    staging: str | None
 
 
 class EncodeOptions(CorpusOptions, TaskOptions, total=False):

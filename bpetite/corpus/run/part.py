@@ -241,14 +241,8 @@ class Part(Plan):
 
     def _header(self) -> dict[str, Any]:
         """The first record of the journal, as it is read back."""
-        return {
-            "journal": VERSION,
-            "settings": json.loads(json.dumps(self.settings)),
-            "inputs": [piece.describe() for piece in self.pieces],
-            "touched": [piece.touched for piece in self.pieces],
-            "rank": self.rank_of_world,
-            "overwrite": self.overwrite,
-        }
+        header: dict[str, Any] = json.loads(json.dumps(self.identity))
+        return {"journal": VERSION, **header, "overwrite": self.overwrite}
 
     def _resume(
         self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None] | None
@@ -263,7 +257,7 @@ class Part(Plan):
             clear(self.names, journal)
             journal.restart()
         if journal.records and (why := self._begins_anew(journal.records)):
-            _same_run(journal, header)
+            _same_run(journal, self)
             if log is not None:
                 log(f"begins anew: {why}")
             clear(self.names, journal)
@@ -278,7 +272,7 @@ class Part(Plan):
             journal.append(header)
             journal.push()
             return None, tally, {}
-        _same_run(journal, header)
+        _same_run(journal, self)
         publisher.claim()
         records = journal.records[1:]
         if records:
@@ -385,7 +379,7 @@ def finished(plan: Plan) -> dict[str, Any] | None:
     if not exists(path):
         return None
     manifest = read_manifest(path)
-    differences = plan.differences(manifest)
+    differences = [f"made {one}" for one in plan.differences(manifest)]
     if not differences:
         listed = listed_files(manifest)
         sizes = sizes_in(path.parent, [file["name"] for file in listed])
@@ -420,30 +414,15 @@ def _reads_apart(piece: Piece) -> bool:
     return not piece.once and (piece.compression is not None or piece.kind == "text")
 
 
-def _same_run(journal: Journal, header: dict[str, Any]) -> None:
+def _same_run(journal: Journal, plan: Plan) -> None:
     """Refuse to go on from the journal of other inputs or options, naming what differs."""
     old = journal.records[0]
-    if old.get("journal") != header["journal"]:
-        what = "merge" if "merge" in old else "journal of another release"
-        raise ValueError(f"{journal.path}: of an unfinished {what}; {WAY_OUT}")
-    before, now = old["settings"], header["settings"]
-    for name in now:
-        # a run that would fail at the first problem has met none, so any policy can still be chosen
-        if name in ("on_error", "rejected") and before.get("on_error") == "fail":
-            continue
-        if before.get(name) != now[name]:
-            raise ValueError(
-                f"{journal.path}: begun with {name} {_show(before.get(name))}, now {_show(now[name])}; {WAY_OUT}"
-            )
-    if old["rank"] != header["rank"]:
-        raise ValueError(f"{journal.path}: begun as rank {old['rank']}, now {header['rank']}; {WAY_OUT}")
-    inputs = header["inputs"]
-    for was, found in zip(old["inputs"], inputs, strict=False):
-        if was != found:
-            what = "has changed since" if was[0] == found[0] else f"was {was[0]} then"
-            raise ValueError(f"{journal.path}: input {found[0]} {what}; {WAY_OUT}")
-    if len(old["inputs"]) != len(inputs):
-        raise ValueError(f"{journal.path}: begun with {len(old['inputs'])} inputs, now {len(inputs)}; {WAY_OUT}")
+    if old.get("journal") != VERSION:
+        raise ValueError(f"{journal.path}: journal of another release; {WAY_OUT}")
+    # a run that would fail at the first problem has met none, so any policy can still be chosen
+    differences = plan.differences(old, free=("on_error", "rejected") if old["on_error"] == "fail" else ())
+    if differences:
+        raise ValueError(f"{journal.path}: begun {'; begun '.join(differences[:4])}; {WAY_OUT}")
 
 
 def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> None:

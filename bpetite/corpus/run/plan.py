@@ -7,6 +7,7 @@ Spark run the same parts, go on in the same way after a kill, and are joined by 
 """
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
@@ -38,7 +39,7 @@ class Plan:
         output: Path of the output: a name with or without suffix, or a folder.
         options: Of the output.
         rank, world_size: Number of this part, and of all.
-        overwrite, tokenizer_name, checkpoint_seconds, max_errors, staging: See `TaskOptions`.
+        overwrite, tokenizer_name, checkpoint_seconds, max_errors: See `TaskOptions`.
         block: Bytes read at a time; never changes the output.
         damage: The known damage of compressed files, see `Reading`.
         known_digest: The `run_digest` of the process that has made the plan, for a worker to compare.
@@ -61,7 +62,6 @@ class Plan:
     known_digest: str | None = None
     left_out: tuple[str, ...] = ()
     unread: int = 0
-    staging: str | None = None
 
     @cached_property
     def pieces(self) -> tuple[Piece, ...]:
@@ -84,9 +84,8 @@ class Plan:
     def names_of_part(self, rank: int, world_size: int) -> Names:
         """The names of the files of a part; of the output, for one of one."""
         return names_of(
-            self.output, self.layout, shard_tokens=self.options.shard_tokens, rank=rank, world_size=world_size,
-            staging=self.staging,
-        )  # fmt: skip
+            self.output, self.layout, shard_tokens=self.options.shard_tokens, rank=rank, world_size=world_size
+        )
 
     @cached_property
     def rules(self) -> EncodingRules:
@@ -99,8 +98,6 @@ class Plan:
         options.check()
         if self.max_errors is not None and options.on_error == "fail":
             raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
-        if self.staging is not None and self.names.home is None:
-            raise ValueError("staging= is for an output at a URL; others grow where they will be")
         if self.world_size > 1 and options.shuffle is not None:
             raise ValueError("shuffle looks at all documents in their order, and each of several parts sees some: "
                              "run one process, with as many jobs as there are cores")
@@ -189,51 +186,10 @@ class Plan:
         """Another part of the same run."""
         return replace(self, rank=rank, world_size=world_size)
 
-    def differences(self, manifest: dict[str, Any]) -> list[str]:
-        """The inputs and options of a finished run, by its manifest, that are not those of this one."""
-        if manifest["run"] == self.run_digest and manifest.get("rank") == self.rank_of_world:
-            return []
-        before = {
-            **manifest["options"], **{name: manifest[name] for name in ("dtype", "eot", "separator", "on_error")},
-            "tokenizer": _named(manifest["tokenizer"]["name"], manifest["tokenizer"]["fingerprint"]),
-            "rank": manifest.get("rank"),
-            **manifest["libraries"],
-        }  # fmt: skip
-        now = {
-            **self.settings, "tokenizer": _named(self.codec.name, self.codec.tokenizer_digest),
-            "rank": self.rank_of_world, **self.settings["libraries"],
-        }  # fmt: skip
-        found = [
-            f"made with {name} {value}, now {now[name]}"
-            for name, value in before.items()
-            if name in now and value != now[name] and not (
-                # a file of another name that has the same content is the same tokenizer
-                name == "tokenizer" and manifest["tokenizer"]["fingerprint"] == self.codec.tokenizer_digest
-            )
-        ]
-        if manifest["inputs"]["digest"] != list_inputs(self.inputs)["digest"]:
-            found.append(self._differing_input(manifest["inputs"]))
-        return found or ["made with other options"]
-
-    def _differing_input(self, before: dict[str, Any]) -> str:
-        """The first difference between the inputs of a manifest and of this run."""
-        now = list_inputs(self.inputs)
-        if before["count"] != now["count"]:
-            return f"made of {before['count']} inputs, now {now['count']}"
-        for was, found in zip(before["files"], list_inputs(self.pieces)["files"], strict=False):
-            if was["path"] != found["path"]:
-                return f"made of {was['path']}, now {found['path']}"
-            if was["bytes"] != found["bytes"]:
-                return f"{found['path']} had {was['bytes']} bytes, now {found['bytes']}"
-        return "the inputs have the same names and sizes, but have been changed or touched since"
-
-    def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-        """The manifest of a finished part: the counts, and the finished shards of each split.
-
-        Of several parts, each lists the inputs that it has read.
-        """
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """Inputs, tokenizer and options, as the journal and the manifest have them."""
         return {
-            "manifest": VERSION,
             "run": self.run_digest,
             "rank": self.rank_of_world,
             "format": self.options.format,
@@ -248,21 +204,72 @@ class Plan:
             "libraries": self.settings["libraries"],
             "eot": self.rules.eot,
             "separator": self.settings["separator"],
-            "final_separator": tally.final_separator,
-            "documents": tally.documents,
-            "tokens": tally.tokens,
-            "bytes": tally.bytes,
             "on_error": self.options.on_error,
-            "problems": tally.problems,
             "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
-            "files": list_files({split: shards.get(split, []) for split in self.splits}),
-            **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
             "inputs": {
                 **list_inputs(self.inputs), "files": list_inputs(self.pieces)["files"],
                 **({"unread": self.unread} if self.unread else {}),
             },
         }  # fmt: skip
 
+    def differences(self, before: dict[str, Any], *, free: Sequence[str] = ()) -> list[str]:
+        """The differences between the identity of another run, in its manifest or journal, and of this one, for people:
+        "with VALUE, now VALUE".
 
-def _named(name: str, fingerprint: str) -> str:
-    return f"{name} ({fingerprint[:8]})"
+        Args:
+            free: Options that may differ.
+        """
+        if before["run"] == self.run_digest and before["rank"] == self.rank_of_world:
+            return []
+        now = _by_name(self.identity)
+        found = [
+            f"with {name} {value}, now {now[name]}"
+            for name, value in _by_name(before).items()
+            if name in now and value != now[name] and name not in free and not (
+                # a file of another name that has the same content is the same tokenizer
+                name == "tokenizer" and before["tokenizer"]["fingerprint"] == self.codec.tokenizer_digest
+            )
+        ]
+        if before["inputs"]["digest"] != self.identity["inputs"]["digest"]:
+            found.append(self._differing_input(before["inputs"]))
+        return found or ([] if free else ["with other options"])
+
+    def _differing_input(self, before: dict[str, Any]) -> str:
+        """The first difference between the inputs of another run and of this one."""
+        now = self.identity["inputs"]
+        if before["count"] != now["count"]:
+            return f"with {before['count']} inputs, now {now['count']}"
+        for was, found in zip(before["files"], now["files"], strict=False):
+            if was["path"] != found["path"]:
+                return f"with {was['path']}, now {found['path']}"
+            if was["bytes"] != found["bytes"]:
+                return f"with {found['path']} of {was['bytes']} bytes, now {found['bytes']}"
+            if was != found:
+                return f"with {found['path']}, which has been changed or touched since"
+        return "with inputs that have been changed or touched since"
+
+    def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+        """The manifest of a finished part: the counts, and the finished shards of each split.
+
+        Of several parts, each lists the inputs that it has read.
+        """
+        return {
+            "manifest": VERSION,
+            **self.identity,
+            "final_separator": tally.final_separator,
+            "documents": tally.documents,
+            "tokens": tally.tokens,
+            "bytes": tally.bytes,
+            "problems": tally.problems,
+            "files": list_files({split: shards.get(split, []) for split in self.splits}),
+            **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
+        }
+
+
+def _by_name(identity: dict[str, Any]) -> dict[str, Any]:
+    """Options, versions and the tokenizer of an identity, side by side."""
+    tokenizer = identity["tokenizer"]
+    return {
+        **identity["options"], **{name: identity[name] for name in ("dtype", "eot", "separator", "on_error", "rank")},
+        "tokenizer": f"{tokenizer['name']} ({tokenizer['fingerprint'][:8]})", **identity["libraries"],
+    }  # fmt: skip

@@ -301,15 +301,6 @@ def test_an_output_among_its_inputs(work: Path) -> None:
         assert bool(task.left_out) == (number == 2)
 
 
-def test_the_staging_folder(work: Path) -> None:
-    task = replace(task_of(work, "memory://out/o"), staging=str(work / "own"))
-    assert task.names.folder.parent == work / "own"
-    assert replace(task, output="memory://other/o").names.folder != task.names.folder
-    task.run()
-    assert stored() == local(work)
-    assert not list((work / "own").iterdir())
-
-
 def test_local_disk_is_bounded(work: Path) -> None:
     """Only some shards are here at a time."""
     most = 0

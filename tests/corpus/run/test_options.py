@@ -55,7 +55,6 @@ def test_options_that_cannot_be(ram_path: Path, options: dict[str, Any], message
         ({"separator": "|", "whole_files": True}, "separator= means nothing with whole_files=True"),
         ({"input_kind": "jsonl", "whole_files": True}, "whole_files= means nothing with input_kind='jsonl'"),
         ({"max_errors": 3}, "max_errors= goes with on_error='skip' or 'replace'"),
-        ({"staging": "here"}, "staging= is for an output at a URL"),
     ],
 )
 def test_options_that_mean_nothing_without_others(ram_path: Path, options: dict[str, Any], message: str) -> None:

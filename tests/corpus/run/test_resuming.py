@@ -65,16 +65,16 @@ def test_other_options_are_named(ram_path: Path) -> None:
     ):
         with pytest.raises(FileExistsError, match=says):
             run(inputs, ram_path / "o", **changes)
-    with pytest.raises(FileExistsError, match="made of 3 inputs, now 2"):
+    with pytest.raises(FileExistsError, match="made with 3 inputs, now 2"):
         run(inputs[:2], ram_path / "o")
-    with pytest.raises(FileExistsError, match=r"made of .*a b\.txt, now .*c\.json"):
+    with pytest.raises(FileExistsError, match=r"made with .*a b\.txt, now .*c\.json"):
         run([inputs[2], *inputs[:2]], ram_path / "o")
     with inputs[0].open("a") as file:
         file.write("x")
-    with pytest.raises(FileExistsError, match=r"a b\.txt had \d+ bytes, now \d+"):
+    with pytest.raises(FileExistsError, match=r"a b\.txt of \d+ bytes, now \d+"):
         run(inputs, ram_path / "o")
     os.truncate(inputs[0], inputs[0].stat().st_size - 1)
-    with pytest.raises(FileExistsError, match="have been changed or touched"):
+    with pytest.raises(FileExistsError, match=r"a b\.txt, which has been changed or touched"):
         run(inputs, ram_path / "o")
 
 

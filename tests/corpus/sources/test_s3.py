@@ -148,6 +148,7 @@ def test_kills(s3: Any, ram_path: Path) -> None:
     """kill -9 at random moments of runs of their own processes, each soon after one of its first writes."""
     import random
     import subprocess
+    import tempfile
 
     from paths import PYTHONPATH
 
@@ -158,7 +159,7 @@ def test_kills(s3: Any, ram_path: Path) -> None:
         from corpus_tools import byte_codec
         from bpetite.corpus import Options, make_part
         task = make_part(["s3://bucket/in"], sys.argv[1], byte_codec(), options=Options(shard_tokens=400))
-        replace(task, block=300, checkpoint_seconds=0, staging=sys.argv[2]).run(
+        replace(task, block=300, checkpoint_seconds=0).run(
             jobs=2, progress=lambda *_: print("written", flush=True)
         )
     """
@@ -166,8 +167,8 @@ def test_kills(s3: Any, ram_path: Path) -> None:
     kills = 0
     while True:
         with subprocess.Popen(
-            [sys.executable, "-c", code, "s3://bucket/out/o", str(ram_path / "staging")],
-            env={**os.environ, "PYTHONPATH": PYTHONPATH},
+            [sys.executable, "-c", code, "s3://bucket/out/o"],
+            env={**os.environ, "PYTHONPATH": PYTHONPATH, "TMPDIR": tempfile.mkdtemp(dir=ram_path)},
             stdout=subprocess.PIPE,
         ) as child:
             assert child.stdout
