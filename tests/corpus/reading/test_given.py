@@ -109,7 +109,8 @@ def test_a_dataset_is_known_by_its_fingerprint_and_not_read_again(
 ) -> None:
     first, second = dataset(), dataset().map(lambda row: {"text": row["text"] + "."})
     stopped(ram_path / "o", first)
-    with pytest.raises(ValueError, match=rf"<datasets.Dataset {second._fingerprint}> was <datasets.Dataset"):
+    said = rf"begun with <datasets.Dataset .*>, now <datasets.Dataset {second._fingerprint}>"
+    with pytest.raises(ValueError, match=said):
         task_of(second, ram_path / "o").run()
     begun = []
     rows = given._rows

@@ -51,7 +51,7 @@ def test_inspect_says_that_an_output_is_not_finished(ram_path: Path) -> None:
     for name in ("o", "o.npy"):
         with pytest.raises(SystemExit) as left, redirect_stderr(io.StringIO()) as said:
             main(["inspect", str(ram_path / name)])
-        assert left.value.code == 1
+        assert left.value.code == 3
         assert "the output is not finished; the same command goes on" in said.getvalue()
 
 
