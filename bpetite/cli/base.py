@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -53,13 +53,16 @@ class Command(click.Command):
         examples: Lines for a shell, at the end of the help.
         verdict: Exit code 1 is an answer of this command.
         after_interrupt: What holds after Ctrl-C.
+        sections: Heading in the help -> the names of its options; all others come last.
         arguments: Those of click.
     """
 
     def __init__(
-        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "", **arguments: Any
-    ) -> None:
+        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "",
+        sections: Mapping[str, Sequence[str]] | None = None, **arguments: Any,
+    ) -> None:  # fmt: skip
         super().__init__(**arguments)
+        self.sections: Mapping[str, Sequence[str]] = sections or {}
         self.examples: tuple[str, ...] = tuple(examples)
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
@@ -77,6 +80,15 @@ class Command(click.Command):
                 callback=_log_as, help="Messages on standard error as lines for people or as JSON, an object a line.",
             ),
         ])
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options, in sections."""
+        parameters = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
+        named = {name for names in self.sections.values() for name in names}
+        others = [name for name in parameters if name not in named]
+        for heading, names in [*self.sections.items(), ("Other options" if named else "Options", others)]:
+            with formatter.section(heading):
+                formatter.write_dl([record for name in names if (record := parameters[name]) is not None])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, one a line, never wrapped."""

@@ -8,6 +8,7 @@ import click
 
 from ..core._threads import job_count
 from ..corpus import Options, make_part
+from ..corpus.layouts.registry import LAYOUTS, layout_of
 from .base import Command
 from .options import (
     COUNT,
@@ -25,7 +26,7 @@ from .options import (
     watch_options,
 )
 from .outputs import is_stream
-from .reports import counted, refuse_nothing, report_problems, say, show_summary
+from .reports import counted, refuse_nothing, report_cuts, report_problems, say, show_summary
 from .watching import Watch
 
 __all__ = ["command"]
@@ -40,6 +41,17 @@ __all__ = ["command"]
         "bpetite encode corpus.txt -t bpetite-32k -f megatron -o tokens/megatron --rank 0 --world-size 4",
     ],
     after_interrupt="the same command goes on where it was; from standard input it begins anew",
+    sections={
+        "Options": ("tokenizer", "output", "format", "jobs", "overwrite"),
+        "Reading": (
+            "input_kind", "separator", "whole_files", "text_key", "special", "on_error", "max_errors", "rejected",
+            "max_document_bytes",
+        ),
+        "Token files": (
+            "dtype", "eot", "id_key", "shard_tokens", "shuffle", "memory", "val_fraction", "seed",
+        ),
+        "Several processes": ("rank", "world_size"),
+    },
 )
 @click.option(
     "-o", "--output", required=True, help="A file name with or without suffix, or a folder, also as a URL."
@@ -95,6 +107,11 @@ def command(
         raise click.UsageError("--output has no name; . is this folder")
     if rank >= world_size:
         raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
+    own = layout_of(options["format"]).suffix
+    for name, layout in LAYOUTS.items():
+        if output.endswith(layout.suffix) and not output.endswith(own):
+            raise click.UsageError(f"{output}: {layout.suffix} is the suffix of --format {name}; {options['format']} "
+                                   f"has {own}")
     settings = Options(separator=unescape(separator), **options)
     settings.check()
     sources = find_inputs(files, settings.input_kind, settings.whole_files)
@@ -106,6 +123,7 @@ def command(
     with Watch(part.pieces, status) as watch:
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
     report_problems(summary)
+    report_cuts(part.pieces, summary)
     first, *others = summary["files"]
     more = f" and {counted(len(others), 'more file')}" if others else ""
     numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))

@@ -5,7 +5,7 @@ import codecs
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -23,6 +23,7 @@ __all__ = [
     "manner",
     "progress_bar",
     "refuse_nothing",
+    "report_cuts",
     "report_left_out",
     "report_problems",
     "say",
@@ -112,6 +113,14 @@ def report_problems(summary: dict[str, Any]) -> None:
     treated = "left out" if summary["on_error"] == "skip" else "replaced"
     for kind, problem in summary["problems"].items():
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
+
+
+def report_cuts(pieces: Sequence[Piece], summary: dict[str, Any]) -> None:
+    """Say that separators have cut text files into documents."""
+    if summary["documents"] > len(pieces) and all(piece.kind == "text" for piece in pieces):
+        files = counted(len(pieces), "text file")
+        say(f"{files} cut into {counted(summary['documents'], 'document')} at each separator, which is the end-of-text "
+            "literal unless --separator names another; --whole-files: one document a file")
 
 
 def refuse_nothing(summary: dict[str, Any]) -> None:

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click import Context, Option
 from paths import PACKAGES
 
 from bpetite import Tokenizer
-from bpetite.cli import main
+from bpetite.cli import cli, main
 from bpetite.cli.options import unescape
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
@@ -364,3 +365,38 @@ def test_ranks_are_deleted_when_they_have_been_merged(ram_path: Path, tok: str, 
     assert bpe("merge", "-o", ram_path / "o", "--delete")[0] == 0
     assert not list(ram_path.glob("*.rank*"))
     assert bpe("decode", ram_path / "o")[:2] == (0, TEXT.encode())
+
+
+def test_a_suffix_of_another_format(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "a.txt").write_text(TEXT)
+    for format, name, said in (
+        ("nanogpt", "x.npy", "x.npy: .npy is the suffix of --format npy; nanogpt has .bin"),
+        ("npy", "x.parquet", ".parquet is the suffix of --format parquet; npy has .npy"),
+    ):
+        code, _, err = bpe("encode", ram_path / "a.txt", "-t", tok, "-f", format, "-o", ram_path / name)
+        assert code == 2
+        assert said in err
+    for format, name in (("nanogpt", "a.bin"), ("npy", "c.v2"), ("NanoGPT", "d.bin"), ("megatron", "e")):
+        assert bpe("encode", ram_path / "a.txt", "-t", tok, "-f", format, "-o", ram_path / name)[0] == 0
+
+
+def test_a_text_file_that_separators_cut(ram_path: Path, tok: str, bpe: Bpe) -> None:
+    (ram_path / "readme.md").write_text("a<|endoftext|>b")
+    command = ("encode", ram_path / "readme.md", "-t", tok, "-o")
+    assert "1 text file cut into 2 documents at each separator" in bpe(*command, ram_path / "o")[2]
+    assert "cut into" not in bpe(*command, ram_path / "p", "--whole-files")[2]
+
+
+def test_help_in_sections(bpe: Bpe) -> None:
+    out = bpe("encode", "--help")[1].decode()
+    headings = ["Options:", "Reading:", "Token files:", "Several processes:", "Other options:", "Examples:"]
+    places = [out.index(f"\n{heading}\n") for heading in headings]
+    assert places == sorted(places)
+    first = out[places[0] : places[1]]
+    assert [word for word in first.split() if word.startswith("--")] == [
+        "--tokenizer", "--output", "--format", "--jobs", "--overwrite"
+    ]
+    command = cli.get_command(Context(cli), "encode")
+    assert command is not None
+    shown = {word.rstrip(",") for word in out.split() if word.startswith("-")}
+    assert all(shown.intersection(option.opts) for option in command.params if isinstance(option, Option))

@@ -264,7 +264,7 @@ def _slow_line(line: bytes, get: Callable[[Any], Any], reading: Reading) -> tupl
         wrong = f"byte {line[bad.start]:#04x} at {bad.start} of the line"
         decoded = line.decode("utf-8", "replace")
     try:
-        record = json.loads(decoded)
+        record = json.loads(decoded.removeprefix("\ufeff"))  # of a file that was joined to others
     except (ValueError, RecursionError) as bad:
         return Flaw("malformed-json", str(bad)), None
     text = _text_of(record, get, reading.text_key)

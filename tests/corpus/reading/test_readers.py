@@ -117,7 +117,10 @@ def test_long_windows_of_zstandard(ram_path: Path, log: int, read_it: bool) -> N
 def test_a_mark_inside_is_text(ram_path: Path) -> None:
     path = ram_path / "in.txt"
     path.write_bytes("\ufeff\ufeffa<|endoftext|>\ufeffb".encode())
-    assert read(path) == ["\ufeffa", "\ufeffb"]
+    assert read(path) == ["\ufeffa", "\ufeffb"]  # text is what it was, but for the start of the file
+    path = ram_path / "joined.jsonl"
+    path.write_bytes(('\ufeff{"text": "a"}\n{"text": "b"}\n' * 2 + '\ufeff{"text": "\ufeffc"}').encode())
+    assert read(path) == ["a", "b", "a", "b", "\ufeffc"]
 
 
 @pytest.mark.parametrize(
