@@ -32,6 +32,7 @@ cdef class Decoder:
     cdef str errors
 
     cdef int set_up(self, TokenTable tokens, str errors) except -1
+    cdef int fill(self) except -1  # the tables of `joiner`, when ids are first decoded
     cdef bytes decode_bytes(self, object ids)
     cdef str decode(self, object ids, object errors)
     cdef list decode_batch(self, object batch, object errors)

@@ -60,17 +60,26 @@ cdef class Decoder:
         free(self.sizes)
 
     cdef int set_up(self, TokenTable tokens, str errors) except -1:
+        if self.tokens is not None:
+            raise TypeError("a decoder is set up once")
+        self.errors = errors
+        self.tokens = tokens
+        return 0
+
+    cdef int fill(self) except -1:
+        cdef TokenTable tokens = self.tokens
         cdef bint direct = tokens.slot_of != NULL
         cdef size_t size = tokens.direct if direct else tokens.size
         cdef Py_ssize_t slot, position
         cdef uint64_t length, i
         cdef const uint8_t* token
         cdef uint16_t not_ascii
-        if self.heads != NULL:
-            raise TypeError("a decoder is set up once")
         self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
         self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
         if self.heads == NULL or self.sizes == NULL:
+            free(self.heads)
+            free(self.sizes)
+            self.heads, self.sizes = NULL, NULL
             raise MemoryError()
         self.joiner = bp_joiner(self.heads, self.sizes, tokens.starts, tokens.blob, tokens.slot_of, size)
         for slot in range(tokens.size):
@@ -86,8 +95,6 @@ cdef class Decoder:
             if length == 0 or length > BP_LONG_TOKEN:
                 length = BP_LONG_TOKEN                     # `starts` tells
             self.sizes[position] = <uint16_t> length | not_ascii
-        self.errors = errors
-        self.tokens = tokens
         return 0
 
     cdef bytes decode_bytes(self, object ids):
@@ -124,6 +131,8 @@ cdef class Decoder:
     cdef bytes handler(self, object errors):
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
+        if self.heads == NULL:
+            self.fill()
         if errors is None:
             return self.errors.encode()
         if not isinstance(errors, str):
@@ -248,6 +257,8 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
     cdef Py_ssize_t i, slot
     if decoder.tokens is None:
         raise TypeError("this tokenizer has not been set up")
+    if decoder.heads == NULL:
+        decoder.fill()
     if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
         read_sequence(decoder, ids, view)
     elif isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):

@@ -10,15 +10,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-import regex
-
 from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
 from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
-from .dialects import from_oniguruma, to_oniguruma
 from .files import errors_named
 
 __all__ = [
@@ -42,6 +39,9 @@ BEHAVIORS = {
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
 #: The library's punctuation: Unicode's, and all printable ASCII characters but letters, digits and space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
+
+#: Regular expressions that Oniguruma and `regex` read alike.
+ALIKE = patterns.STAGES - {patterns.CL100K_POSSESSIVE}
 
 #: The depth to which sequences may be nested.
 DEEPEST = 32
@@ -78,9 +78,15 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
     if isinstance(found, dict) and len(found) == 1:
         kind, text = next(iter(found.items()))
         if isinstance(text, str) and kind == "String":
+            import regex  # these not at the top: most files do without `regex`, which is slow to import
+
             return str(regex.escape(text, special_only=True))
         if isinstance(text, str) and kind == "Regex":
             with errors_named(where):
+                if text in ALIKE:
+                    return text
+                from .dialects import from_oniguruma
+
                 return from_oniguruma(text)
     raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {short_repr(found)}')
 
@@ -280,6 +286,8 @@ def _write_split(step: Step) -> dict[str, Any]:
 
 def _write_pattern(pattern: str, part: str) -> dict[str, str]:
     try:
+        from .dialects import to_oniguruma
+
         return {"Regex": to_oniguruma(pattern)}
     except FormatError as bad:
         raise FormatError(f"tokenizer.json cannot hold the {part}: {bad}") from None

@@ -12,18 +12,19 @@ import os
 from binascii import Error as Base64Error
 from binascii import a2b_base64, b2a_base64
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME, resolve
-from ..steps.splits import SplitPattern, SplitPatternLike
 from ..vocabulary._ranks import read_ranks
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .dialects import from_rust
 from .encodings import PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
+
+if TYPE_CHECKING:
+    from ..steps.splits import SplitPattern, SplitPatternLike
 
 __all__ = ["canonical_base64", "dump", "from_bytes", "load", "recognizes", "vocab_of_tokens"]
 
@@ -72,6 +73,8 @@ def from_encoding(
     encoding: Any, pattern: SplitPatternLike, special_tokens: SpecialTokens, unicode: str | None
 ) -> Vocab:
     """The vocabulary of a ``tiktoken.Encoding``; arguments and errors are those of :func:`load`."""
+    from .dialects import from_rust  # not at the top: it imports `regex`, slowly, and a file names its pattern
+
     split: SplitPattern = from_rust(encoding._pat_str) if pattern is BY_NAME else resolve(pattern)
     tokens = {rank: token for token, rank in encoding._mergeable_ranks.items()}
     if special_tokens is None:

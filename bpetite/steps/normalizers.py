@@ -14,14 +14,13 @@ from collections.abc import Callable
 from dataclasses import astuple, dataclass
 from functools import cache, partial
 from itertools import groupby
-from typing import Any
-
-import regex
+from typing import TYPE_CHECKING, Any
 
 from ..patterns import as_tuple
-from ..splitting.pattern.regex_parser import compile_regex
-from ..splitting.pattern.unicode_version import matches, stand_ins, unassigned
 from . import sequences
+
+if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
+    import regex
 
 __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalize", "normalizer"]
 
@@ -56,6 +55,9 @@ def check(normalization: Any, unicode: str | None = None) -> None:
         except UnicodeEncodeError as bad:
             raise ValueError(f"normalization {one!r} puts in a lone surrogate, {bad.object[bad.start]!r}") from None
         if isinstance(one, Replace):
+            from ..splitting.pattern.regex_parser import compile_regex
+            from ..splitting.pattern.unicode_version import stand_ins
+
             compile_regex(one.pattern, f"normalization {one!r}: pattern")
             if unicode is not None:
                 try:
@@ -102,6 +104,10 @@ def _function(step: str | Prepend | Replace, unicode: str | None) -> Callable[[s
 
 
 def _replace(step: Replace, unicode: str | None, text: str) -> str:
+    import regex
+
+    from ..splitting.pattern.unicode_version import matches
+
     made, at = [], 0
     for start, end in matches(regex.compile(step.pattern), unicode, text):
         made += [text[at:start], step.content]
@@ -127,23 +133,31 @@ def normalize(form: str, text: str, unicode: str | None = None) -> str:
 
 #: The longest run of marks that is left to Python's insertion sort.
 RUN = 64
-#: A character that may be, or decompose to, a mark. `regex` may know more marks than Python, or fewer, which costs
-#: only time.
-_mark = regex.compile(r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]")
-_marks = regex.compile(_mark.pattern + "++")
-_marks_before = regex.compile("(?r)" + _mark.pattern + "++")
+
+
+@cache
+def _marks() -> tuple[regex.Pattern[str], regex.Pattern[str], regex.Pattern[str]]:
+    """Patterns of a character that may be, or decompose to, a mark, and of the run of them before and behind a place.
+    `regex` may know more marks than Python, or fewer, which costs only time."""
+    import regex
+
+    mark = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"
+    return regex.compile(mark), regex.compile(f"(?r){mark}++"), regex.compile(f"{mark}++")
 
 
 def _normalize(form: Any, text: str) -> str:
     if len(text) < RUN or text.isascii():
         return unicodedata.normalize(form, text)
     sampled = text[RUN - 1 :: RUN]  # every run of RUN marks or more has one there
+    if sampled.isascii():
+        return unicodedata.normalize(form, text)
+    mark, marks_before, marks = _marks()
     parts, done = [], 0
-    for found in () if sampled.isascii() else _mark.finditer(sampled):
+    for found in mark.finditer(sampled):
         at = RUN - 1 + found.start() * RUN
         if at < done:
             continue
-        before, after = _marks_before.match(text, done, at + 1), _marks.match(text, at)
+        before, after = marks_before.match(text, done, at + 1), marks.match(text, at)
         start, end = before.start() if before else at, after.end() if after else at + 1
         if end - start >= RUN:
             parts += [text[done:start], _sorted_marks("NFKD" if "K" in form else "NFD", text[start:end])]
@@ -165,6 +179,8 @@ def _sorted_marks(form: Any, run: str) -> str:
 @cache
 def _unknown(unicode: str) -> re.Pattern[str] | None:
     """A pattern of the code points that a version of Unicode does not assign, and Python normalizes or combines."""
+    from ..splitting.pattern.unicode_version import unassigned
+
     later = [
         chr(point)
         for start, stop in unassigned(unicode)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
-
-import regex
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..patterns import PatternLike, as_tuple
-from ..splitting.pattern.regex_parser import compile_regex
 from . import sequences
+
+if TYPE_CHECKING:
+    import regex
 
 __all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
 
@@ -89,6 +89,8 @@ def check(pattern: Any, unicode: str | None = None) -> None:
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> regex.Pattern[str]:
+    from ..splitting.pattern.regex_parser import compile_regex  # here: it imports `regex`, slowly
+
     return compile_regex(pattern)
 
 

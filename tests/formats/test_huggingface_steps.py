@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer
+from bpetite.formats.dialects import from_oniguruma
+from bpetite.formats.huggingface_steps import ALIKE
 
 pytest.importorskip("tokenizers")
 
@@ -111,3 +113,10 @@ def test_what_cannot_be_honoured_is_refused_by_name(what: str, tmp_path: Path) -
     with pytest.raises(FormatError, match=message) as caught:
         Tokenizer.load(place)
     assert str(place) in str(caught.value)
+
+
+def test_named_patterns_need_no_translation() -> None:
+    """So a file with one is read without `regex`."""
+    assert len(ALIKE) >= 10
+    for pattern in ALIKE:
+        assert from_oniguruma(pattern) == pattern
