@@ -39,7 +39,13 @@ typedef union {
 
 enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of an int of one digit */
 
-/* The blocks of ids, and for each turn after the first those of small ids. Only with the interpreter's lock. */
+/* The blocks of ids, and for each turn after the first those of small ids. A block is there as soon as its place says so;
+   of two threads that make one at the same time, without an interpreter lock, one frees its own. */
+#ifdef Py_GIL_DISABLED
+#define BP_BLOCK(place) ((bp_id *)_Py_atomic_load_ptr_acquire(place))
+#else
+#define BP_BLOCK(place) (*(place))
+#endif
 static bp_id *bp_id_blocks[BP_SHARED_IDS / BP_ID_BLOCK];
 static bp_id *bp_turn_blocks[BP_TURNS][BP_SMALL / BP_ID_BLOCK];
 
@@ -69,15 +75,21 @@ static int bp_make_id_block(bp_id **blocks, uint32_t id)
     }
     Py_DECREF(model);
     Py_DECREF(zero);
+#ifdef Py_GIL_DISABLED
+    bp_id *none = NULL;
+    if (!_Py_atomic_compare_exchange_ptr(&blocks[id / BP_ID_BLOCK], &none, made)) free(made);
+#else
     blocks[id / BP_ID_BLOCK] = made;
+#endif
     return 0;
 }
 
 /* A borrowed reference to the int object of an id; NULL with an error set. */
 static inline PyObject *bp_id_object(bp_id **blocks, uint32_t id)
 {
-    if (blocks[id / BP_ID_BLOCK] == NULL && bp_make_id_block(blocks, id) < 0) return NULL;
-    return (PyObject *)(blocks[id / BP_ID_BLOCK] + id % BP_ID_BLOCK);
+    bp_id **const place = &blocks[id / BP_ID_BLOCK];
+    if (BP_BLOCK(place) == NULL && bp_make_id_block(blocks, id) < 0) return NULL;
+    return (PyObject *)(BP_BLOCK(place) + id % BP_ID_BLOCK);
 }
 
 /* A list of ids. The cyclic collector does not visit it: a list of ints is part of no cycle, and visiting the lists of a

@@ -12,9 +12,15 @@
 #ifdef Py_GIL_DISABLED
 enum { BP_SLOTS = 64, BP_SLOT_BYTES = 64 };
 
+#ifdef _MSC_VER
+#define BP_THREAD_LOCAL __declspec(thread)
+#else
+#define BP_THREAD_LOCAL _Thread_local
+#endif
+
 static inline size_t bp_own_slot(void) {
     static Py_ssize_t threads;
-    static _Py_thread_local size_t number; /* plus one */
+    static BP_THREAD_LOCAL size_t number; /* plus one */
     if (number == 0) number = (size_t)_Py_atomic_add_ssize(&threads, 1) + 1;
     return (number - 1) % BP_SLOTS;
 }

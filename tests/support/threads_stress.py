@@ -55,6 +55,20 @@ def stress(seed: int) -> None:
             lambda: count_pretokens([text] * 8, num_threads=2).documents == 8,
         ]
 
+    stream = made[0].decode_stream(errors="replace")
+    changing = [97] * 2000
+
+    def shared() -> bool:
+        """Objects that people change in several threads: any result, and no crash."""
+        changing.extend([98] * 500)
+        try:
+            made[0].decode(changing)
+        except RuntimeError:  # it got shorter
+            pass
+        del changing[1000:]
+        stream.feed([0xF0, 0x9F, 97])
+        return stream.copy().flush() is not None
+
     expected = [[tok.encode(text) for text in work] for tok in made]
 
     def run(number: int) -> None:
@@ -62,7 +76,7 @@ def stress(seed: int) -> None:
         barrier.wait()
         for _ in range(20):
             which, at = source.randrange(len(fresh)), source.randrange(len(work))
-            call = source.choice(calls(fresh[which], work[at], expected[which][at]))
+            call = source.choice([*calls(fresh[which], work[at], expected[which][at]), shared])
             if not call():
                 raise AssertionError(f"tokenizer {which}, text {at}: another result in a thread")
 
