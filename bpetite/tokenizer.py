@@ -258,14 +258,14 @@ class Tokenizer(TokenizerBase):
 
     @classmethod
     def from_huggingface(cls, source: Any) -> Tokenizer:
-        """A byte-level BPE tokenizer of Hugging Face's ``tokenizers``, with its ids for characters known to both.
+        """A BPE tokenizer of Hugging Face's ``tokenizers``, with its ids for characters known to both.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
                 the JSON itself, a ``tokenizers.Tokenizer``, or a ``transformers`` tokenizer with one inside.
 
         Raises:
-            FormatError: It is damaged, not byte-level BPE, or has a part that cannot be honoured; the message names it.
+            FormatError: It is damaged, not BPE, or has a part that cannot be honoured; the message names it.
             OSError: A file cannot be read.
         """
         from .formats import huggingface

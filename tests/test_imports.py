@@ -206,6 +206,7 @@ INSIDE = {
         ["hub"],
         [""],
         ["huggingface", "published_ranks", "tekken"],
+        ["character_tokens"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
         ["beside", "dialects", "encodings", "kinds", "spelling"],
         ["files"],

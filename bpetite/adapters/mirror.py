@@ -127,10 +127,12 @@ class Mirror:
             return
         self.tokenizer, self._doubtful = tokenizer, _doubtful(vocab)
         self.plain = frozenset(literal for literal, flags in vocab.token_flags.items() if "plain" in flags)
-        ids = [token_id for literal, token_id in vocab.special_tokens.items() if literal not in self.plain]
-        self.specials = frozenset(ids)
-        short = [token for token in vocab.tokens.values() if len(token) <= PROBE]
-        self._probe = encode_token(max(short, key=len, default=b""))
+        self.specials = vocab.skipped
+        short = [token_id for token_id, token in vocab.tokens.items() if len(token) <= PROBE]
+        probe = max(short, key=lambda token_id: len(vocab.tokens[token_id]), default=None)
+        if probe is not None:
+            token, alphabet = vocab.tokens[probe], vocab.alphabet
+            self._probe = encode_token(token) if alphabet is None else alphabet.encode(token, probe)
 
     def in_step(self, backend: Any, decoding: bool) -> bool:
         """True while the backend is as it was read.

@@ -178,7 +178,7 @@ def _examples(
                 yield "overlapping-specials", {"special": literal, "inside": other}
     known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
     for byte in range(256):
-        if byte not in NEVER_IN_UTF8 and bytes([byte]) not in known:
+        if vocab.alphabet is None and byte not in NEVER_IN_UTF8 and bytes([byte]) not in known:
             yield "missing-bytes", {"byte": f"0x{byte:02X}"}
     for token_id, text in found.forgeable.items():
         yield "forgeable-specials", _token(vocab, token_id) | {"text": text}
@@ -215,6 +215,8 @@ def _unreachable(vocab: Vocab, one: Unreachable) -> Example:
 def _out_of_order(vocab: Vocab) -> Iterator[Example]:
     """The parts of merges that no merge before makes."""
     made = {vocab.find(bytes([byte])) for byte in range(256)} - {None}
+    if vocab.alphabet is not None:
+        made = {token_id for token_id, token in vocab.tokens.items() if len(token.decode("utf-8", "replace")) == 1}
     first_rank = {result: rank for rank, result in reversed([*enumerate(vocab.merge_results)])}
     for rank, (pair, result) in enumerate(zip(vocab.merges or (), vocab.merge_results, strict=True)):
         for part in pair:

@@ -99,6 +99,7 @@ class _Search:
         # Of special tokens, ordinary text gives only those that are the token of a byte.
         never = (self.decode_only | self.specials).difference(self.byte_ids.values())
         self.judged = {token_id: token for token_id, token in self.tokens.items() if token_id not in never}
+        self.letters = vocab.letters
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
         self.form = vocab.normalization if vocab.normalization in FORMS else None
         self.unicode = vocab.unicode
@@ -152,6 +153,9 @@ class _Search:
 
     def merged(self, token: bytes) -> tuple[bytes, ...]:
         """The tokens that the merges make of some bytes alone."""
+        if self.letters is not None:
+            merged = self.merge_table.apply(self.letters.ids_of(token))
+            return tuple(self.tokens[token_id] for token_id in merged)
         parts = [bytes([byte]) for byte in token]
         if not self.byte_ids.keys() >= set(parts):  # a byte without a token, which no merge has
             return tuple(parts)

@@ -30,14 +30,20 @@ cdef class Decoder:
     cdef bp_head* heads
     cdef uint16_t* sizes
     cdef str errors
+    cdef int strip                 # the spaces that go from the beginning of a text, see STRIPS
+    cdef frozenset byte_tokens     # the ids of byte tokens, a run of which is replaced as a whole; or None
+    cdef frozenset unstripped      # the ids of tokens whose spaces are spelled as spaces
 
-    cdef int set_up(self, TokenTable tokens, str errors) except -1
+    cdef int set_up(self, TokenTable tokens, object vocab) except -1
     cdef int fill(self) except -1  # the tables of `joiner`, when ids are first decoded
     cdef bytes decode_bytes(self, object ids)
+    # The same with all spaces, for ids that may not be the beginning of a text.
+    cdef bytes decode_middle(self, object ids)
     cdef str decode(self, object ids, object errors)
     cdef list decode_batch(self, object batch, object errors)
     # The name of an error handler, in C; the tokenizer's own where errors is None.
     cdef bytes handler(self, object errors)
+    cdef str replace(self, object ids)
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
     cdef list char_spans(self, object ids, bytes text)
     # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.

@@ -22,20 +22,29 @@ from libc.string cimport memcpy, memset, strcmp
 
 from ..headers cimport bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.vectors cimport (
-    bp_str_of_utf8, bp_token_value, bp_token_values, PySequence_Fast_ITEMS, PyUnicode_DATA, PyUnicode_New,
+    bp_str_of_utf8, bp_token_value, bp_token_values, bp_utf8_valid, PySequence_Fast_ITEMS, PyUnicode_DATA,
+    PyUnicode_New,
 )
 from ..vocabulary._tokens cimport TokenTable
 from ._batch cimport of_text
 
 import codecs
+import operator
 from collections.abc import Mapping
+from itertools import groupby
 
 from ..errors import UnknownTokenError, short_repr
 
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
     SLICE = 1 << 18        # ids between two looks at signals
+    SPACE = 32
+    STRIP_ONE = 1          # see STRIPS
+    STRIP_TOKEN = 2
     SPAN_WORK = 64         # bytes that take as long as the span of a token
+
+cdef tuple STRIPS = ("none", "one", "token")
+
 
 cdef struct id_view:
     # Positions of ids among the heads of a Decoder. IN: all zero, but for the buffer.
@@ -43,6 +52,8 @@ cdef struct id_view:
     Py_ssize_t n
     uint32_t* owned        # to be freed, or NULL
     bint held              # the buffer is to be released
+    Py_ssize_t first       # the ids of which spaces are left out, and those before them; 0 for none
+    Py_ssize_t size        # the bytes that are left of them
     bp_watch watch
     Py_buffer buffer
 
@@ -59,11 +70,16 @@ cdef class Decoder:
         free(self.heads)
         free(self.sizes)
 
-    cdef int set_up(self, TokenTable tokens, str errors) except -1:
+    cdef int set_up(self, TokenTable tokens, object vocab) except -1:
         if self.tokens is not None:
             raise TypeError("a decoder is set up once")
-        self.errors = errors
+        self.errors = vocab.errors
         self.tokens = tokens
+        if vocab.alphabet is not None:
+            self.strip = STRIPS.index(vocab.alphabet.strip)
+            self.byte_tokens = frozenset(vocab.alphabet.byte_ids) - {None} or None
+            self.unstripped = self.byte_tokens or frozenset()
+            self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items() if " " in literal}
         return 0
 
     cdef int fill(self) except -1:
@@ -98,18 +114,38 @@ cdef class Decoder:
         return 0
 
     cdef bytes decode_bytes(self, object ids):
-        return joined(self, ids, False)
+        return joined(self, ids, False, self.strip)
+
+    cdef bytes decode_middle(self, object ids):
+        return joined(self, ids, False, 0)
 
     cdef str decode(self, object ids, object errors):
         cdef bytes data, handler = self.handler(errors)
-        made = joined(self, ids, True)
+        if self.byte_tokens is not None and not PyList_CheckExact(ids) and hasattr(ids, "__next__"):
+            ids = list(ids)                        # they may be read twice
+        made = joined(self, ids, True, self.strip)
         if type(made) is str:
             return made
         data = <bytes> made
         made = bp_str_of_utf8(<const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         if made is None:
+            if handler == b"replace" and self.byte_tokens is not None:
+                return self.replace(ids)
             return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), handler)
         return made
+
+    cdef str replace(self, object ids):
+        """Text in which U+FFFD stands for each byte of a run of byte tokens that is not UTF-8."""
+        cdef bytes data
+        cdef list parts = []
+        for in_bytes, run in groupby(map(operator.index, ids), self.byte_tokens.__contains__):
+            data = joined(self, list(run), False, self.strip if self.strip == STRIP_TOKEN and not parts else 0)
+            if in_bytes and bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
+                parts.append("\ufffd" * len(data))
+            else:
+                parts.append(data.decode("utf-8"))
+        text = "".join(parts)
+        return text.removeprefix(" ") if self.strip == STRIP_ONE else text
 
     cdef list decode_batch(self, object batch, object errors):
         cdef list texts = []
@@ -182,8 +218,8 @@ cdef class Decoder:
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
 
 
-cdef inline object joined(Decoder decoder, object ids, bint as_text):
-    """The bytes of tokens; a str if that is asked for and all tokens are ASCII."""
+cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip):
+    """The bytes of tokens, without some spaces at their beginning; a str if that is asked for and all are ASCII."""
     cdef id_view view
     cdef unsigned not_ascii = 0
     cdef int64_t total
@@ -194,21 +230,71 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text):
         read_ids(decoder, ids, &view)
         while True:
             total = joined_size(decoder, &view, &not_ascii)
+            if strip:
+                total -= spaces_before(decoder, &view, strip)
             if as_text and not not_ascii:
                 made = PyUnicode_New(total, 127)
                 out = <uint8_t*> PyUnicode_DATA(made)
                 bp_use_large_pages(out, total)
-                done = join(decoder, &view, out, total, False)     # a constant: each has a loop of its own
+                done = join(decoder, &view, out, total, strip, False)  # a constant: each has a loop of its own
             else:
                 made = PyBytes_FromStringAndSize(NULL, total)
                 out = <uint8_t*> PyBytes_AS_STRING(made)
                 bp_use_large_pages(out, total)
-                done = join(decoder, &view, out, total, True)
+                done = join(decoder, &view, out, total, strip, True)
             if done:
                 return made
             copy_ids(&view)
     finally:
         release_ids(&view)
+
+
+cdef Py_ssize_t spaces_before(Decoder decoder, id_view* view, int strip) except -1:
+    """The number of spaces to leave out. OUT: view.first, view.size."""
+    cdef const uint8_t* token
+    cdef Py_ssize_t i, size = 0, spaces = 0
+    view.first = 0
+    while size == 0 and view.first < view.n:           # a token may be empty
+        size = token_at(decoder, view.positions[view.first], &token)
+        view.first += 1
+    if strip == STRIP_TOKEN and view.first and is_unstripped(decoder, view.positions[view.first - 1]):
+        view.first = 0
+        return 0
+    for i in range(size):
+        spaces += token[i] == SPACE and (i == 0 or strip == STRIP_TOKEN)
+    view.size = size - spaces
+    if spaces == 0:
+        view.first = 0
+    return spaces
+
+
+cdef inline Py_ssize_t token_at(Decoder decoder, uint32_t position, const uint8_t** token) noexcept nogil:
+    """OUT: *token, the bytes of the token at a position. Returns their number, 0 where none is there any more."""
+    cdef size_t slot
+    if position >= decoder.joiner.size or decoder.joiner.sizes[position] == 0:
+        return 0
+    slot = bp_slot(&decoder.joiner, position)
+    token[0] = decoder.joiner.blob + decoder.joiner.starts[slot]
+    return <Py_ssize_t> (decoder.joiner.starts[slot + 1] - decoder.joiner.starts[slot])
+
+
+cdef bint is_unstripped(Decoder decoder, uint32_t position) except -1:
+    if decoder.joiner.slot_of == NULL:
+        position = decoder.tokens.ids[position]
+    return position in decoder.unstripped
+
+
+cdef uint8_t* put_first(Decoder decoder, const id_view* view, uint8_t* out, int strip) noexcept nogil:
+    """Write the token whose spaces are left out; returns where it ends, NULL where it is no longer the same."""
+    cdef const uint8_t* token
+    cdef Py_ssize_t size = token_at(decoder, view.positions[view.first - 1], &token), i, kept = 0
+    for i in range(size):
+        if token[i] == SPACE and (i == 0 or strip == STRIP_TOKEN):
+            continue
+        if kept < view.size:
+            out[kept] = token[i]
+        kept += 1
+    return out + kept if kept == view.size else NULL
 
 
 # These two release the interpreter lock for many ids. join returns 0 if the ids have changed since joined_size
@@ -236,11 +322,15 @@ cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) ex
     return total
 
 
-cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, unsigned not_ascii) except -1:
+cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, int strip, unsigned not_ascii) except -1:
     cdef uint8_t* end = out + total
-    cdef Py_ssize_t at = 0, n
+    cdef Py_ssize_t at = view.first, n
+    if at:
+        out = put_first(decoder, view, out, strip)
+        if out == NULL:
+            return False
     if view.n <= KEEP_LOCK:
-        return bp_join(&decoder.joiner, view.positions, view.n, out, end, not_ascii) == end
+        return bp_join(&decoder.joiner, view.positions + at, view.n - at, out, end, not_ascii) == end
     with nogil:
         while at < view.n and out != NULL:
             n = min(<Py_ssize_t> SLICE, view.n - at)

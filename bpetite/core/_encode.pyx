@@ -44,6 +44,7 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
                 return status
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
+            worker.opens = worker.core.reopens
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = worker.encode(text + at, limit - at, readable - at, final, stop - at, &inside)
@@ -56,6 +57,7 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
     cdef uint8_t copy[COPIED + 16]
     cdef text_stretch whole
     cdef int status
+    worker.opens = worker.core.prefixed
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
@@ -184,6 +186,7 @@ cdef class Encoder:
                 worker = Worker(self.core, self._cache_bytes)
         worker.used = worker.counted = 0
         worker.counting = False
+        worker.opens = self.core.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker
 
@@ -241,6 +244,7 @@ cdef class Encoder:
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
+        worker.opens = worker.core.prefixed
         if self._pipeline is not None:
             literals = None if specials is None else specials.literals
             return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), literals))
@@ -248,11 +252,13 @@ cdef class Encoder:
             for start, end, token_id in specials.cut(data):
                 _encode_ordinary(self, worker, data[at:start], at)
                 check(worker.put(token_id), text, 0)
+                worker.opens = worker.core.reopens
                 at = end
         return _encode_ordinary(self, worker, data[at:] if at else data, at)
 
     cdef int encode_items(self, Worker worker, object items) except -1:
         for item in items:
+            worker.opens = False               # a space before the text is in it already
             if isinstance(item, bytes):
                 _encode_ordinary(self, worker, item, 0)
             elif isinstance(item, tuple):

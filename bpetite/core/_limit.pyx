@@ -27,6 +27,8 @@ cdef array INT64 = new_array("q")
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     if not encoder.compiled or not isinstance(text, (str, bytes)):
         return False
+    if encoder.core.letters is not None and (encoder.core.letters.gathers or not text.isascii()):
+        return False                           # a token may stand for any number of characters, or for longer ones
     return len(text) // max(encoder.core.tokens.longest, encoder.specials.every.longest, 1) > limit
 
 

@@ -39,7 +39,9 @@ cdef class _Section:
     cdef int status
     cdef Py_ssize_t positions[MEETINGS]    # ends of pre-tokens, from start itself on
     cdef Py_ssize_t counts[MEETINGS]       # ids before each
+    cdef bint opened[MEETINGS]             # at each: Worker.opens
     cdef Py_ssize_t kept
+    cdef bint opens                        # the same at its end
 
 
 cdef class _Text(Job):
@@ -49,6 +51,7 @@ cdef class _Text(Job):
     cdef Specials specials
     cdef list sections
     cdef Py_ssize_t position               # end of the joined part
+    cdef bint opens                        # Worker.opens there
 
     cdef int cut(self, Py_ssize_t threads) except -1:
         cdef _Section section
@@ -78,14 +81,14 @@ cdef class _Text(Job):
         cdef _Section section = self.sections[number]
         cdef Py_ssize_t met = -1
         if section.status == DONE:
-            met = _meeting(section, self.position)
+            met = _meeting(section, self.position, self.opens)
             while met < 0 and self.position < section.positions[section.kept - 1]:
                 self.encode_again(worker, self.position + 1)   # one pre-token or special token further
-                met = _meeting(section, self.position)
+                met = _meeting(section, self.position, self.opens)
         if met >= 0:
             self.join_own(worker, share)
             self.gather.put(made, section.counts[met])
-            self.position = section.end
+            self.position, self.opens = section.end, section.opens
         else:
             drop(made)
         if self.position < section.stop:           # not met, or the section did not come so far
@@ -100,8 +103,9 @@ cdef class _Text(Job):
     cdef int encode_again(self, Worker worker, Py_ssize_t stop) except -1:
         cdef text_stretch again
         again.start, again.stop, again.behind = self.position, stop, self.view.length
+        worker.opens = self.opens
         encode_checked(worker, self.specials, self.text, &self.view, &again)
-        self.position = again.end
+        self.position, self.opens = again.end, worker.opens
         return 0
 
 
@@ -113,9 +117,11 @@ cdef void _encode_section(_Section section, Worker worker, Specials specials, co
     section.status = DONE
     section.end = stretch.start = section.start
     stretch.behind = READ_ON
+    worker.opens = worker.core.prefixed and section.start == 0
     for step in range(MEETINGS):
         section.positions[section.kept] = section.end
         section.counts[section.kept] = worker.used
+        section.opened[section.kept] = worker.opens
         section.kept += 1
         stretch.stop = section.stop
         if step < MEETINGS - 1:
@@ -124,13 +130,14 @@ cdef void _encode_section(_Section section, Worker worker, Specials specials, co
         section.end = stretch.start = stretch.end
         if section.status != DONE or section.end < stretch.stop or section.end >= section.stop:
             break
+    section.opens = worker.opens
 
 
-cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position) noexcept:
+cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position, bint opens) noexcept:
     """The index of the kept end at a position, or -1."""
     cdef Py_ssize_t i
     for i in range(section.kept):
-        if section.positions[i] == position:
+        if section.positions[i] == position and section.opened[i] == opens:
             return i
     return -1
 
@@ -145,6 +152,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     job = _Text()
     job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
     threads = worthwhile(threads, view.length)
+    job.opens = encoder.core.prefixed
     job.cut(threads)
     job.gather = Gather(guess_ids(&view))
     job.run(worker, threads)

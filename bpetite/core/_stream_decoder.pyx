@@ -45,10 +45,12 @@ cdef class StreamDecoder:
     cdef frozenset skipped         # ids that give no text, or None
     cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
     cdef Py_ssize_t held           # their number
+    cdef bint opens                # the next token is the first one, which may lose spaces
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
         self.handler = self.decoder.handler("replace")
+        self.opens = self.decoder.strip != 0
         if skip_special_tokens:
             self.skipped = tokenizer._vocab.skipped
         text_of_many(self, context)
@@ -96,6 +98,7 @@ cdef class StreamDecoder:
         """
         cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
         self.held = 0
+        self.opens = self.decoder.strip != 0
         return text
 
     @cython.critical_section
@@ -112,6 +115,7 @@ cdef class StreamDecoder:
         other.skipped = self.skipped
         other.open = self.open
         other.held = self.held
+        other.opens = self.opens
         return other
 
     def __copy__(self):
@@ -207,6 +211,9 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
         raise stream.decoder.unknown(token_id, -1)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
+    if stream.opens:
+        stream.opens = stream.decoder.decode_middle([token_id]) == b""
+        return text_of_bytes_of(stream, stream.decoder.decode_bytes([token_id]))
     if head <= BP_HEAD and stream.held == 0:       # ASCII: the flag is a high bit
         text = PyUnicode_New(head, 127)
         memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)
@@ -222,11 +229,10 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
 cdef str text_of_many(StreamDecoder stream, object ids):
     cdef Py_ssize_t held = stream.held
     cdef uint8_t[4] opened = stream.open
-    cdef bytes joined
+    cdef bint opens = stream.opens
     cdef list parts = []
-    if stream.skipped is None:
-        joined = stream.decoder.decode_bytes(ids)
-        return text_of_bytes(stream, <const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined))
+    if stream.skipped is None and not opens:
+        return text_of_bytes_of(stream, stream.decoder.decode_middle(ids))
     if isinstance(ids, (str, bytes, bytearray)):
         stream.decoder.decode_bytes(ids)           # raises
     try:
@@ -235,10 +241,15 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     except BaseException as error:
         stream.open = opened
         stream.held = held
+        stream.opens = opens
         if isinstance(error, UnknownTokenError):
             raise stream.decoder.unknown(error.args[0], len(parts)) from None
         raise
     return "".join(parts)
+
+
+cdef inline str text_of_bytes_of(StreamDecoder stream, bytes data):
+    return text_of_bytes(stream, <const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
 
 
 cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t size):

@@ -68,9 +68,10 @@ cdef class TokenizerBase:
         if not 0 <= cache_bytes < 1 << 62:
             raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {short_repr(cache_bytes)}")
         core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges)
+                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges,
+                    vocab.letters, "" if pipeline is None else pipeline.prefix)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
-        self._decoder.set_up(vocab.tokens, vocab.errors)
+        self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
 
     # ---- its content
@@ -453,18 +454,21 @@ cdef class TokenizerBase:
         """(start, end) in characters of each token of a text that equals the joined bytes of the tokens."""
         return self._decoder.char_spans(ids, text)
 
-    def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0):
-        """(ids, end in bytes) of the certain part of a text that goes on unless it is `final`: valid UTF-8 of whole
-        characters, which a scanner cuts without change. `base` is its offset in the whole text, for messages."""
+    def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
+                          bint opens=False):
+        """(ids, end in bytes, `opens` for the rest) of the certain part of a text that goes on unless it is `final`:
+        valid UTF-8 of whole characters, which a scanner cuts without change. `base` is its offset in the whole text,
+        for messages; `opens` is true for the beginning of the whole text."""
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
         cdef int status
         try:
+            worker.opens = opens and worker.core.prefixed
             with nogil:
                 status = encode_utf8(worker, specials, data, length, length, final, length, &done)
             check(status, text, done, base)
-            return list_of(worker.out, worker.used), done
+            return list_of(worker.out, worker.used), done, worker.opens
         finally:
             self._encoder.give(worker)
 

@@ -6,8 +6,8 @@ from ..headers cimport bp_secret, bp_watch, token_t
 from ..headers.vectors cimport BP_WORDS, bp_word
 from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
+from ..vocabulary._letters cimport Letters
 from ..vocabulary._tokens cimport TokenTable
-from ..vocabulary._word_merges cimport WordMerges
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
 
@@ -68,7 +68,10 @@ cdef class Core:
     # With words: the pairs of word tokens that are neighbours in a token -> their rank in merges, or merges.ranks
     # without one.
     cdef readonly MergeTable across
-    cdef readonly WordMerges cuts          # the cuts of encode_cut, or None
+    cdef Letters letters                   # the characters that merges begin from; None where these are bytes
+    cdef bint prefixed                     # a text gets a space before it,
+    cdef bint prefixed_always              # also if it begins with one;
+    cdef bint reopens                      # so does each part after a special token
     cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
@@ -88,6 +91,7 @@ cdef class Worker:
     cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
+    cdef bint opens                        # the text to encode next gets a space before it
     cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
     cdef Py_ssize_t counted                # and this is how many the others are
     cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
@@ -115,5 +119,3 @@ cdef class Worker:
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
-    # Append the ids of text[start:end], cut where the core says. OUT: *done, as above.
-    cdef int encode_cut(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil

@@ -20,15 +20,16 @@ are neighbours in no token. This leaves single tokens, two thirds of the result 
 phrases take a tenth of the time that merging from their bytes takes. Long phrases do not enter the cache: a cache of
 all phrases takes a tenth longer.
 """
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
-from ..headers cimport bp_grow, bp_key, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
+from ..headers cimport BP_KEY_READ, bp_grow, bp_key, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
 from ..headers.vectors cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
+from ..vocabulary._letters cimport Letters, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._id_memory cimport ids_free, ids_grow
@@ -39,6 +40,7 @@ cdef enum:
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
     MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
+    SPACE = 32
     PARTS = 32                 # of a pre-token that are found at a time
 
 
@@ -57,11 +59,13 @@ cdef class Core:
         whole: A pre-token that is a token is taken whole.
         byte_splits: Cuts pre-tokens again, or None.
         word_merges: The merges to apply first, word by word, where pre-tokens are phrases; or None.
-        cuts: Gives the cuts of `Worker.encode_cut`, which needs it; or None.
+        letters: The characters that merges begin from; None where these are bytes.
+        prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
+            "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  ByteSplits byte_splits=None, WordMerges word_merges=None, WordMerges cuts=None):
+                  ByteSplits byte_splits=None, WordMerges word_merges=None, Letters letters=None, str prefix=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -70,7 +74,10 @@ cdef class Core:
         self.scanner = scanner
         self.whole = whole
         self.byte_splits = byte_splits
-        self.cuts = cuts
+        self.letters = letters
+        self.prefixed = prefix != ""
+        self.prefixed_always = prefix == "always"
+        self.reopens = self.prefixed and prefix != "first"
         self.batched = byte_splits is None and word_merges is None and merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
@@ -86,7 +93,7 @@ cdef class Core:
             self.byte_known[value] = slot >= 0 and not self.excluded[slot]
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
         if word_merges is not None:
-            self.words = Core(tokens, word_merges.merges, special_only, None, False, cuts=word_merges)
+            self.words = Core(tokens, word_merges.merges, special_only, word_merges.cuts, False)
             self.across = _pairs_across(self, word_merges)
 
     def __dealloc__(self):
@@ -102,7 +109,7 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
     cdef bytearray later = bytearray(core.tokens.size)
     cdef Worker worker = Worker(core.words, 64 << 20)
     cdef MergeTable across = MergeTable()
-    cdef Py_ssize_t slot, i, offset = 0
+    cdef Py_ssize_t slot, i, n, offset = 0
     cdef uint64_t pair
     cdef token_t left, right
     pairs = set()
@@ -111,8 +118,8 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
         if not later[slot]:
             continue
         worker.used = 0
-        if worker.encode_cut(core.tokens.blob, core.tokens.starts[slot], core.tokens.starts[slot + 1],
-                             &offset) == NO_MEMORY:
+        n = <Py_ssize_t> (core.tokens.starts[slot + 1] - core.tokens.starts[slot])
+        if worker.encode(core.tokens.blob + core.tokens.starts[slot], n, n, True, n, &offset) == NO_MEMORY:
             raise MemoryError()
         bp_watch_check(&worker.watch)
         for i in range(1, worker.used):                # none where a byte has no token: no text gives this one
@@ -198,6 +205,16 @@ cdef class Worker:
         cdef int status
         cdef bint moved
         stop = min(stop, length)
+        if self.opens and length:
+            self.opens = False
+            status = _encode_first(self, text, length, final, &start)
+            done[0] = start
+            if status != DONE or self.opens or start >= stop > 0:
+                return status
+            if start:
+                status = self.encode(text + start, length - start, readable - start, final, stop - start, done)
+                done[0] += start
+                return status
         if final and 0 < length < SCAN_SHORT and stop == length:
             n = self.core.scanner.short_ends(text, length, ends)
             if n:
@@ -237,27 +254,38 @@ cdef class Worker:
             self.used = self.counted = 0
         return n
 
-    cdef int encode_cut(self, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* done) noexcept nogil:
-        cdef Py_ssize_t ends[BP_BLOCK]
-        cdef Py_ssize_t at = start, n, stop
-        cdef const uint8_t* apart = self.core.cuts.apart
-        cdef int status = DONE
-        cdef bint moved
-        self.waiting = 0
-        while start < end and status == DONE:
-            n = 0
-            while n < BP_BLOCK // 2 and at + 1 < end:
-                stop = min(end, at + BP_BLOCK - n)
-                for at in range(at + 1, stop):         # without a branch: a cut every few bytes cannot be predicted
-                    ends[n] = at
-                    n += apart[text[at - 1] | <uint16_t> text[at] << 8]
-                at = stop - 1
-            if at + 1 == end:
-                ends[n] = at = end
-                n += 1
-            status = _encode_known(self, text, start, ends, n, end, done)
-            start = ends[n - 1]
-        return _encode_waiting(self, text, &moved, done) if status == DONE and self.waiting else status
+
+cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bint final,
+                       Py_ssize_t* done) noexcept nogil:
+    """Encode the first pre-token of a text with a space before it, if it is to have one. OUT: *done, up to where."""
+    cdef scan_cursor cursor
+    cdef Py_ssize_t end, offset = 0
+    cdef uint8_t* copy
+    cdef int status
+    if not worker.core.prefixed_always and (text[0] == SPACE or starts_with_space(worker.core.letters, text, length)):
+        return DONE
+    worker.core.scanner.begin(&cursor, text, length, final)
+    if worker.core.scanner.next_ends(&cursor, &end, 1) == 0:
+        worker.opens = True
+        return DONE
+    copy = <uint8_t*> malloc(end + 1 + BP_KEY_READ)
+    if copy == NULL:
+        return NO_MEMORY
+    copy[0] = SPACE
+    memcpy(copy + 1, text, end)
+    done[0] = end
+    end += 1
+    status = worker.encode_block(copy, 0, &end, 1, end + BP_KEY_READ, &offset)
+    free(copy)
+    if status == NO_TOKEN:
+        done[0] = offset - 1
+    return status
+
+
+cdef inline bint starts_with_space(Letters letters, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    cdef uint32_t first
+    character_at(text, length, &first)
+    return first == letters.space
 
 
 cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
@@ -364,7 +392,7 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
     cdef Py_ssize_t slots[BP_WORDS]
     cdef bp_words words
     cdef bp_unknown* one
-    cdef Py_ssize_t k, i
+    cdef Py_ssize_t k, i, n
     for i in range(BP_WORD_WIDTHS):
         words.counts[i] = 0
     _find_waiting(worker, text, slots)
@@ -376,13 +404,27 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
             one.word.ids[0] = worker.core.tokens.ids[slots[k]]
             one.word.size = 1
             continue
-        for i in range(one.start, one.start + one.length):
-            if not worker.core.byte_known[text[i]]:
-                done[0] = i
-                return NO_TOKEN
-        bp_add_word(&worker.core.merges.pairs, &words, &one.word, text + one.start, one.length, worker.core.byte_ids)
+        n = begin_ids(worker.core, text + one.start, one.length, one.word.ids, &i)
+        if n < 0:
+            done[0] = one.start + i
+            return NO_TOKEN
+        bp_add_word(&worker.core.merges.pairs, &words, &one.word, n)
     bp_merge_words(&worker.core.merges.pairs, &words)
     return DONE
+
+
+cdef inline Py_ssize_t begin_ids(Core core, const uint8_t* text, Py_ssize_t n, token_t* ids,
+                                 Py_ssize_t* bad) noexcept nogil:
+    """OUT: ids, the ids that the merges of text[0:n] begin from. Returns their number; -1 without, at *bad."""
+    cdef Py_ssize_t i
+    if core.letters is not None:
+        return core.letters.begin(text, n, ids, bad)
+    for i in range(n):
+        if not core.byte_known[text[i]]:
+            bad[0] = i
+            return -1
+        ids[i] = core.byte_ids[text[i]]
+    return n
 
 
 cdef void _find_waiting(Worker worker, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
@@ -423,11 +465,14 @@ cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_
 cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                        Py_ssize_t* done) noexcept nogil:
     """Append the ids of a phrase: the ids of its words, then merged across words."""
+    cdef Py_ssize_t inside = 0
     cdef int status
     worker.words.used = 0
     worker.words.watch = worker.watch
-    status = worker.words.encode_cut(text, start, end, done)
+    status = worker.words.encode(text + start, end - start, end - start, True, end - start, &inside)
     worker.watch = worker.words.watch
+    if status == NO_TOKEN:
+        done[0] = start + inside
     return status if status != DONE else _join_words(worker)
 
 
@@ -486,11 +531,10 @@ cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
     ids = worker.space.ids
-    for i in range(n):
-        if not worker.core.byte_known[text[start + i]]:
-            done[0] = start + i
-            return NO_TOKEN
-        ids[i] = worker.core.byte_ids[text[start + i]]
+    n = begin_ids(worker.core, text + start, n, ids, &i)
+    if n < 0:
+        done[0] = start + i
+        return NO_TOKEN
     if worker.dropout is None:
         n = worker.core.merges.merge(&worker.space, n, &worker.watch)
     else:

@@ -22,7 +22,7 @@ def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, P
         from ..steps.simplified import simplified
 
         pattern = simplified(pattern, vocab.unicode)
-    if vocab.is_rare or not is_plain(pattern):
+    if vocab.is_rare or vocab.alphabet is not None or not is_plain(pattern):
         from .pipeline import Pipeline
 
         pipeline = Pipeline(vocab, pattern)

@@ -24,7 +24,9 @@ from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
 from ..splitting.scan._byte_splits import ByteSplits
 from ..steps import splits
 from ..steps.normalizers import Prepend, Replace, normalizer
-from ..steps.splits import Fragment, PrefixSpace, Printable, SplitPattern, Step
+from ..steps.simplified import space_before
+from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
+from ..vocabulary._word_merges import word_cuts
 from ..vocabulary.vocab import Vocab
 from . import offsets
 
@@ -61,10 +63,18 @@ class Pipeline:
         self._normalization = vocab.normalization
         self._unicode = vocab.unicode
         self._normalize = normalizer(vocab.normalization, vocab.unicode)
+        self._space, self._letters, self._unknown = "", vocab.letters, b""
+        if vocab.alphabet is not None:
+            self._space = vocab.alphabet.space
+            self._unknown = b"" if vocab.alphabet.unknown is None else vocab.tokens[vocab.alphabet.unknown]
         found = as_tuple(pattern)
         at = found.index(Printable()) if Printable() in found else len(found)
         # the steps that see the text, and those that see its printable form
         self._steps, self._late_steps = found[:at], found[at + 1 :]
+        # where normalization drops the beginning of a text, no step sees that beginning
+        self._first_moves = vocab.normalization is not None and any(
+            isinstance(step, Metaspace) and step.prefix == "first" for step in found
+        )
         self._prefix_space = found[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
@@ -81,7 +91,22 @@ class Pipeline:
             and vocab.normalization is None
             and not self._prefix_space
         )
+        self.prefix: str = ""
+        if vocab.alphabet is not None:
+            self._cut_into_words(vocab, as_tuple(vocab.pattern))
         self._finders: dict[tuple[str, ...], tuple[_Finder, _Finder]] = {}
+
+    def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
+        """Let the core cut the texts of a vocabulary of characters where no merge joins."""
+        prefix = None
+        if not vocab.has_flags and not (vocab.ignore_merges and self._space):
+            prefix = space_before(vocab.normalization, steps, self._space)
+        if prefix is not None:
+            self.prefix, self.is_compiled = prefix, True
+        if (prefix is not None or not steps) and not vocab.ignore_merges:
+            split = any(isinstance(step, Metaspace) and step.split for step in steps)
+            cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.letters, split=split)
+            self.pretokenizer = Pretokenizer(None, "words", cuts, unicode=vocab.unicode)
 
     def items(
         self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
@@ -97,16 +122,20 @@ class Pipeline:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
             the pre-tokens in them.
         """
-        for token_id, stretch, _, _ in self._stretches(text, allowed, trace=trusted is not None, trusted=trusted):
+        is_first = True
+        trace = trusted is not None or self._first_moves
+        for token_id, stretch, starts, _ in self._stretches(text, allowed, trace=trace, trusted=trusted):
+            is_first = is_first and (starts is None or starts[:1] == [0])
             if token_id is not None:
                 yield token_id
             elif self._steps or self._late_steps:
-                pieces = self._pieces(stretch)
+                pieces = self._pieces(stretch, is_first)
                 lengths = [length for piece in pieces for length in self._lengths(piece.text)]
                 yield "".join([piece.text for piece in pieces]).encode("utf-8"), array("q", accumulate(lengths))
             else:
                 space = " " if self._prefix_space and not stretch.startswith(" ") else ""
                 yield (space + stretch).encode("utf-8")
+            is_first = False
 
     def special_spans(self, text: str, allowed: tuple[str, ...]) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
@@ -125,26 +154,42 @@ class Pipeline:
         """The text that the tokens of a text spell, and the origin of each of its characters; ``trusted`` as for
         :meth:`items`."""
         origin = offsets.Origin()
+        is_first = True
         for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True, trusted=trusted):
             assert starts is not None  # asked for
             assert ends is not None
+            is_first = is_first and starts[:1] == [0]
             if token_id is not None:
                 origin.add_special(self._tokens[token_id], (starts[0], ends[-1]))
-                continue
-            for piece, start, put_in in self._pieces(stretch):
+            for piece, start, put_in in () if token_id is not None else self._pieces(stretch, is_first):
                 end = start + len(piece) - put_in
                 # an inserted prefix shares the place of the first character of the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
-                origin.add(piece.encode("utf-8"), first + starts[start:end], last + ends[start:end])
+                piece = piece.replace(self._space, " ") if self._space else piece  # as the tokens spell it
+                first, last, done = first + starts[start:end], last + ends[start:end], 0
+                for begin, stop in self._unknown_runs(piece) if self._unknown else ():
+                    origin.add(piece[done:begin].encode("utf-8"), first[done:begin], last[done:begin])
+                    origin.add_special(self._unknown, (first[begin], last[stop - 1]))
+                    done = stop
+                origin.add(piece[done:].encode("utf-8"), first[done:], last[done:])
+            is_first = False
         return origin
 
-    def _pieces(self, stretch: str) -> list[Fragment]:
-        """The parts of a stretch, before any step that sees their printable form."""
+    def _unknown_runs(self, piece: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of the characters in a piece that become the id for unknown ones, for each such id."""
+        at = 0
+        for part in self.pretokenizer.split(piece):
+            assert self._letters is not None
+            yield from ((at + start, at + end) for start, end in self._letters.unknown_runs(part))
+            at += len(part)
+
+    def _pieces(self, stretch: str, is_first: bool) -> list[Fragment]:
+        """The parts of a stretch, with which the text may begin, before any step that sees their printable form."""
         pieces = [Fragment(stretch)] if stretch else []
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), pieces)
         for step in self._steps:
-            pieces = splits.apply(step, pieces, self._unicode)
+            pieces = splits.apply(step, pieces, self._unicode, is_first=is_first)
         return pieces
 
     def _lengths(self, piece: str) -> Iterable[int]:

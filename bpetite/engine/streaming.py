@@ -56,7 +56,9 @@ def encode_iterable(
     if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
         return _at_the_end(tokenizer, data, allowed_special)
     specials = Specials({literal: ids[literal] for literal in recognised})
-    as_it_is = tokenizer._pretokenizer.scanner is not None and tokenizer.normalization is None
+    as_it_is = tokenizer._pretokenizer.scanner is not None and (
+        tokenizer.normalization is None or tokenizer._pipeline is not None
+    )
     stream = OpenText(tokenizer, specials) if as_it_is else OpenSpecials(tokenizer, specials)
     return chain.from_iterable(_steps(stream, data))
 
@@ -119,6 +121,7 @@ class OpenText:
         self.size: int = 0
         self.enough: int = 0 if self.scanned else sys.maxsize  # bytes; less is not read
         self.offset: int = 0  # of the open text in the whole text
+        self.opens: bool = True  # no text has been read
 
     def feed(self, data: bytes, final: bool) -> list[int]:
         """The ids that are certain now and were not before; after the `final` text another one may begin."""
@@ -128,7 +131,9 @@ class OpenText:
             return []
         text = b"".join(self.parts)
         if self.scanned:
-            ids, done = self.tokenizer._encode_beginning(text, self.specials, final, self.offset)
+            ids, done, self.opens = self.tokenizer._encode_beginning(
+                text, self.specials, final, self.offset, self.opens
+            )
             self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
         else:
             ids, done = self.tokenizer.encode_ordinary(text), len(text)

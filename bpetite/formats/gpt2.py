@@ -142,6 +142,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
         ("the split pattern", vocab.pattern, patterns.GPT2),
         ("normalization", vocab.normalization, None),
         ("ignore_merges", vocab.ignore_merges, False),
+        ("an alphabet of characters", vocab.alphabet, None),
         ("errors", vocab.errors, "strict"),
         ("unicode", vocab.unicode, None),
     ):

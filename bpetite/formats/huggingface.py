@@ -1,7 +1,7 @@
-"""tokenizer.json of Hugging Face's ``tokenizers``, with byte-level BPE in it.
+"""tokenizer.json of Hugging Face's ``tokenizers``, with BPE over bytes or characters in it.
 
 The files of all 0.x releases and of 1.0 are read: merges as strings or as pairs, a model without a type, without the
-keys that came later. A part that is not byte-level BPE, or would give other ids here, is refused by name. Settings of a
+keys that came later. A part that is not BPE, or would give other ids here, is refused by name. Settings of a
 batch (truncation, padding) are not part of a vocabulary and are ignored.
 
 Source: https://github.com/huggingface/tokenizers
@@ -17,15 +17,18 @@ from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
-from ..vocabulary.vocab import MAX_ID, Vocab
+from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
 from .beside import remember
+from .character_tokens import read_alphabet, read_characters
 from .files import FILES, errors_named, parse_json, read_file, without, without_collector
 from .huggingface_steps import (
     check_decoder,
+    is_bytelevel,
     read_normalizer,
     read_post_processor,
     read_pre_tokenizer,
+    write_decoder,
     write_normalizer,
     write_post_processor,
     write_pre_tokenizer,
@@ -141,6 +144,8 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         content = parse_json(without(data, {inside["vocab"]: b"{}", inside["merges"]: b"[]"}), "")
         _check_model(content["model"], "")
         steps = _steps(content, "")
+        if steps[1] is None:
+            return None
         ids = SpelledTokens(table)
         added = _added_tokens(content.get("added_tokens"), ids, "")
         # a token of the model that is spelled alike has its bytes, or those of the printable form, which is a rare case
@@ -166,6 +171,8 @@ def from_json(content: Any, name: str) -> Vocab:
     printable = dict(ids)
     for literal in added:
         printable.pop(literal, None)
+    if steps[1] is None:
+        return _build_characters(content, name, steps[0], ids, added)
     tokens, unreachable = read_spelled(printable)
     tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
     merges = model.get("merges")
@@ -174,19 +181,58 @@ def from_json(content: Any, name: str) -> Vocab:
     return _build(content, name, steps, ids, added, tokens, without_unreachable(pairs, unreachable), unreachable)
 
 
-def _steps(content: dict[str, Any], name: str) -> tuple[dict[str, Any], bool]:
-    """The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form."""
+def _steps(content: dict[str, Any], name: str) -> tuple[dict[str, Any], bool | None]:
+    """The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
+    merges begin from characters."""
+    characters = not is_bytelevel(content, name)
     normalization, as_bytes = read_normalizer(content.get("normalizer"), name)
-    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes)
+    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes, characters=characters)
     template = read_post_processor(content.get("post_processor"), name)
-    check_decoder(content.get("decoder"), name)
-    return {"normalization": normalization, "pattern": pattern, "template": template}, as_bytes
+    if not characters:
+        check_decoder(content.get("decoder"), name)
+    return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes
+
+
+def _build_characters(
+    content: dict[str, Any], name: str, settings: dict[str, Any], ids: dict[str, int], added: dict[str, dict[str, Any]]
+) -> Vocab:
+    """The vocabulary of a file whose merges begin from characters."""
+    model = content["model"]
+    normalization, merges = settings["normalization"], model.get("merges")
+    alphabet = read_alphabet(content, ids, normalization, settings["pattern"], name)
+    tokens, unreachable = read_characters(ids, added, alphabet, name)
+    flags = _flags(added, ids, normalization is not None, characters=True)
+    specials = {literal: entry["id"] for literal, entry in added.items()}
+    for literal, token_id in specials.items():
+        with errors_named(name, (ValueError, TypeError)):
+            tokens[token_id] = literal_bytes(literal, alphabet, flags, normalization)
+        if literal in ids and tokens[token_id] != alphabet.decode(literal) and (
+            len(literal) == 1 or model.get("ignore_merges") or _is_merged(literal, merges)
+        ):
+            raise FormatError(
+                f"{name}: added token {short_repr(literal)} is normalized, which makes {tokens[token_id]!r} of it, and "
+                "is a token of the model, too"
+            )
+    as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
+    pairs = merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists)
+    with errors_named(name, (ValueError, TypeError)):
+        return Vocab(
+            tokens,
+            without_unreachable(pairs, unreachable),
+            specials,
+            ignore_merges=bool(model.get("ignore_merges")),
+            alphabet=alphabet,
+            token_flags=flags,
+            kept={"dropout": model["dropout"]} if model.get("dropout") is not None else {},
+            unreachable=unreachable,
+            **settings,
+        )
 
 
 def _build(
     content: dict[str, Any],
     name: str,
-    steps: tuple[dict[str, Any], bool],
+    steps: tuple[dict[str, Any], bool | None],
     ids: Mapping[str, int],
     added: dict[str, dict[str, Any]],
     tokens: Mapping[int, bytes],
@@ -212,6 +258,12 @@ def _build(
             unreachable=unreachable,
             **settings,
         )
+
+
+def _is_merged(token: str, merges: Any) -> bool:
+    """True if a merge gives a token."""
+    found = merges if isinstance(merges, list) else ()
+    return any("".join(one) == token if isinstance(one, list) else one.replace(" ", "", 1) == token for one in found)
 
 
 def _check_model(model: dict[str, Any], name: str) -> None:
@@ -277,7 +329,9 @@ def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: Mapping[str, int]
             )
 
 
-def _flags(added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool) -> dict[str, tuple[str, ...]]:
+def _flags(
+    added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool, characters: bool = False
+) -> dict[str, tuple[str, ...]]:
     """literal -> flags, of the added tokens whose flags make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
@@ -292,7 +346,9 @@ def _flags(added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes:
             flags.append("normalized")
         if not entry.get("special", False):
             flags.append("plain")
-        if len(literal.encode("utf-8")) == 1 and encode_token(literal) not in ids:
+        if len(literal if characters else literal.encode("utf-8")) == 1 and (
+            (literal if characters else encode_token(literal)) not in ids
+        ):
             flags.append("added")
         if flags:
             made[literal] = tuple(flags)
@@ -366,7 +422,9 @@ def dump(vocab: Vocab) -> bytes:
     counted = all(token_id == len(ordinary) + n for n, token_id in enumerate(sorted(special)))
     results = {spelled[token_id] for token_id in vocab.merge_results}
     both = special.keys() - vocab.special_only
-    if not counted or both or not results <= ordinary.keys():
+    alphabet = vocab.alphabet
+    unknown_token = None if alphabet is None or alphabet.unknown is None else spelled[alphabet.unknown]
+    if not counted or both or not (results | {unknown_token} - {None}) <= ordinary.keys():
         ordinary = {text: token_id for token_id, text in spelled.items()}
         for literal, flags in vocab.token_flags.items():
             if "added" in flags:
@@ -377,11 +435,11 @@ def dump(vocab: Vocab) -> bytes:
     model = {
         "type": "BPE",
         "dropout": None,
-        "unk_token": None,
+        "unk_token": unknown_token,
         "continuing_subword_prefix": None,
         "end_of_word_suffix": None,
-        "fuse_unk": False,
-        "byte_fallback": False,
+        "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
+        "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
         "ignore_merges": vocab.ignore_merges,
     }
     if vocab.unicode is not None:
@@ -397,9 +455,12 @@ def dump(vocab: Vocab) -> bytes:
         "padding": None,
         "added_tokens": [_added(token_id, special[token_id], vocab) for token_id in sorted(special)],
         "normalizer": write_normalizer(vocab.normalization),
-        "pre_tokenizer": write_pre_tokenizer(vocab.pattern),
-        "post_processor": write_post_processor(vocab.template, vocab.tokens),
-        "decoder": {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True},
+        "pre_tokenizer": write_pre_tokenizer(vocab.pattern, characters=alphabet is not None),
+        "post_processor": (
+            None if vocab.template is None and alphabet is not None
+            else write_post_processor(vocab.template, vocab.tokens)
+        ),
+        "decoder": write_decoder(alphabet),
         "model": model
         | vocab.kept
         | {"vocab": ordinary, "merges": [[spelled[left], spelled[right]] for left, right in vocab.merges]},

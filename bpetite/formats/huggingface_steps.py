@@ -6,6 +6,7 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -13,16 +14,20 @@ from typing import Any
 from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
-from ..steps.normalizers import FORMS, Normalization, Prepend, Replace
-from ..steps.splits import PrefixSpace, Printable, Split, SplitPattern, Step
+from ..steps.normalizers import FORMS, SPACES, Normalization, Prepend, Replace
+from ..steps.splits import Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
+from ..vocabulary.characters import Characters, Strip
 from .files import errors_named
 
 __all__ = [
     "check_decoder",
+    "is_bytelevel",
+    "read_decoder",
     "read_normalizer",
     "read_post_processor",
     "read_pre_tokenizer",
+    "write_decoder",
     "write_normalizer",
     "write_post_processor",
     "write_pre_tokenizer",
@@ -115,8 +120,21 @@ def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
     return tuple(made) or None, bytelevel
 
 
-def read_pre_tokenizer(found: Any, name: str, printable: bool = False) -> SplitPattern:
-    """The split pattern of a file. ``printable``: its normalizer leaves text in printable form."""
+def is_bytelevel(content: dict[str, Any], name: str) -> bool:
+    """True if merges begin from bytes: a normalizer, pre-tokenizer or decoder is ByteLevel."""
+    found = (
+        step["type"]
+        for key, inner in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"), ("decoder", "decoders"))
+        for step, _ in _steps(content.get(key), f"{name}: {key}", inner)
+    )
+    return "ByteLevel" in found
+
+
+def read_pre_tokenizer(
+    found: Any, name: str, printable: bool = False, *, characters: bool = False
+) -> SplitPattern:
+    """The split pattern of a file. ``printable``: its normalizer leaves text in printable form; ``characters``: merges
+    begin from characters."""
     made: list[Step] = []
     bytelevel = printable
     for step, where in _steps(found, f"{name}: pre_tokenizer", "pretokenizers"):
@@ -137,15 +155,28 @@ def read_pre_tokenizer(found: Any, name: str, printable: bool = False) -> SplitP
             made.append(_split(PUNCTUATION, _value(step, where, "behavior", str, "Isolated"), False, where))
         elif step["type"] == "Digits":
             made.append(r"\p{N}" if _value(step, where, "individual_digits", bool, False) else r"\p{N}+")
+        elif step["type"] == "Metaspace" and characters:
+            made.append(_metaspace(step, where))
         else:
             raise FormatError(f"{where}: bpetite does not have the pre-tokenizer {step['type']}")
-    if not bytelevel:
+    if not bytelevel and not characters:
         raise FormatError(
             f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
         )
     if not made:
         return None
     return made[0] if len(made) == 1 and isinstance(made[0], str) else tuple(made)
+
+
+def _metaspace(step: dict[str, Any], where: str) -> Metaspace:
+    prefix = _value(step, where, "prepend_scheme", str, "always")
+    if step.get("add_prefix_space") is False and prefix != "never":
+        raise FormatError(f"{where}.add_prefix_space is false, and prepend_scheme is {prefix!r}")
+    split = step.get("split")
+    with errors_named(where):
+        return Metaspace(
+            _value(step, where, "replacement", str), prefix, split if split is not None else True
+        )
 
 
 def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
@@ -234,6 +265,44 @@ def check_decoder(found: Any, name: str) -> None:
             raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
 
 
+#: Decoders of files whose merges begin from characters, by their letters in read_decoder.
+DECODERS = re.compile("R?B?(?:FS?)?|MB?F?")
+
+
+def read_decoder(found: Any, name: str) -> tuple[str, bool, Strip]:
+    """The decoder of a file whose merges begin from characters.
+
+    Returns:
+        The character that it turns into a space, or ""; True if it reads byte tokens; and what it takes from the
+        beginning of a text.
+    """
+    space, order = "", ""
+    strip: Strip = "none"
+    for step, where in _steps(found, f"{name}: decoder", "decoders"):
+        kind = step["type"]
+        if kind == "Replace" and step.get("content") == " " and len(_string(step)) == 1:
+            space, letter = _string(step), "R"
+        elif kind == "Metaspace":
+            made = _metaspace(step, where)
+            space, strip, letter = made.space, "none" if made.prefix == "never" else "token", "M"
+        elif kind == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
+            strip, letter = "one", "S"
+        else:
+            letter = {"ByteFallback": "B", "Fuse": "F"}.get(kind, "?")
+        order += letter
+        if not DECODERS.fullmatch(order):
+            raise FormatError(f"{where}: bpetite does not have the decoder {short_repr(step)}, or not there")
+    if not order:
+        raise FormatError(f"{name}: decoder is null, and then tokenizers puts a space between all tokens")
+    return space, "B" in order, strip
+
+
+def _string(step: dict[str, Any]) -> str:
+    pattern = step.get("pattern")
+    found = pattern.get("String") if isinstance(pattern, dict) else None
+    return found if isinstance(found, str) else ""
+
+
 # Writing
 
 
@@ -251,9 +320,11 @@ def write_normalizer(normalization: Normalization) -> Any:
     return _sequence(made, "normalizers")
 
 
-def write_pre_tokenizer(pattern: SplitPattern) -> Any:
-    """The pre-tokenizer in a file."""
+def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False) -> Any:
+    """The pre-tokenizer in a file; ``characters`` if merges begin from these."""
     found = list(as_tuple(pattern))
+    if characters:
+        return _sequence([*map(_write_split, found)], "pretokenizers")
     at = found.index(Printable()) if Printable() in found else len(found)
     before, after = found[:at], found[at + 1 :]
     # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern
@@ -275,6 +346,10 @@ def write_pre_tokenizer(pattern: SplitPattern) -> Any:
 def _write_split(step: Step) -> dict[str, Any]:
     if isinstance(step, PrefixSpace | Printable):
         raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
+    if isinstance(step, Metaspace):
+        return {
+            "type": "Metaspace", "replacement": step.space, "prepend_scheme": step.prefix, "split": step.split
+        }  # fmt: skip
     split = Split(step) if isinstance(step, str) else step
     return {
         "type": "Split",
@@ -285,6 +360,8 @@ def _write_split(step: Step) -> dict[str, Any]:
 
 
 def _write_pattern(pattern: str, part: str) -> dict[str, str]:
+    if pattern in SPACES:
+        return {"String": " "}
     try:
         from .dialects import to_oniguruma
 
@@ -317,6 +394,21 @@ def write_post_processor(template: Template | None, tokens: Mapping[int, bytes])
     pair = [write(part) for part in template.pair]
     made.append({"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special})
     return _sequence(made, "processors")
+
+
+def write_decoder(alphabet: Characters | None) -> dict[str, Any]:
+    """The decoder in a file."""
+    if alphabet is None:
+        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
+    made: list[dict[str, Any]] = []
+    if alphabet.strip == "token":
+        made.append({"type": "Metaspace", "replacement": alphabet.space, "prepend_scheme": "always", "split": True})
+    elif alphabet.space:
+        made.append({"type": "Replace", "pattern": {"String": alphabet.space}, "content": " "})
+    made += [{"type": "ByteFallback"}, {"type": "Fuse"}] if alphabet.byte_ids else [{"type": "Fuse"}]
+    if alphabet.strip == "one":
+        made.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
+    return _sequence(made, "decoders")  # type: ignore[no-any-return]
 
 
 def _sequence(made: list[dict[str, Any]], key: str) -> Any:

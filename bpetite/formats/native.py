@@ -7,24 +7,27 @@ loading does not depend on them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._printable import members, read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
-from ..vocabulary.vocab import Vocab
+from ..vocabulary.vocab import Vocab, literal_bytes
 from .files import errors_named, expect_keys, parse_json, without, without_collector
 from .spelling import check_ids, merge_pairs, same_id
+
+if TYPE_CHECKING:
+    from ..vocabulary.characters import Characters
 
 __all__ = ["dump", "from_bytes", "from_json", "read", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
-RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges")
+RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges", "alphabet")
 #: The parts that are read from the bytes of the file, and their stand-ins when the rest is read as JSON.
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
@@ -64,6 +67,8 @@ def dump(vocab: Vocab) -> bytes:
         head["kept"] = dict(sorted(vocab.kept.items()))
     if vocab.unicode is not None:
         head["unicode"] = vocab.unicode
+    if vocab.alphabet is not None:
+        head["alphabet"] = vocab.alphabet.to_json()
     if aliases:
         head["aliases"] = dict(sorted(aliases.items(), key=lambda item: item[::-1]))
     if vocab.unreachable:
@@ -109,7 +114,8 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         content = parse_json(rest, "")
         specials = _check_head(content, "")
         unreachable = _read_unreachable(content, "")
-        more = {token_id: literal.encode() for literal, token_id in specials.items()} | unreachable
+        bytes_of = _literal_bytes(content, _read_alphabet(content))
+        more = {token_id: bytes_of(literal) for literal, token_id in specials.items()} | unreachable
         if len(more) < len(specials) + len(unreachable) or any(token_id in table for token_id in more):
             return None
         table = table.with_tokens(more, unreachable) if more else table
@@ -146,6 +152,24 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     return check_ids(content["special_tokens"], name, "special_tokens")
 
 
+def _read_alphabet(content: dict[str, Any]) -> Characters | None:
+    if "alphabet" not in content:
+        return None
+    from ..vocabulary.characters import Characters  # not at the top: few files have one
+
+    return Characters.from_json(content["alphabet"])
+
+
+def _literal_bytes(content: dict[str, Any], alphabet: Characters | None) -> Callable[[str], bytes]:
+    if alphabet is None:
+        return str.encode
+    from ..steps import normalizers
+
+    normalization = normalizers.from_json(content["normalization"])
+    flags, unicode = content.get("token_flags", {}), content.get("unicode")
+    return lambda literal: literal_bytes(literal, alphabet, flags, normalization, unicode)
+
+
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
     """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
     found: dict[int, bytes] = {}
@@ -167,6 +191,8 @@ def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     specials = _check_head(content, name)
+    with errors_named(name, (ValueError, TypeError)):
+        bytes_of = _literal_bytes(content, _read_alphabet(content))
     ids = check_ids(content["tokens"], name, "tokens")
     with errors_named(f"{name}: tokens"):
         tokens = dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True))
@@ -174,12 +200,13 @@ def from_json(content: Any, name: str) -> Vocab:
         raise FormatError(f"{name}: tokens: {same_id(ids)}")
     for literal, token_id in specials.items():
         with errors_named(name):
-            spelled = encode_token(check_literal(literal))
+            data = bytes_of(check_literal(literal).decode())
+            spelled = encode_token(data)
         if token_id in tokens:
             raise FormatError(f"{name}: special_tokens: id {token_id} of {literal!r} belongs to {tokens[token_id]!r}")
         if ids.get(spelled, -1) > token_id:
             raise FormatError(f"{name}: special_tokens: {literal!r} has id {token_id}, as a token {ids[spelled]}")
-        tokens[token_id] = literal.encode("utf-8")
+        tokens[token_id] = data
         ids.setdefault(spelled, token_id)
     unreachable = _read_unreachable(content, name)
     if taken := unreachable.keys() & tokens.keys():
@@ -225,6 +252,7 @@ def _build(
             raise ValueError(f"train_config must be an object, not {short_repr(config)}")
         settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
         settings["train_config"] = config
+        settings["alphabet"] = _read_alphabet(content)
         return Vocab(tokens, merges, specials | _read_aliases(content, specials), **settings)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._tokens import TokenTable
+from ..vocabulary.characters import Characters
 from ..vocabulary.vocab import Vocab
 
 __all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
@@ -96,6 +97,8 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
         FormatError: The file, called ``what``, would make a token reachable that no text reaches.
     """
     by_id = sorted(vocab.tokens.items())
+    if vocab.alphabet is not None:
+        return _spell_characters(dict(by_id), vocab.alphabet, vocab.unreachable, what)
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     taken: set[str] = set()
     for token_id in vocab.unreachable:
@@ -108,6 +111,19 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
         if not held or spelled[token_id] in taken:
             raise FormatError(f"{what} cannot hold token {token_id} {token!r} as one that no text reaches")
         taken.add(spelled[token_id])
+    return spelled
+
+
+def _spell_characters(
+    tokens: dict[int, bytes], alphabet: Characters, unreachable: frozenset[int], what: str
+) -> dict[int, str]:
+    spelled = {token_id: alphabet.encode(token, token_id) for token_id, token in tokens.items()}
+    letters = set(spelled.values())
+    for token_id in unreachable:
+        token = tokens[token_id]
+        is_byte = token.isascii() and spelled[token_id] == f"<0x{token[:1].hex().upper()}>"
+        if token and not (is_byte and alphabet.encode(token, -1) in letters):
+            raise FormatError(f"{what} cannot hold token {token_id} {token!r} as one that no text reaches")
     return spelled
 
 

@@ -182,13 +182,11 @@ BP_NOINLINE static void bp_merge_words(const bp_pairs *pairs, bp_words *all) {
     bp_merge_words_by(pairs, all, bp_lowest_plain, bp_close_plain);
 }
 
-/* Add to `all` a word of the bytes text[0:size], up to BP_WORD_IDS of them, whose ids are byte_ids. */
-static inline void bp_add_word(const bp_pairs *pairs, bp_words *all, bp_word *word, const uint8_t *text, size_t size,
-                               const uint32_t *byte_ids) {
+/* Add to `all` a word of which ids[0:size] are set, 1 to BP_WORD_IDS of them. */
+static inline void bp_add_word(const bp_pairs *pairs, bp_words *all, bp_word *word, size_t size) {
     const int width = (size >= BP_WORD_NARROWEST) + (size >= BP_WORD_NARROWEST << 1);
     const size_t end = 1 + (2 * BP_WORD_NARROWEST << width); /* what bp_join_words moves to the front, too */
     word->size = (uint32_t)size;
-    for (size_t i = 0; i < size; i++) word->ids[i] = byte_ids[text[i]];
     for (size_t i = 0; i + 1 < size; i++) word->ranks[i + 1] = bp_pair_rank(pairs, word->ids[i], word->ids[i + 1]);
     memset(word->ranks + size, 0xFF, (end - size) * sizeof(uint32_t));
     all->words[width][all->counts[width]++] = word;

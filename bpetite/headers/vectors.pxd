@@ -14,8 +14,7 @@ cdef extern from "headers/merge_words.h" nogil:
         uint32_t ids[1]            # declared short: the header has its size
     ctypedef struct bp_words:
         size_t counts[BP_WORD_WIDTHS]
-    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, const uint8_t* text, size_t size,
-                     const uint32_t* byte_ids) noexcept
+    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, size_t size) noexcept
     void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
 
 cdef extern from "headers/pyobject.h":

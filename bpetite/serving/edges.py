@@ -46,9 +46,10 @@ class Edges:
         self._traced: set[int] | None = None
         specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
         rewritten = tokenizer.scanner == "pipeline" or (tokenizer.normalization is not None and not text.isascii())
-        if rewritten or len({*specials.values()}) < len(specials):
+        characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
+        if rewritten or characters or len({*specials.values()}) < len(specials):
             ids = tokenizer.encode(text, allowed_special=allowed_special)
-            if tokenizer.decode_bytes(ids) != text.encode():
+            if characters or tokenizer.decode_bytes(ids) != text.encode():
                 self._trace(text, ids)
 
     def part(self, start: int, end: int | None = None) -> str:

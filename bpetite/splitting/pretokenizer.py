@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
-ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none"]
+ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none", "words"]
 Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
 
 
@@ -24,7 +24,8 @@ class Pretokenizer:
     """One split pattern, ready to cut.
 
     `scanner_kind` is "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the pattern is not
-    compiled) or "none" (no pattern: the whole text is one pre-token). `unicode` is the version of Unicode of its
+    compiled), "none" (no pattern: the whole text is one pre-token) or "words" (none, either, and cut where no merge
+    joins). `unicode` is the version of Unicode of its
     classes, None for that of `regex`. `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters;
     :meth:`split` does without them.
     """

@@ -27,6 +27,10 @@ __all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalize", "normali
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
+#: The regular expressions of a space.
+SPACES = (" ", r"\ ")
+
+
 @dataclass(frozen=True)
 class Prepend:
     """Put `text` before a text that is not empty."""
@@ -40,6 +44,11 @@ class Replace:
 
     pattern: str
     content: str
+
+    @property
+    def writes_spaces(self) -> str:
+        """The text that it writes for every space; "" if it does something else."""
+        return self.content if self.pattern in SPACES else ""
 
 
 FIELDS: sequences.StepFields = {Prepend: {"prepend": str}, Replace: {"replace": str, "content": str}}

@@ -16,9 +16,10 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..patterns import as_tuple, is_plain
-from .splits import Split, SplitPattern, Step
+from .normalizers import SPACES, Normalization, Prepend, Replace
+from .splits import Metaspace, Split, SplitPattern, Step
 
-__all__ = ["simplified"]
+__all__ = ["simplified", "space_before"]
 
 
 def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPattern:
@@ -68,3 +69,28 @@ def _rewritten(split: Split) -> str | None:
     others = written(once._replace(negated=not once.negated))
     match = written(once) + "+" * (once is not tree)
     return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"
+
+
+def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
+    """The spaces put before texts, where this and to write `space` for each is all that a normalization and steps do.
+
+    Returns:
+        "" for none, "always", "missing" where there is none, "first" likewise at the beginning of the whole text; None
+        where they do more.
+
+    >>> space_before((Prepend("▁"), Replace(" ", "▁")), (), "▁"), space_before(None, (Metaspace("▁", "first"),), "▁")
+    ('always', 'first')
+    """
+    rewriting = as_tuple(normalization)
+    found = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
+    if space and len(found) < len(rewriting):  # then no step sees a space
+        steps = tuple(step for step in steps if not (isinstance(step, Split) and step.pattern in SPACES))
+    if not found and not steps:
+        return ""
+    if not space or len(found) + len(steps) > 1:
+        return None
+    if found:
+        return "always" if found[0] == Prepend(space) or found[0] == Prepend(" ") == rewriting[0] else None
+    if not isinstance(steps[0], Metaspace) or steps[0].space != space:
+        return None
+    return {"never": "", "always": "missing", "first": "first"}[steps[0].prefix]

@@ -6,6 +6,7 @@ and so does the text between them. The classes here are the other steps. A token
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -17,7 +18,18 @@ from . import sequences
 if TYPE_CHECKING:
     import regex
 
-__all__ = ["BEHAVIORS", "Fragment", "PrefixSpace", "Printable", "Split", "SplitPattern", "SplitPatternLike", "Step"]
+__all__ = [
+    "BEHAVIORS",
+    "PREFIXES",
+    "Fragment",
+    "Metaspace",
+    "PrefixSpace",
+    "Printable",
+    "Split",
+    "SplitPattern",
+    "SplitPatternLike",
+    "Step",
+]
 
 #: The fates of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
@@ -48,6 +60,36 @@ class PrefixSpace:
     """Put a space before each fragment that does not start with one."""
 
 
+#: The texts before which a space is put, unless they begin with one: none, any, the whole text alone.
+PREFIXES = ("never", "always", "first")
+
+
+@dataclass(frozen=True)
+class Metaspace:
+    """Write `space` for each space, put one before the text, and cut before each.
+
+    Args:
+        space: A character, "▁" as a rule.
+        prefix: One of :data:`PREFIXES`: the parts of a text, between special tokens, before which one is put.
+        split: Cut; false leaves the text whole.
+    """
+
+    space: str = "▁"
+    prefix: str = "always"
+    split: bool = True
+
+    def __post_init__(self) -> None:
+        if self.prefix not in PREFIXES:
+            raise ValueError(f"prefix {self.prefix!r} is not one of {', '.join(PREFIXES)}")
+        if len(self.space) != 1:
+            raise ValueError(f"space {self.space!r} is not one character")
+
+    def has_prefix(self, text: str, *, is_first: bool) -> bool:
+        """True if a space is put before a part of a text; `is_first` if the text begins with it."""
+        wanted = self.prefix == "always" or (self.prefix == "first" and is_first)
+        return wanted and not text.startswith((" ", self.space))
+
+
 @dataclass(frozen=True)
 class Printable:
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
@@ -56,9 +98,10 @@ class Printable:
 FIELDS: sequences.StepFields = {
     Split: {"split": str, "behavior": str, "invert": bool},
     PrefixSpace: {},
+    Metaspace: {"space": str, "prefix": str, "split": bool},
     Printable: {},
 }
-Step = str | Split | PrefixSpace | Printable
+Step = str | Split | PrefixSpace | Metaspace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
 #: A split pattern as callers give it, see :func:`bpetite.patterns.resolve`.
 SplitPatternLike = SplitPattern | PatternLike
@@ -68,7 +111,7 @@ def check(pattern: Any, unicode: str | None = None) -> None:
     """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile and can
     follow a version of Unicode."""
     found = as_tuple(pattern)
-    if not all(isinstance(step, str | Split | PrefixSpace | Printable) for step in found):
+    if not all(isinstance(step, Step) for step in found):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
     if Printable() in found:
         for step in found[found.index(Printable()) + 1 :]:
@@ -108,9 +151,16 @@ class Fragment(NamedTuple):
     put_in: int = 0
 
 
-def apply(step: Step, fragments: list[Fragment], unicode: str | None = None) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text, with the character classes of a version of
-    Unicode; None for the version of `regex`.
+def apply(
+    step: Step, fragments: list[Fragment], unicode: str | None = None, *, is_first: bool = True
+) -> list[Fragment]:
+    """Apply one step, but :class:`Printable`, to the fragments of one text.
+
+    Args:
+        step: The step.
+        fragments: The fragments.
+        unicode: The version of Unicode with the character classes; None for that of `regex`.
+        is_first: The whole text begins with the first fragment, rather than with a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']
@@ -121,6 +171,15 @@ def apply(step: Step, fragments: list[Fragment], unicode: str | None = None) -> 
             else Fragment(" " + fragment.text, fragment.start, fragment.put_in + 1)
             for fragment in fragments
         ]
+    if isinstance(step, Metaspace):
+        made = [
+            fragment._replace(
+                text=step.space * prefix + fragment.text.replace(" ", step.space), put_in=fragment.put_in + prefix
+            )
+            for number, fragment in enumerate(fragments)
+            for prefix in [step.has_prefix(fragment.text, is_first=is_first and fragment.start == number == 0)]
+        ]
+        return apply(Split(re.escape(step.space), "merged_with_next"), made) if step.split else made
     if isinstance(step, Printable):
         raise TypeError("Printable() changes what later steps see, and no fragments")
     split = Split(step) if isinstance(step, str) else step

@@ -45,6 +45,8 @@ def extend(
     ((97, 98), (32, 256))
     """
     n = check_integer("n", n, 0)
+    if vocab.alphabet is not None:
+        raise ValueError("extend learns merges of bytes, and this vocabulary begins from characters")
     refuse_unknown(options, ExtendOptions)
     given: Any = dict(options)
     special_tokens = given.pop("special_tokens", ())

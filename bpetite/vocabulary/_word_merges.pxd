@@ -1,14 +1,29 @@
-"""The merges of a vocabulary that come before those across words."""
-from libc.stdint cimport uint8_t, uint32_t
+"""Cuts that no merge joins across, and the merges of a vocabulary that come before those across words."""
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable
+from ..splitting.scan._scan cimport Scanner, scan_cursor
+from ._letters cimport Letters
 from ._tokens cimport TokenTable
+
+
+cdef class WordCuts(Scanner):
+    # Nothing changes after construction.
+    cdef uint8_t cuts[1 << 16]         # byte | next byte << 8 -> a cut between the two; with letters, ASCII only
+    cdef uint64_t* joined              # with letters: bits of the pairs of characters that are joined, but ASCII
+    cdef int shift                     # of their hashes
+    cdef Letters letters               # or None: the alphabet is bytes
+    cdef bint forced                   # there is a cut before every space
+
+    cdef Py_ssize_t cut_characters(self, scan_cursor* cursor, Py_ssize_t* place, Py_ssize_t* ends, Py_ssize_t n,
+                                   Py_ssize_t capacity) noexcept nogil
+    cdef bint joins(self, uint32_t left, uint32_t right) noexcept nogil
 
 
 cdef class WordMerges:
     # Nothing changes after construction.
     cdef readonly MergeTable merges    # the merges below a rank
-    cdef uint8_t apart[1 << 16]        # last byte of a token | first of the next << 8 -> none of them joins the two
+    cdef readonly WordCuts cuts        # across which none of them joins
     cdef uint32_t end                  # the rank
 
     # OUT: later[slot] is 1 for the tokens of all other merges of the table, and for the tokens that they are part of.

@@ -1,55 +1,198 @@
-"""The merges of a vocabulary that come before those across words.
+"""Cuts that no merge joins across, and the merges of a vocabulary that come before those across words.
+
+Cut a text between two characters if no merge has the first as the last character of its left token and the second as
+the first of its right token. No merge joins across such a cut, in whatever order merges are applied, so the tokens of
+the text are those of its parts. This holds for every list of merges, for ranks, and for bytes in place of characters.
+
+Where text has no split pattern, these cuts give pre-tokens: vocabularies in whose training words and scripts were kept
+apart have no merge from a letter to a space, a digit or a comma. Pairs of ASCII characters are in a table, others in a
+filter of their hashes; a pair that hits it by chance leaves a part longer.
 
 The pre-tokens of a vocabulary with superwords are phrases, nearly all different, so no cache knows them. Their words
-repeat, and can be merged on their own as long as merges join no words. Let the limit be any rank. Cut a phrase between
-two bytes if no merge below the limit has the first as the last byte of its left token and the second as the first byte
-of its right token. No such merge joins across the cut, in whatever order they are applied. So when no pair of a rank
-below the limit is left, the tokens of the phrase are the tokens of its parts. As the lowest rank always goes first, the
-merges of the phrase go on from there.
-
-This holds for every list of merges, for ranks, and for every limit. The useful limit is the first merge across words.
+repeat, and can be merged on their own as long as merges join no words. Let the limit be any rank, and cut where no
+merge below it joins. When no pair of a rank below the limit is left, the tokens of the phrase are the tokens of its
+parts. As the lowest rank always goes first, the merges of the phrase go on from there. The useful limit is the first
+merge across words.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memset
 
 from .._merge cimport MergeTable
 from ..headers cimport bp_pair_entry, token_t
+from ..splitting.scan._scan cimport Scanner, scan_cursor
+from ._letters cimport Letters, character_at
 from ._tokens cimport TokenTable
+
+cdef extern from "vocabulary/word_cuts.h" nogil:
+    enum: BP_CUT_BYTES
+    Py_ssize_t bp_cut_eight(const uint8_t* cuts, const uint8_t* text, Py_ssize_t at, bint only_ascii,
+                            Py_ssize_t* ends) noexcept
 
 cdef enum:
     SPACE = 32
+    BITS = 32                                  # of the filter for each pair of characters
 
 cdef uint32_t NONE = <uint32_t> -1             # no rank
 
 
 @cython.final
-cdef class WordMerges:
-    """The merges of a table below the rank `limit`, and the pairs of bytes between which none of them joins."""
+cdef class WordCuts(Scanner):
+    """Cuts text where no merge joins; made by :func:`word_cuts`."""
 
-    def __cinit__(self, TokenTable tokens not None, MergeTable table not None, limit=None):
-        cdef uint32_t end = NONE if limit is None else limit
-        cdef Py_ssize_t size = 0
-        cdef uint64_t at
-        cdef uint32_t pair
-        cdef bp_pair_entry* entry
-        self.end = end
-        memset(self.apart, 1, sizeof(self.apart))
+    def __dealloc__(self):
+        free(self.joined)
+
+    cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil:
+        cursor.text, cursor.length, cursor.final = text, length, final
+        cursor.position = 1                    # the next place for a cut
+        while self.letters is not None and cursor.position < length and text[cursor.position] & 0xC0 == 0x80:
+            cursor.position += 1
+        cursor.ended = length == 0 or not final
+        cursor.done = 0
+
+    cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil:
+        return 0
+
+    cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil:
+        cdef const uint8_t* text = cursor.text
+        cdef Py_ssize_t at = cursor.position, length = cursor.length, n = 0, found
+        cdef bint characters = self.letters is not None
+        while at < length and n < capacity:
+            found = -1
+            while at + BP_CUT_BYTES <= length and n + BP_CUT_BYTES <= capacity:
+                found = bp_cut_eight(self.cuts, text, at, characters, ends + n)
+                if found < 0:
+                    break
+                n += found
+                at += BP_CUT_BYTES
+            if n > max(capacity - BP_CUT_BYTES, 0):    # the next call has room for eight
+                break
+            if found >= 0:
+                continue
+            if not characters:
+                ends[n] = at
+                n += self.cuts[text[at - 1] | <uint32_t> text[at] << 8]
+                at += 1
+            else:
+                n = self.cut_characters(cursor, &at, ends, n, capacity)
+        if at >= length and n < capacity and not cursor.ended:
+            ends[n] = length
+            n += 1
+            cursor.ended = True
+        cursor.position = at
+        if n:
+            cursor.done = ends[n - 1]
+        return n
+
+    cdef Py_ssize_t cut_characters(self, scan_cursor* cursor, Py_ssize_t* place, Py_ssize_t* ends, Py_ssize_t n,
+                                   Py_ssize_t capacity) noexcept nogil:
+        """Cut up to and with the next ASCII character. INOUT: *place, where a character begins."""
+        cdef const uint8_t* text = cursor.text
+        cdef Py_ssize_t at = place[0], length = cursor.length
+        cdef uint32_t left, right = SPACE
+        character_at(text + character_before(text, at), 4, &left)
+        while at < length and n < capacity and (at == place[0] or right >= 0x80):
+            ends[n] = at
+            at += character_at(text + at, length - at, &right)
+            n += not self.joins(left, right)
+            left = right
+        place[0] = at
+        return n
+
+    cdef bint joins(self, uint32_t left, uint32_t right) noexcept nogil:
+        """True if a merge may join two characters."""
+        cdef uint64_t hash
+        if self.letters.is_gathered(left) and self.letters.is_gathered(right):
+            return not (self.forced and right == self.letters.space)
+        left = SPACE if left == self.letters.space else left
+        right = SPACE if right == self.letters.space else right
+        if (left | right) < 0x80:
+            return not self.cuts[left | right << 8]
+        hash = pair_hash(left, right) >> self.shift
+        return not (right == SPACE and self.forced) and self.joined[hash >> 6] >> (hash & 63) & 1
+
+
+cdef inline uint64_t pair_hash(uint32_t left, uint32_t right) noexcept nogil:
+    return (<uint64_t> left << 21 ^ right) * <uint64_t> 0x9E3779B97F4A7C15
+
+
+cdef inline Py_ssize_t character_before(const uint8_t* text, Py_ssize_t at) noexcept nogil:
+    """The start of the character that ends at a place."""
+    at -= 1
+    while at > 0 and text[at] & 0xC0 == 0x80:
+        at -= 1
+    return at
+
+
+def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters letters=None, *, bint split=False):
+    """Cuts where no merge of a table joins.
+
+    Args:
+        tokens: The vocabulary.
+        table: The merges.
+        letters: Its characters; None where its alphabet is bytes.
+        split: Cut before every space, too; no merge joins across it then.
+
+    >>> from bpetite import Tokenizer
+    >>> vocab = Tokenizer.train("ab ab ab", 258).to_vocab()
+    >>> word_cuts(vocab.tokens, vocab.merge_table).ends(b"ab ab").tolist()
+    [2, 5]
+    """
+    cdef WordCuts made = WordCuts()
+    cdef uint64_t at, hash
+    cdef uint32_t left, right
+    cdef int bits = 6
+    cdef bp_pair_entry* entry
+    memset(made.cuts, 1, sizeof(made.cuts))
+    made.letters, made.forced = letters, split
+    if letters is not None:
+        while 1 << bits < BITS * table.size:
+            bits += 1
+        made.shift = 64 - bits
+        made.joined = <uint64_t*> calloc((1 << bits) // 64, sizeof(uint64_t))
+        if made.joined == NULL:
+            raise MemoryError()
+    with nogil:
         for at in range(table.pairs.mask + 1 if table.size else 0):
             entry = table.pairs.entries + at
-            if entry.rank < end and junction(tokens, entry, &pair):
-                self.apart[pair] = 0
-                size += 1
-        if limit is None:
-            self.merges = table
-            return
+            if entry.rank == NONE or not junction(tokens, letters is not None, entry, &left, &right):
+                continue
+            if letters is None or (left | right) < 0x80:
+                made.cuts[left | right << 8] = 0
+            else:
+                hash = pair_hash(left, right) >> made.shift
+                made.joined[hash >> 6] |= <uint64_t> 1 << (hash & 63)
+        if letters is not None:
+            for left in range(0x80):           # unknown characters that become one token
+                for right in range(0x80):
+                    if letters.is_gathered(left) and letters.is_gathered(right):
+                        made.cuts[left | right << 8] = 0
+        for left in range(0x100 if split else 0):
+            made.cuts[left | SPACE << 8] = 1
+    return made
+
+
+@cython.final
+cdef class WordMerges:
+    """The merges of a table below the rank `limit`, and the cuts that none of them joins across."""
+
+    def __cinit__(self, TokenTable tokens not None, MergeTable table not None, uint32_t limit):
+        cdef Py_ssize_t size = 0
+        cdef uint64_t at
+        cdef bp_pair_entry* entry
+        self.end = limit
+        for at in range(table.pairs.mask + 1 if table.size else 0):
+            size += table.pairs.entries[at].rank < limit
         self.merges = MergeTable()
-        self.merges.reserve(size, end)
+        self.merges.reserve(size, limit)
         for at in range(table.pairs.mask + 1 if size else 0):
             entry = table.pairs.entries + at
-            if entry.rank < end and junction(tokens, entry, &pair):
+            if entry.rank < limit:
                 self.merges.add(<token_t> (entry.pair >> 32), <token_t> entry.pair, entry.rank,
                                 table.pairs.joined[entry.rank])
+        self.cuts = word_cuts(tokens, self.merges)
 
     cdef void find_later(self, TokenTable tokens, MergeTable table, uint8_t* later) noexcept nogil:
         cdef bp_pair_entry* entry
@@ -75,14 +218,19 @@ cdef inline bint is_later(TokenTable tokens, const uint8_t* later, token_t numbe
     return slot >= 0 and later[slot]
 
 
-cdef inline bint junction(TokenTable tokens, const bp_pair_entry* entry, uint32_t* pair) noexcept nogil:
-    """OUT: the last byte of the left token | the first of the right one << 8. False if a token has no bytes: no text
-    gives it."""
+cdef inline bint junction(TokenTable tokens, bint characters, const bp_pair_entry* entry, uint32_t* before,
+                          uint32_t* after) noexcept nogil:
+    """OUT: the last byte or character of the left token and the first of the right one. False if a token has no bytes:
+    no text gives it."""
     cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
-    cdef uint64_t end = tokens.starts[left + 1], start = tokens.starts[right]
-    if end == tokens.starts[left] or start == tokens.starts[right + 1]:
+    cdef Py_ssize_t end = <Py_ssize_t> tokens.starts[left + 1], start = <Py_ssize_t> tokens.starts[right]
+    cdef const uint8_t* blob = tokens.blob
+    if end == <Py_ssize_t> tokens.starts[left] or start == <Py_ssize_t> tokens.starts[right + 1]:
         return False
-    pair[0] = tokens.blob[end - 1] | <uint32_t> tokens.blob[start] << 8
+    before[0], after[0] = blob[end - 1], blob[start]
+    if characters:
+        character_at(blob + character_before(blob, end), 4, before)
+        character_at(blob + start, <Py_ssize_t> tokens.starts[right + 1] - start, after)
     return True
 
 
@@ -96,7 +244,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     >>> first_across(vocab.token_table, vocab.merge_table)
     2
     """
-    cdef uint32_t first = NONE, pair
+    cdef uint32_t first = NONE, before, after
     cdef uint64_t at, start
     cdef bp_pair_entry* entry
     cdef Py_ssize_t slot, left, right
@@ -106,8 +254,8 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     if tokens.repeated or tokens.hidden:           # more tokens than those that are found by their bytes
         for at in range(table.pairs.mask + 1):
             entry = table.pairs.entries + at
-            if (entry.rank < first and junction(tokens, entry, &pair) and pair >> 8 == SPACE and pair & 0xFF > SPACE
-                    and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
+            if (entry.rank < first and junction(tokens, False, entry, &before, &after) and after == SPACE
+                    and before > SPACE and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
                 first = entry.rank
         return None if first == NONE else first
     for slot in range(tokens.size):                # few tokens have a space inside

@@ -42,7 +42,10 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
 
 
 def always_kept(vocab: Vocab) -> set[int]:
-    """The ids of special tokens, and of bytes that text can have."""
+    """The ids of special tokens, and of bytes that text can have; of characters, those that stand for any."""
+    if vocab.alphabet is not None:
+        stand_ins = (*vocab.alphabet.byte_ids, vocab.alphabet.unknown)
+        return {token_id for token_id in (*stand_ins, *vocab.special_tokens.values()) if token_id is not None}
     fixed = {token_id for token_id, token in vocab.tokens.items() if len(token) == 1} - vocab.unreachable
     return fixed.union(vocab.special_tokens.values())
 
@@ -122,6 +125,7 @@ def renumbered(
         tokens={new: vocab.tokens[old] for old, new in ids.items()},
         merges=merges,
         special_tokens=special_tokens,
+        alphabet=None if vocab.alphabet is None else vocab.alphabet.renumbered(ids),
         template=template,
         token_flags={literal: flags for literal, flags in vocab.token_flags.items() if literal in special_tokens},
         unreachable=frozenset(ids[old] for old in vocab.unreachable if old in ids),

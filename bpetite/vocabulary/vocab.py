@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
@@ -27,6 +27,8 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
+    from ._letters import Letters
+    from .characters import Characters
     from .prefix_index import PrefixIndex
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
@@ -51,6 +53,7 @@ class Settings(TypedDict, total=False):
 
     normalization: Normalization
     ignore_merges: bool
+    alphabet: Characters | None
     errors: ErrorHandler
     token_flags: dict[str, tuple[str, ...]]
     template: Template | None
@@ -77,6 +80,8 @@ class Vocab:
             Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
+        alphabet: The characters that merges begin from, see :class:`bpetite.vocabulary.characters.Characters`; None for
+            the 256 bytes.
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
@@ -113,6 +118,7 @@ class Vocab:
     pattern: SplitPattern = patterns.GPT2
     normalization: Normalization = None
     ignore_merges: bool = False
+    alphabet: Characters | None = None
     errors: ErrorHandler = "strict"
     token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
@@ -138,8 +144,9 @@ class Vocab:
         object.__setattr__(self, "unreachable", unreachable)
         if tokens.repeated:
             _check_tokens(tokens, self.special_tokens, unreachable)
-        _check_specials(self.special_tokens, self.tokens)
-        _check_flags(self.token_flags, self.special_tokens)
+        _check_specials({literal: self.literal_bytes(literal) for literal in self.special_tokens},
+                        self.special_tokens, self.tokens)  # fmt: skip
+        _check_flags(self.token_flags, self.special_tokens, self.alphabet)
         #: The resulting id of each merge, uint32 in rank order; empty for the ranks kind.
         self.merge_results: array[int]
         if self.merges is None:
@@ -161,6 +168,10 @@ class Vocab:
 
             normalizers.check(self.normalization, self.unicode)
         _check_settings(self.ignore_merges, self.errors)
+        if self.alphabet is not None:
+            if self.merges is None:
+                raise ValueError("an alphabet belongs to a merge list; the ranks kind begins from bytes")
+            self.alphabet.check(self.tokens, MergeList(self.merges).flat())
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
             raise ValueError(f"the template puts in id {min(unknown)}, which is no token")
         if self.ignore_merges and self.merges is None:
@@ -260,8 +271,13 @@ class Vocab:
         return {
             literal: token_id
             for literal, token_id in self.special_tokens.items()
-            if self.tokens[token_id] != literal.encode("utf-8")
+            if self.tokens[token_id] != self.literal_bytes(literal)
         }
+
+    def literal_bytes(self, literal: str) -> bytes:
+        """The bytes that the id of a special token decodes to."""
+        check_literal(literal)
+        return literal_bytes(literal, self.alphabet, self.token_flags, self.normalization, self.unicode)
 
     @cached_property
     def special_only(self) -> frozenset[int]:
@@ -270,7 +286,7 @@ class Vocab:
         return frozenset(
             token_id
             for literal, token_id in self.special_tokens.items()
-            if len(self.tokens[token_id]) > 1 or "added" in self.token_flags.get(literal, ())
+            if not _is_letter(self.tokens[token_id], self.alphabet) or "added" in self.token_flags.get(literal, ())
         )
 
     @cached_property
@@ -280,11 +296,13 @@ class Vocab:
 
     @cached_property
     def skipped(self) -> frozenset[int]:
-        """The ids that ``skip_special_tokens=True`` leaves out of decoding: special tokens not flagged "plain"."""
+        """The ids that ``skip_special_tokens=True`` leaves out of decoding: special tokens not flagged "plain", and, as
+        in ``tokenizers``, not spelled in another way after the normalization."""
         return frozenset(
             token_id
             for literal, token_id in self.special_tokens.items()
             if "plain" not in self.token_flags.get(literal, ())
+            and self.literal_bytes(literal) == literal_bytes(literal, self.alphabet)
         )
 
     @property
@@ -354,7 +372,16 @@ class Vocab:
     def word_merges(self) -> WordMerges | None:
         """The merges before the first one across words, for a vocabulary with superwords."""
         limit = first_across(self.token_table, self.merge_table)
-        return WordMerges(self.token_table, self.merge_table, limit) if limit else None
+        return WordMerges(self.token_table, self.merge_table, limit) if limit and self.alphabet is None else None
+
+    @cached_property
+    def letters(self) -> Letters | None:
+        """The characters that merges begin from, as the compiled core reads them; None where these are bytes."""
+        if self.alphabet is None:
+            return None
+        from ._letters import Letters
+
+        return Letters(self.tokens, self.alphabet, self.special_only)
 
     @property
     def kind(self) -> Literal["merges", "ranks"]:
@@ -365,9 +392,12 @@ class Vocab:
     def is_rare(self) -> bool:
         """True if it needs :mod:`bpetite.engine.pipeline` with any pattern, for steps that the compiled core lacks:
         flags that change the search for special tokens, rewritten text."""
-        flagged = any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
-        rewritten = not isinstance(self.normalization, str | None)
-        return flagged or rewritten
+        return self.has_flags or not isinstance(self.normalization, str | None)
+
+    @property
+    def has_flags(self) -> bool:
+        """True if it has flags that change the search for special tokens."""
+        return any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
 
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
@@ -395,6 +425,7 @@ class Vocab:
             "template": None if self.template is None else self.template.to_json(),
             "kept": self.kept,
             "unicode": self.unicode,
+            "alphabet": None if self.alphabet is None else self.alphabet.to_json(),
             "unreachable": sorted(self.unreachable),
         }
         settings |= {name: value for name, value in rare.items() if value}
@@ -451,11 +482,34 @@ def _check_tokens(tokens: Mapping[int, bytes], special_tokens: dict[str, int], u
             raise ValueError(f"ids {first[token]} and {token_id} have the same bytes {token!r}")
 
 
-def _check_specials(special_tokens: dict[str, int], tokens: Mapping[int, bytes]) -> None:
+def literal_bytes(
+    literal: str,
+    alphabet: Characters | None = None,
+    flags: Mapping[str, Collection[str]] = {},
+    normalization: Normalization = None,
+    unicode: str | None = None,
+) -> bytes:
+    """The bytes that the id of a special token decodes to. With an alphabet of characters these are what its literal
+    spells, after the normalization if it is found in normalized text."""
+    if alphabet is None:
+        return literal.encode("utf-8")
+    if normalization is not None and "normalized" in flags.get(literal, ()):
+        from ..steps.normalizers import normalizer  # not at the top: few vocabularies normalize
+
+        literal = (normalizer(normalization, unicode) or str)(literal)
+    return alphabet.decode(literal)
+
+
+def _is_letter(token: bytes, alphabet: Characters | None) -> bool:
+    """True for a token of one byte, or of one character where merges begin from these."""
+    return len(token if alphabet is None else token.decode("utf-8", "replace")) == 1
+
+
+def _check_specials(literals: dict[str, bytes], special_tokens: dict[str, int], tokens: Mapping[int, bytes]) -> None:
     others = {}
     held = set()
     for literal, token_id in special_tokens.items():
-        data = check_literal(literal)
+        data = literals[literal]
         if tokens.get(token_id) != data:
             others[literal] = token_id
         else:
@@ -465,14 +519,16 @@ def _check_specials(special_tokens: dict[str, int], tokens: Mapping[int, bytes])
             raise ValueError(f"special token {literal!r}: id {token_id} holds {tokens.get(token_id)!r}")
 
 
-def _check_flags(token_flags: dict[str, tuple[str, ...]], special_tokens: dict[str, int]) -> None:
+def _check_flags(
+    token_flags: dict[str, tuple[str, ...]], special_tokens: dict[str, int], alphabet: Characters | None
+) -> None:
     for literal, flags in token_flags.items():
         if literal not in special_tokens:
             raise ValueError(f"token_flags: {literal!r} is no special token")
         if not isinstance(flags, tuple) or not flags or set(flags) - set(FLAGS):
             raise ValueError(f"token_flags of {literal!r}: {flags!r} is not a tuple of {', '.join(FLAGS)}")
-        if "added" in flags and len(literal.encode("utf-8")) > 1:
-            raise ValueError(f"token_flags of {literal!r}: \"added\" is for special tokens of one byte")
+        if "added" in flags and not _is_letter(literal_bytes(literal, alphabet), alphabet):
+            raise ValueError(f"token_flags of {literal!r}: \"added\" is for special tokens of one byte or character")
 
 
 def _check_settings(ignore_merges: object, errors: object) -> None:

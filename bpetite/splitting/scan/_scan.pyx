@@ -93,10 +93,11 @@ cdef class Scanner:
     the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
-    def __cinit__(self, str kind, tables, *, int lanes=WIDE_LANES):
-        cdef bytes following = tables.next, out = tables.out, column = tables.column, pages = tables.pages
-        cdef bytes synchronized = tables.synchronized, stage = tables.stage
+    def __cinit__(self, str kind=None, tables=None, *, int lanes=WIDE_LANES):
+        cdef bytes following, out, column, pages, synchronized, stage
         cdef int failed = 0
+        if type(self) is not Scanner:              # of a class that finds its ends without a pattern
+            return
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         self.lanes = 1 if kind == "tables" else 4
@@ -105,6 +106,8 @@ cdef class Scanner:
             self.vector = vector_of(tables.vector)
             if scan_has_lanes(self.simd, &self.vector):
                 self.lanes = WIDE_LANES
+        following, out, column, pages = tables.next, tables.out, tables.column, tables.pages
+        synchronized, stage = tables.synchronized, tables.stage
         self.owner = tables
         self.tables.next = following
         self.tables.out = out

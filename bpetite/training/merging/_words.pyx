@@ -21,9 +21,10 @@ from ...core._text cimport DONE as ENCODED
 from ...core._worker cimport Core, Worker
 from ...headers cimport bp_watch, bp_watch_begin, bp_work
 from ...vocabulary._tokens cimport TokenTable
-from ...vocabulary._word_merges cimport WordMerges
 from .._pretokens cimport PretokenReader
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
+
+from ...vocabulary._word_merges import word_cuts
 
 cdef extern from "training/merging/pair_search.h" nogil:
     enum:
@@ -53,7 +54,7 @@ cdef class WordEncoder:
         if not 256 <= ids.shape[0] <= known.count:
             raise ValueError(f"there are {known.count} tokens, 256 of them bytes, and ids of {ids.shape[0]}")
         self.tokens = tokens
-        self.worker = Worker(Core(tokens, merges, (), None, False, cuts=WordMerges(tokens, merges)), CACHE)
+        self.worker = Worker(Core(tokens, merges, (), word_cuts(tokens, merges), False), CACHE)
         bp_watch_begin(&self.worker.watch, NULL)
         self.whole = whole
         self.by_slot = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
@@ -85,7 +86,7 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
             size = self.worker.core.merges.merge(&self.worker.space, length, &self.worker.watch)
     else:
         self.worker.used = 0
-        if self.worker.encode_cut(data, 0, length, &offset) == ENCODED:
+        if self.worker.encode(data, length, length, True, length, &offset) == ENCODED:
             self.ids = self.worker.out
             size = self.worker.used
     if size < 0:

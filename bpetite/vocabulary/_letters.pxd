@@ -1,0 +1,45 @@
+"""The characters that merges begin from."""
+from libc.stdint cimport uint8_t, uint32_t
+
+from ..headers cimport token_t
+
+
+cdef class Letters:
+    # Nothing changes after construction.
+    cdef token_t* ids                  # code point -> id + 1 of its token, 0 for none
+    cdef token_t byte_ids[256]         # byte -> id + 1 of its token, for characters without a token; 0 for none
+    cdef token_t unknown               # id + 1 for the other characters without a token, or 0
+    cdef bint fuse                     # neighbours of these give one id,
+    cdef bint gathers                  # and there are such characters
+    cdef bint lacking                  # a character may have neither a token nor tokens of its bytes
+    cdef uint32_t space                # the character that stands for a space, or a space
+
+    # OUT: ids, the first ids of text[0:n], n at most. Returns their number, or -1 where a character has none: *bad is
+    # its offset then. Bytes that are not UTF-8 are characters of their own.
+    cdef Py_ssize_t begin(self, const uint8_t* text, Py_ssize_t n, token_t* ids, Py_ssize_t* bad) noexcept nogil
+    cdef bint complete(self) noexcept nogil
+    # True for a character that may become the same id as its neighbours.
+    cdef inline bint is_gathered(self, uint32_t character) noexcept nogil:
+        return self.gathers and self.ids[character] == 0
+
+
+# OUT: the character that text[0:n] begins with. Returns its size in bytes; 1 where it is not UTF-8, and then the
+# character is none.
+cdef inline Py_ssize_t character_at(const uint8_t* text, Py_ssize_t n, uint32_t* character) noexcept nogil:
+    cdef uint32_t c = text[0]
+    cdef Py_ssize_t size = 1 + (c >= 0xC0) + (c >= 0xE0) + (c >= 0xF0), i
+    if c < 0x80:
+        character[0] = c
+        return 1
+    character[0] = <uint32_t> -1
+    if c < 0xC0 or size > n:
+        return 1
+    c &= 0x7F >> size
+    for i in range(1, size):
+        if text[i] & 0xC0 != 0x80:
+            return 1
+        c = c << 6 | text[i] & 0x3F
+    if c < 0x110000:
+        character[0] = c
+        return size
+    return 1

@@ -1,0 +1,110 @@
+"""The alphabet of a vocabulary whose merges begin from characters, as those that SentencePiece makes."""
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from ..errors import short_repr
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = ["Characters"]
+
+#: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
+Strip: TypeAlias = Literal["none", "one", "token"]
+
+_byte_token = re.compile("<0x[0-9A-F]{2}>")
+
+
+@dataclass(frozen=True)
+class Characters:
+    """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
+
+    Args:
+        byte_ids: The ids of the tokens for the bytes 0 to 255, None for a byte without one; or () for no such tokens.
+        unknown: The id for other characters without a token; None to refuse them.
+        fuse_unknown: Neighbours of these become one id.
+        space: The character that files write for a space, "▁"; in a text it is one. "" for none.
+        strip: What decoding takes from the beginning of a text: "none", "one" space, or all spaces of the first
+            "token".
+
+    >>> Characters(unknown=0).unknown
+    0
+    """
+
+    byte_ids: tuple[int | None, ...] = ()
+    unknown: int | None = None
+    fuse_unknown: bool = False
+    space: str = ""
+    strip: Strip = "none"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.byte_ids, tuple) or len(self.byte_ids) not in (0, 256):
+            raise ValueError(f"byte_ids is a tuple of 256 ids, or (), not {short_repr(self.byte_ids)}")
+        for value in (*self.byte_ids, self.unknown):
+            if value is not None and (type(value) is not int or not 0 <= value < 2**32 - 1):
+                raise ValueError(f"alphabet: {short_repr(value)} is no id below {2**32 - 1}")
+        if type(self.fuse_unknown) is not bool:
+            raise TypeError(f"fuse_unknown is a bool, not {short_repr(self.fuse_unknown)}")
+        if not isinstance(self.space, str) or len(self.space) > 1 or self.space == " ":
+            raise ValueError(f'space is a character other than a space, or "", not {short_repr(self.space)}')
+        if self.strip not in ("none", "one", "token"):
+            raise ValueError(f'strip is "none", "one" or "token", not {short_repr(self.strip)}')
+
+    def lacking(self) -> list[int]:
+        """The bytes of UTF-8 without a token, where some byte has one."""
+        return [
+            byte for byte, token_id in enumerate(self.byte_ids[:0xF5]) if token_id is None and not 0xC0 <= byte < 0xC2
+        ]
+
+    def check(self, tokens: Mapping[int, bytes], parts: Iterable[int]) -> None:
+        """Raise ValueError unless the alphabet fits tokens, and merges of which `parts` are the parts."""
+        merged = {*self.byte_ids, self.unknown}.intersection(parts)
+        for byte, token_id in enumerate(self.byte_ids):
+            if token_id is None:
+                continue
+            if tokens.get(token_id) != bytes([byte]):
+                raise ValueError(f"alphabet: id {token_id} of byte 0x{byte:02X} holds {tokens.get(token_id)!r}")
+            if token_id in merged:
+                raise ValueError(f"alphabet: id {token_id} of byte 0x{byte:02X} is a part of a merge")
+        if self.unknown is not None:
+            if self.unknown not in tokens:
+                raise ValueError(f"alphabet: unknown is {self.unknown}, which is no token")
+            if self.unknown in merged:
+                raise ValueError(f"alphabet: the id for unknown characters, {self.unknown}, is a part of a merge")
+
+    def decode(self, spelled: str) -> bytes:
+        """The bytes of a token as a file spells it.
+
+        >>> Characters(space="▁").decode("▁the"), Characters(byte_ids=(None,) * 256).decode("<0x0A>")
+        (b' the', b'\\n')
+        """
+        if self.byte_ids and _byte_token.fullmatch(spelled):
+            return bytes([int(spelled[3:5], 16)])
+        return (spelled.replace(self.space, " ") if self.space else spelled).encode("utf-8")
+
+    def encode(self, token: bytes, token_id: int) -> str:
+        """A token as a file spells it: the inverse of :meth:`decode`."""
+        if len(token) == 1 and self.byte_ids and self.byte_ids[token[0]] == token_id:
+            return f"<0x{token[0]:02X}>"
+        return token.decode("utf-8").replace(" ", self.space or " ")
+
+    def renumbered(self, ids: Mapping[int, int]) -> Characters:
+        """The alphabet after its tokens got other ids: old id -> new id."""
+        byte_ids = tuple(None if token_id is None else ids[token_id] for token_id in self.byte_ids)
+        return replace(self, byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
+
+    def to_json(self) -> dict[str, Any]:
+        """The alphabet as a JSON value."""
+        return asdict(self) | {"byte_ids": list(self.byte_ids)}
+
+    @classmethod
+    def from_json(cls, found: Any) -> Characters:
+        """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
+        if not isinstance(found, dict) or found.keys() != {field.name for field in fields(cls)}:
+            raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(found)}")
+        if not isinstance(found["byte_ids"], list):
+            raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(found['byte_ids'])}")
+        return cls(**found | {"byte_ids": tuple(found["byte_ids"])})

@@ -1,0 +1,212 @@
+"""Vocabularies whose merges begin from characters: ids, offsets, streams and decoding are those of the plain form."""
+from __future__ import annotations
+
+import json
+import pickle
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bpetite import Tokenizer, Vocab
+from bpetite.reference import encode_characters
+from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.steps.splits import Metaspace
+from bpetite.vocabulary.characters import Characters
+
+LETTERS = "ab,▁é中1"
+TEXT = st.text("ab ,▁é中1漢\n\U0001f600", max_size=40)
+WRITTEN = Replace(" ", "▁")
+
+
+@st.composite
+def vocabularies(draw: st.DrawFn) -> tuple[dict[str, int], list[tuple[str, str]], Vocab]:
+    """Spelled tokens, merges and the vocabulary of some characters; others are unknown, or become bytes."""
+    tokens = ["<unk>", *draw(st.permutations(LETTERS))[: draw(st.integers(3, 7))]]
+    tokens += [] if "▁" in tokens else ["▁"]
+    falls_back = draw(st.booleans())
+    tokens += [f"<0x{byte:02X}>" for byte in range(256)] if falls_back else []
+    parts = [token for token in tokens if len(token) == 1]
+    merges: list[tuple[str, str]] = []
+    for _ in range(draw(st.integers(0, 20))):
+        pair = draw(st.sampled_from(parts)), draw(st.sampled_from(parts))
+        if pair not in merges and len("".join(pair)) < 9:
+            merges.append(pair)
+            parts.append("".join(pair))
+    tokens = list(dict.fromkeys(tokens + parts))
+    ids = {token: number for number, token in enumerate(tokens)}
+    alphabet = Characters(
+        tuple(ids[f"<0x{byte:02X}>"] for byte in range(256)) if falls_back else (),
+        ids["<unk>"], draw(st.booleans()), "▁", draw(st.sampled_from(["none", "one", "token"])),
+    )  # fmt: skip
+    hidden = {ids[f"<0x{ord(char):02X}>"] for char in "ab,1" if char in ids and falls_back}
+    hidden |= {ids["<0x20>"]} if falls_back else set()
+    normalization, pattern = draw(st.sampled_from([
+        ((WRITTEN,), None), ((Prepend("▁"), WRITTEN), None), (("NFC", WRITTEN), None),
+        *[(None, Metaspace("▁", prefix, split)) for prefix in ("never", "always", "first") for split in (True, False)],
+    ]))  # fmt: skip
+    pairs = [(ids[left], ids[right]) for left, right in merges]
+    decoded = {number: alphabet.decode(token) for token, number in ids.items()}
+    return ids, merges, Vocab(
+        decoded, pairs, {"<unk>": 0}, pattern=pattern, normalization=normalization, alphabet=alphabet,
+        unreachable=frozenset(hidden),
+    )  # fmt: skip
+
+
+def pieces(vocab: Vocab, text: str, *, is_first: bool) -> list[str]:
+    """A text between special tokens, normalized and cut into pre-tokens."""
+    for step in vocab.normalization or ():
+        if isinstance(step, Prepend):
+            text = step.text + text if text else text
+        elif step == WRITTEN:
+            text = text.replace(" ", "▁")
+        else:
+            text = text.replace("e\u0301", "é")
+    if not isinstance(vocab.pattern, Metaspace) or not text:
+        return [text]
+    text = text.replace(" ", "▁")
+    wanted = vocab.pattern.prefix == "always" or (vocab.pattern.prefix == "first" and is_first)
+    if wanted and not text.startswith("▁"):
+        text = "▁" + text
+    return text.replace("▁", "\0▁").split("\0") if vocab.pattern.split else [text]
+
+
+def plain(vocab: Vocab, ids: dict[str, int], merges: list[tuple[str, str]], text: str) -> list[int]:
+    found: list[int] = []
+    for number, part in enumerate(text.split("<unk>")):
+        found += [0] if number else []
+        for piece in pieces(vocab, part, is_first=number == 0):
+            found += encode_characters(piece, ids, merges, unknown="<unk>", fuse_unknown=vocab.alphabet.fuse_unknown)  # type: ignore[union-attr]
+    return found
+
+
+@given(vocabularies(), st.lists(st.one_of(TEXT, st.just("<unk>"), st.just(" ")), max_size=5), st.data())
+def test_equals_the_plain_form(
+    made: tuple[dict[str, int], list[tuple[str, str]], Vocab], parts: list[str], data: st.DataObject
+) -> None:
+    ids, merges, vocab = made
+    text = "".join(parts)
+    tok = Tokenizer.from_vocab(vocab)
+    expected = plain(vocab, ids, merges, text)
+    assert tok.encode(text) == tok.encode(text.encode()) == tok.encode_to_numpy(text).tolist() == expected
+    assert tok.encode_batch([text, "a", text]) == [expected, tok.encode("a"), expected]
+    assert tok.count(text) == len(expected)
+    assert tok.count(text, limit=2) == min(len(expected), 3)
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
+    chunks = [text[start:end] for start, end in zip([0, *cuts], [*cuts, len(text)], strict=True)]
+    assert list(tok.encode_iterable(chunks)) == expected
+    again, spans = tok.encode_with_offsets(text)
+    assert again == expected
+    assert all(0 <= start <= end <= len(text) for start, end in spans)
+    stream = tok.decode_stream()
+    assert "".join(map(stream.feed, expected)) + stream.flush() == tok.decode(expected)
+    assert "".join(tok.decode_iterable(expected)) == tok.decode(expected)
+    assert pickle.loads(pickle.dumps(tok)) == tok
+
+
+def llama() -> Tokenizer:
+    """A vocabulary as Llama 2's, small."""
+    texts = ["▁t", "h e", "▁t he", "▁ ▁", "a t"]
+    merges = [tuple(text.split(" ")) if " " in text else (text[0], text[1]) for text in texts]
+    tokens = ["<unk>", "<s>", *[f"<0x{byte:02X}>" for byte in range(256)], *"▁theac."]
+    tokens = list(dict.fromkeys([*tokens, *("".join(pair) for pair in merges)]))
+    return Tokenizer.from_huggingface({
+        "added_tokens": [{"id": number, "content": tokens[number], "special": True} for number in (0, 1)],
+        "normalizer": {"type": "Sequence", "normalizers": [
+            {"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+        ]},
+        "decoder": {"type": "Sequence", "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
+            {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0},
+        ]},
+        "model": {
+            "type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True,
+            "vocab": {token: number for number, token in enumerate(tokens)},
+            "merges": [" ".join(pair) for pair in merges],
+        },
+    })  # fmt: skip
+
+
+def test_a_small_llama() -> None:
+    tok = llama()
+    assert tok.scanner == "words"
+    assert tok.token_bytes(tok.encode("the")[0]) == b" the"
+    assert tok.encode("the the") == tok.encode("the") * 2
+    assert tok.encode("the<s>the") == [*tok.encode("the"), 1, *tok.encode("the")]
+    assert tok.encode("\n") == [tok.token_id(" "), 2 + 0x0A]
+    assert tok.encode("é") == [tok.token_id(" "), 2 + 0xC3, 2 + 0xA9]
+    assert tok.decode(tok.encode("the é\n cat")) == "the é\n cat"
+    assert tok.decode_bytes(tok.encode("the")) == b"the"
+    assert tok.encode_with_offsets("the é") == (tok.encode("the é"), [(0, 3), (3, 4), (4, 5), (4, 5)])
+
+
+def test_runs_of_bytes_that_are_no_text_are_replaced_byte_by_byte() -> None:
+    tok = llama()
+    ids = [tok.token_id(" a"[1:]), 2 + 0xC3, 2 + 0x41, tok.token_id("c")]
+    assert tok.decode(ids, errors="replace") == "a\ufffd\ufffdc"
+    with pytest.raises(UnicodeDecodeError):
+        tok.decode(ids)
+    stream = tok.decode_stream(errors="replace")
+    assert [stream.feed(tok.encode("the")), stream.feed(tok.encode("the"))] == ["the", " the"]
+
+
+def test_saved_files_give_it_back(tmp_path: Path) -> None:
+    tok = llama()
+    for name in ("native.json", "tokenizer.json"):
+        tok.save(tmp_path / name)
+        assert Tokenizer.load(tmp_path / name) == tok
+    content = json.loads((tmp_path / "tokenizer.json").read_text("utf-8"))
+    assert {"▁the", "<0x41>", "▁▁"} <= content["model"]["vocab"].keys()
+    for format in ("gpt2", "tiktoken"):
+        with pytest.raises(ValueError, match=r"merge list|cannot hold"):
+            tok.save(tmp_path / "other", format=format)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("unit", ["a", " ", "中", "\U0001f600", "▁", "the ", "\n"])
+def test_long_runs_end(unit: str) -> None:
+    tok = llama()
+    text = unit * 200_000
+    ids = tok.encode(text)
+    assert tok.decode(ids) == text.replace("▁", " ")
+    assert tok.encode(text, num_threads=4) == ids
+
+
+def test_threads_meet_behind_special_tokens() -> None:
+    tok = llama()
+    random.seed(1)
+    text = "".join(random.choices(["the ", "<s>", "a", "中", "<s><s>", ". "], k=300_000))
+    assert tok.encode(text, num_threads=4) == tok.encode(text)
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ({"byte_ids": (1,)}, "tuple of 256 ids"),
+    ({"unknown": -1}, "no id below"),
+    ({"space": " "}, "a character other than a space"),
+    ({"strip": "two"}, "strip is"),
+    ({"unknown": 10**6}, "is no token"),
+    ({"byte_ids": (0,) * 256}, "of byte 0x00 holds"),
+])  # fmt: skip
+def test_faults(change: dict[str, object], message: str) -> None:
+    vocab = llama().to_vocab()
+    assert vocab.alphabet is not None
+    with pytest.raises(ValueError, match=message):
+        replace(vocab, alphabet=replace(vocab.alphabet, **change))  # type: ignore[arg-type]
+
+
+def test_what_needs_bytes_is_refused() -> None:
+    tok = llama()
+    with pytest.raises(ValueError, match="begins from characters"):
+        tok.extend("the the", 1)
+    with pytest.raises(ValueError, match="an alphabet belongs to a merge list"):
+        tok.to_ranks()
+    small = tok.prune("the cat", vocab_size=300).tokenizer if len(tok) > 300 else tok
+    assert small.decode(small.encode("the é cat")) == "the é cat"
+
+
+def test_a_character_without_any_token_is_an_error_with_its_offset() -> None:
+    vocab = replace(llama().to_vocab(), alphabet=Characters(space="▁"), unreachable=frozenset(range(2, 258)))
+    with pytest.raises(ValueError, match="byte 0xc3, at offset 4 "):
+        Tokenizer.from_vocab(vocab).encode("the é")
