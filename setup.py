@@ -6,7 +6,9 @@ BPETITE_ANNOTATE=1  writes build/cython/bpetite/**/*.html, what Cython made of e
 """
 import os
 import shutil
+import sys
 from pathlib import Path
+from typing import Any
 
 from Cython.Build import cythonize
 from Cython.Compiler import Options
@@ -24,13 +26,14 @@ SHARED = "bpetite._cython_views"
 # -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin. Elsewhere they only cost
 # time to compile: half of it, for all modules together.
 LEVELS = {
-    "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits splitting.scan._scan "
-    "training.counting._text_counter training.merging._pairs",
-    "-O2": "core._batch core._encode core._limit core._tokenizer_base training.counting._count_table "
-    "training.merging._merger training.merging._words",
+    "-O3": "_merge core._decode core._ids core._limit core._special core._worker splitting.scan._byte_splits "
+    "splitting.scan._scan training.counting._text_counter training.merging._pairs",
+    "-O2": "core._batch core._encode core._tokenizer_base training.counting._count_table training.merging._merger "
+    "training.merging._words",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
 headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))
+shared_sources = ["setup.py", *headers, *(path.as_posix() for path in Path("bpetite").rglob("*.pxd"))]
 
 
 def flags(module: str) -> tuple[list[str], list[str]]:
@@ -65,57 +68,59 @@ def tell(message: str) -> None:
 
 
 class Build(build_ext):
-    """Compiles on all processors, unless -j says how many. An editable install compiles nothing again."""
+    """Compiles on all processors, unless -j says how many. An editable install compiles nothing again: modules beside
+    their sources count, because its build folder, and the Cython that pip installs for it, are new each time."""
 
     def finalize_options(self) -> None:
         super().finalize_options()
         self.parallel = self.parallel or os.cpu_count() or 1
 
     def build_extensions(self) -> None:
-        left = [
-            ext for ext in self.extensions
-            if self.force or newer_group([*ext.sources, *ext.depends], self.made(ext))
-        ]  # fmt: skip
-        if left:
-            tell(f"compiling {len(left)} modules in {self.parallel} processes, a minute or two of processor time")
-        else:
+        stale = [ext for ext in self.extensions if not self.editable_mode or self.is_old(ext)]
+        if not stale:
             tell("the compiled modules are up to date")
+        elif "build_ext" not in sys.argv:
+            tell(f"compiling {len(stale)} modules in {self.parallel} processes, a minute or two of processor time")
+        for ext, made in zip(stale, cythonize(stale, **OPTIONS), strict=True):
+            ext.sources = made.sources
         for ext in self.extensions:
-            if self.editable_mode and ext not in left:  # its build folder is new each time
+            if ext not in stale:
                 path = Path(self.get_ext_fullpath(ext.name))
                 path.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(self.made(ext), path)
+                shutil.copyfile(self.get_ext_filename(ext.name), path)
+        self.extensions = stale
         super().build_extensions()
+        self.extensions = self.distribution.ext_modules
 
-    def made(self, ext: Extension) -> str:
-        """The path of what an earlier build has made: beside the source for an editable install."""
-        name: str = self.get_ext_filename(ext.name) if self.editable_mode else self.get_ext_fullpath(ext.name)
-        return name
+    def is_old(self, ext: Extension) -> bool:
+        """True where the module beside its source is missing, or older than anything that it may be made of."""
+        sources = [path for path in ext.sources if path.endswith(".pyx")]
+        return self.force or newer_group([*sources, *shared_sources], self.get_ext_filename(ext.name))
 
 
+OPTIONS: dict[str, Any] = {
+    "build_dir": "build/cython",
+    "shared_utility_qualified_name": SHARED,
+    "annotate": Options.emit_code_comments,
+    "compiler_directives": {
+        "language_level": 3,
+        "auto_pickle": False,  # C fields from a pickle would be trusted
+        "boundscheck": debug,
+        "wraparound": False,
+        "cdivision": True,
+        "initializedcheck": debug,
+    },
+}
 shared_compile, shared_link = flags(SHARED)
 setup(
     cmdclass={"build_ext": Build},
-    ext_modules=cythonize(
-        [
-            Extension(
-                SHARED,
-                ["bpetite/_cython_views.c"],
-                extra_compile_args=shared_compile,
-                extra_link_args=shared_link,
-            ),
-            *(extension(path) for path in sorted(Path("bpetite").rglob("*.pyx"))),
-        ],
-        build_dir="build/cython",
-        shared_utility_qualified_name=SHARED,
-        annotate=os.environ.get("BPETITE_ANNOTATE") == "1",
-        compiler_directives={
-            "language_level": 3,
-            "auto_pickle": False,  # C fields from a pickle would be trusted
-            "boundscheck": debug,
-            "wraparound": False,
-            "cdivision": True,
-            "initializedcheck": debug,
-        },
-    ),
+    ext_modules=[
+        Extension(
+            SHARED,
+            ["bpetite/_cython_views.c"],
+            extra_compile_args=shared_compile,
+            extra_link_args=shared_link,
+        ),
+        *(extension(path) for path in sorted(Path("bpetite").rglob("*.pyx"))),
+    ],
 )
