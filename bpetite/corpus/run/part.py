@@ -242,7 +242,8 @@ class Part(Plan):
     def _header(self) -> dict[str, Any]:
         """The first record of the journal, as it is read back."""
         header: dict[str, Any] = json.loads(json.dumps(self.identity))
-        return {"journal": VERSION, **header, "overwrite": self.overwrite}
+        touched = [piece.touched for piece in self.pieces]
+        return {"journal": VERSION, **header, "overwrite": self.overwrite, "touched": touched}
 
     def _resume(
         self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None] | None
@@ -299,7 +300,7 @@ class Part(Plan):
         """The reason why a run cannot go on from the records of its journal, if there is one."""
         if any(piece.once for piece in self.pieces):
             return "the input can be read only once"
-        reached = records[-1]["position"]["piece"] if len(records) > 1 else -1
+        reached = records[-1].get("position", {"piece": -1})["piece"]
         for piece, was in zip(self.pieces[: reached + 1], records[0].get("touched", ()), strict=False):
             if piece.touched != was:
                 return f"{piece.path} may have been edited since it was read (time of change or inode differs)"

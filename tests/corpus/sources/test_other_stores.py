@@ -70,7 +70,7 @@ def test_the_hub(hub: Hub, ram_path: Path) -> None:
     run("hf://datasets/me/corpus", ram_path / "o", on_error="skip")
     assert texts_in(ram_path / "o.npy") == documents
     hub.files["datasets/me/corpus/data/a.txt"] = text[:-1] + b"!"
-    with pytest.raises(FileExistsError, match="have been changed"):
+    with pytest.raises(FileExistsError, match="which has been changed or touched since"):
         run("hf://datasets/me/corpus", ram_path / "o", on_error="skip")
 
 
