@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -182,6 +183,16 @@ class Layout:
         raise NotImplementedError(self.whole)
 
 
+#: A source as JSON, which is the same for many lines.
+_quoted = lru_cache(16)(json.dumps)
+
+
 def meta_line(found: str | None, source: str, number: int) -> bytes:
-    """A line of the spool of record ids: id, path of the file, number of the record in it."""
-    return json.dumps([found, source, number]).encode() + b"\n"
+    """A line of the spool of record ids: id, path of the file, number of the record in it.
+
+    >>> meta_line("a", "x.jsonl", 3)
+    b'["a", "x.jsonl", 3]\\n'
+    """
+    # a string is encoded at once; a list takes Python's encoder, which takes as long as the tokens of a short document
+    name = "null" if found is None else json.dumps(found)
+    return f"[{name}, {_quoted(source)}, {number}]\n".encode()

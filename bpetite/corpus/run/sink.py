@@ -99,7 +99,8 @@ class Sink:
         if part.meta is not None:
             paths = [self._plan.pieces[piece].path for piece, _ in encoded.blocks]
             for found, block, _ in part.meta:
-                layout.check_meta(found, paths[block])
+                if found is not None:  # the paths of all inputs have been checked
+                    layout.check_meta(found, paths[block])
             meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
         return Rows(part.tokens, part.lengths, meta, part.held_out)
 
