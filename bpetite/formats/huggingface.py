@@ -356,14 +356,16 @@ def _flags(
 
 
 def _overlap(early: Collection[str], late: Collection[str]) -> bool:
-    """True if an early token can share a character with a late one in some text."""
+    """True if a late token can take characters of an early one in some text, when all are searched for at once: it
+    begins before the early one, or where that begins and is longer. An early token that begins first is found in both
+    ways."""
     if len(early) * len(late) > COMPARED:
         return True
     for one in early:
         for other in late:
-            if min(len(one), len(other)) > LONG or one in other or other in one:
+            if min(len(one), len(other)) > LONG or one in other:
                 return True
-            if any(one[-n:] == other[:n] or other[-n:] == one[:n] for n in range(1, min(len(one), len(other)))):
+            if any(other[-n:] == one[:n] for n in range(1, min(len(one), len(other)))):
                 return True
     return False
 

@@ -6,13 +6,16 @@ from itertools import accumulate, groupby
 from operator import index
 from typing import TYPE_CHECKING
 
-from .segments import encode_bytes
+from .segments import ESCAPED, encode_bytes
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import Ids, SpecialSelection
 
 __all__ = ["continue_ids", "retokenized"]
+
+#: Ids that are searched at once for a special token.
+BLOCK = 1024
 
 
 def continue_ids(
@@ -39,13 +42,17 @@ def continue_ids(
     >>> serving.continue_ids(tok, [97], "b ab<|endoftext|>"), tok.encode("ab ab<|endoftext|>")
     ([97, 98, 257, 258], [256, 257, 258])
     """
-    tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
-    given = [*map(index, ids)]
+    data = tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
+    given = [*ids] if isinstance(ids, list) else [*map(index, ids)]
     specials = {*tokenizer.special_tokens.values()}
-    start = next((at for at in range(len(given), 0, -1) if given[at - 1] in specials), 0)
-    before = tokenizer.decode_bytes(given[start:]).decode("utf-8", "surrogateescape")
-    open_from = next((at for at in range(len(before), 0, -1) if "\udc80" <= before[at - 1] <= "\udcff"), 0)
-    before = before[open_from:]
+    start = 0
+    for low in range((len(given) - 1) // BLOCK * BLOCK, -1, -BLOCK):
+        if not specials.isdisjoint(given[low : low + BLOCK]):
+            start = max(at for at, token_id in enumerate(given[low : low + BLOCK], low + 1) if token_id in specials)
+            break
+    before = (tokenizer.decode_bytes(given[start:]) if start else data).decode("utf-8", "surrogateescape")
+    if not before.isascii():
+        before = ESCAPED.split(before)[-1]
     at = next((first for first, _, _ in tokenizer._special_spans(text, allowed_special, ())), len(text))
     if not before or not at:
         return given + tokenizer.encode(text, allowed_special=allowed_special)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["encode_bytes", "encode_segments"]
 
 #: The characters that Python's decoder gives for bytes that are not UTF-8: no valid text has one.
-_ESCAPED = re.compile("([\udc80-\udcff]+)")
+ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
 def encode_segments(
@@ -134,7 +134,7 @@ def encode_bytes(
         raise ValueError(f'errors is "strict" or "bytes", not {short_repr(errors)}')
     encode = partial(tokenizer.encode, allowed_special=allowed_special, disallowed_special=disallowed_special,
                      num_threads=num_threads)  # fmt: skip
-    parts = _ESCAPED.split(data.decode("utf-8", "surrogateescape")) if errors == "bytes" else []
+    parts = ESCAPED.split(data.decode("utf-8", "surrogateescape")) if errors == "bytes" else []
     if len(parts) < 2:
         return encode(data)
     ids: list[int] = []

@@ -437,3 +437,34 @@ def test_an_object_of_transformers_keeps_its_settings() -> None:
     for name in ("bos_token", "eos_token", "unk_token", "pad_token", "model_max_length", "chat_template"):
         assert getattr(again, name) == getattr(theirs, name)
     assert again.pad_token == "<pad>"
+
+
+LITERALS = st.lists(st.text("ab|", min_size=1, max_size=4), min_size=1, max_size=5, unique=True)
+
+
+@given(LITERALS, st.lists(st.booleans(), min_size=5, max_size=5), st.lists(st.text("ab|x", max_size=30), max_size=8))
+@settings(max_examples=600)
+def test_tokens_that_are_searched_for_after_others(literals: list[str], late: list[bool], found: list[str]) -> None:
+    """Without a normalizer, ``normalized`` only says when a token is searched for; an empty sequence is none."""
+    # a token of one character that the model has keeps its id, which is not what is tested here
+    literals = [literal for literal in literals if len(literal) > 1 and literal not in ("ab",)]
+    entries = [added(literal, 260 + at, normalized=late[at]) for at, literal in enumerate(literals)]
+    content = tokenizer_json(added_tokens=entries, normalizer={"type": "Sequence", "normalizers": []})
+    ours, theirs = Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
+    for text in found:
+        assert ours.encode(text) == theirs.encode(text).ids
+
+
+@pytest.mark.parametrize(
+    ("early", "late", "scanner"),
+    [
+        ("<｜/table>｜", "｜DSML｜", "vector"),  # DeepSeek-V3's: the early one begins first
+        ("｜DSML｜", "<｜/table>｜", "pipeline"),
+        ("<a>", "<a>b", "pipeline"),
+        ("<a>b", "<a>", "vector"),
+        ("<a>", "<b>", "vector"),
+    ],
+)
+def test_an_order_of_search_that_changes_nothing_costs_nothing(early: str, late: str, scanner: str) -> None:
+    entries = [added(early, 260), added(late, 261, normalized=True)]
+    assert Tokenizer.from_huggingface(tokenizer_json(added_tokens=entries)).scanner == scanner
