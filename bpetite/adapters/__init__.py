@@ -45,7 +45,7 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     replaced by another one of the same size may go unseen; then accelerate again, after :func:`decelerate`.
 
     Args:
-        tokenizer: A ``transformers.PreTrainedTokenizerFast`` of byte-level BPE.
+        tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE.
 
     Returns:
         The same object.
