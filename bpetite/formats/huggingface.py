@@ -129,19 +129,19 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         data: The file.
         spans: Its :func:`members`.
     """
-    inside = members(data, *spans["model"]) if "model" in spans else None
-    if inside is None or not inside.keys() >= {"vocab", "merges"}:
+    if not spans.keys() >= {"model.vocab", "model.merges"}:
         return None
-    table = read_tokens(data, *inside["vocab"])
+    vocab, listed = spans["model.vocab"], spans["model.merges"]
+    table = read_tokens(data, *vocab)
     if table is None or table.repeated or table.empty:
         return None
-    merges = read_merge_list(data, *inside["merges"], table)
+    merges = read_merge_list(data, *listed, table)
     if merges is None:
-        merges = read_merge_list(data, *inside["merges"], table, as_lists=True)
+        merges = read_merge_list(data, *listed, table, as_lists=True)
     if merges is None:
         return None
     try:
-        content = parse_json(without(data, {inside["vocab"]: b"{}", inside["merges"]: b"[]"}), "")
+        content = parse_json(without(data, {vocab: b"{}", listed: b"[]"}), "")
         _check_model(content["model"], "")
         steps = _steps(content, "")
         if steps[1] is None:

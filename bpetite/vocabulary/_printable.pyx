@@ -198,71 +198,81 @@ cdef class _Reader:
         return True
 
 
-def members(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
-    """The positions of the values in a JSON object.
+def members(bytes data not None):
+    """The positions of the values in a JSON object, and of those in its member "model".
 
     Only brackets and quotes are looked at; damage to anything else is found when the values are read.
 
     Args:
         data: The file.
-        start, stop: As for :func:`read_tokens`.
 
     Returns:
         key -> (start, stop) of its value, in the order of the file. None for anything but an object, for a repeated key
         or one with an escape, and for damage.
 
-    >>> members(b'{"a": {"b": []}, "c": 5}')
-    {'a': (6, 15), 'c': (22, 23)}
+    >>> members(b'{"a": {"b": []}, "model": {"c": 5}}')
+    {'a': (6, 15), 'model.c': (32, 33), 'model': (26, 34)}
     """
-    cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
-    cdef const uint8_t* first = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef const uint8_t* end = reader.end
+    cdef _Reader reader = _Reader(data, 0, len(data))
+    cdef dict values = {}
+    try:
+        found = read_members(reader, <const uint8_t*> PyBytes_AS_STRING(data), values, "")
+    except UnicodeDecodeError:
+        return None
+    return values if found and values and not reader.blanks() else None
+
+
+cdef bint read_members(_Reader reader, const uint8_t* first, dict values, str prefix) except -1:
+    """Read an object. OUT: values, with the prefix before each key. False where `members` has no answer."""
     cdef const uint8_t* p
     cdef const uint8_t* key
     cdef const uint8_t* value
-    cdef dict values = {}
-    cdef Py_ssize_t depth, count = 0
-    cdef int state = reader.open(c"{", c"}")
-    if state == 0:
-        return None
-    while state > 0:
+    if not reader.read(c"{"):
+        return False
+    if reader.read(c"}"):
+        return True
+    while True:
         if not reader.read(c'"'):
-            return None
+            return False
         key = reader.p
-        p = <const uint8_t*> memchr(key, c'"', end - key)
+        p = <const uint8_t*> memchr(key, c'"', reader.end - key)
         if p == NULL or memchr(key, c"\\", p - key) != NULL:
-            return None
-        name = key[:p - key]
+            return False
+        name = prefix + key[:p - key].decode("ascii")
         reader.p = p + 1
-        if not reader.read(c":"):
-            return None
-        reader.blanks()
-        value = p = reader.p
-        depth = 0
-        while p < end and (depth or (p[0] != c"," and p[0] != c"}")):
-            if p[0] == c"{" or p[0] == c"[":
-                depth += 1
-            elif p[0] == c"}" or p[0] == c"]":
-                depth -= 1
-                if depth < 0:
-                    return None
-            elif p[0] == c'"':
-                p += 1
-                while p < end and p[0] != c'"':
-                    p += 2 if p[0] == c"\\" else 1
-                if p >= end:
-                    return None
+        if not reader.read(c":") or not reader.blanks():
+            return False
+        value = reader.p
+        if name == "model" and value[0] == c"{":
+            if not read_members(reader, first, values, "model."):
+                return False
+        elif not skip_value(reader):
+            return False
+        if name in values:
+            return False
+        values[name] = (value - first, reader.p - first)
+        if not reader.read(c","):
+            return reader.take(c"}")
+
+
+cdef bint skip_value(_Reader reader) noexcept nogil:
+    """Move to the comma or the bracket after a value."""
+    cdef const uint8_t* p = reader.p
+    cdef Py_ssize_t depth = 0
+    while p < reader.end and (depth or (p[0] != c"," and p[0] != c"}")):
+        if p[0] == c"{" or p[0] == c"[":
+            depth += 1
+        elif p[0] == c"}" or p[0] == c"]":
+            depth -= 1
+            if depth < 0:
+                return False
+        elif p[0] == c'"':
             p += 1
-        if p >= end:
-            return None
-        try:
-            values[name.decode("ascii")] = (value - first, p - first)
-        except UnicodeDecodeError:
-            return None
-        count += 1
-        reader.p = p
-        state = reader.next(c"}")
-    return values if state == 0 and len(values) == count else None
+            while p < reader.end and p[0] != c'"':
+                p += 2 if p[0] == c"\\" else 1
+        p += 1
+    reader.p = min(p, reader.end)
+    return p < reader.end
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):

@@ -152,6 +152,18 @@ def test_members_are_found(value: dict[str, Any], indent: int | None) -> None:
     assert {key: json.loads(data[start:stop]) for key, (start, stop) in places.items()} == value
 
 
+def test_the_members_of_a_model_are_found_too() -> None:
+    text = b' {"model": {"vocab": {"a": 1}, "n": null} , "model.n": [2]} '
+    found = members(text.replace(b"model.n", b"model.m")) or {}
+    assert {key: text[start:stop].strip() for key, (start, stop) in found.items()} == {
+        "model.vocab": b'{"a": 1}', "model.n": b"null", "model": b'{"vocab": {"a": 1}, "n": null}', "model.m": b"[2]",
+    }  # fmt: skip
+    assert members(text) is None
+    assert members(b'{"model": {}}') == {"model": (10, 12)}
+    for damaged in (b'{"model": {"a"}}', b'{"model": {"a": 1}', b'{"model": {"a": 1, "a": 2}}', b'{"model": {,}}'):
+        assert members(damaged) is None
+
+
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{}", '{"a":1,"a":2}', '{"a":1', '{"a":[}', '{"a":"}', '{"a', '{"a":1}x', '{"\\u0061":1}', '{"é":1}',
