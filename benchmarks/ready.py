@@ -49,13 +49,12 @@ OURS = "from bpetite import Tokenizer; encode = Tokenizer.load(path).encode_ordi
 OURS_TIKTOKEN = "from bpetite import Tokenizer; encode = Tokenizer.from_tiktoken(path).encode_ordinary\n"
 TOKENIZERS = "from tokenizers import Tokenizer; encode = Tokenizer.from_file(path).encode\n"
 TIKTOKEN = """
-import tiktoken
-from tiktoken.load import load_tiktoken_bpe
-from tiktoken_ext.openai_public import o200k_base
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
+import tiktoken
 import tiktoken_ext.openai_public as public
+from tiktoken.load import load_tiktoken_bpe
 public.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(path)
-encode = tiktoken.Encoding(**public.o200k_base()).encode_ordinary
+encode = tiktoken.get_encoding("o200k_base").encode_ordinary    # by its name, which its pickle holds
 """
 UNPICKLE = """
 import pickle
