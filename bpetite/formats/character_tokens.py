@@ -1,22 +1,48 @@
 """Vocabularies of characters in tokenizer.json: their alphabet, and tokens as the file spells them."""
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
 from ..steps.normalizers import Normalization, Prepend, Replace
 from ..steps.splits import Metaspace, SplitPattern
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.characters import Characters
 from .files import errors_named
 from .huggingface_steps import read_decoder
 
-__all__ = ["read_alphabet", "read_characters"]
+__all__ = ["SpelledCharacters", "read_alphabet", "read_spelled_characters"]
+
+
+class SpelledCharacters(Mapping[str, int]):
+    """The ids of tokens as a file spells them; of :func:`bpetite.vocabulary._printable.read_characters`."""
+
+    def __init__(self, tokens: TokenTable, byte_ids: Sequence[int | None], space: str) -> None:
+        self._tokens, self._byte_ids = tokens, byte_ids
+        self._spelling = Characters(tuple(byte_ids), space=space)
+
+    def __getitem__(self, spelled: str) -> int:
+        token = self._spelling.decode(spelled)
+        found: int | None = None
+        if len(token) == 1 and len(spelled) > 1:
+            found = self._byte_ids[token[0]]
+        elif not (self._spelling.space and " " in spelled):
+            found = self._tokens.find_id(token)
+        if found is None or self._spelling.encode(token, found) != spelled:
+            raise KeyError(spelled)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return (self._spelling.encode(token, token_id) for token_id, token in self._tokens.items())
+
+    def __len__(self) -> int:
+        return len(self._tokens)
 
 
 def read_alphabet(
-    content: dict[str, Any], ids: dict[str, int], normalization: Normalization, pattern: SplitPattern, name: str
+    content: dict[str, Any], ids: Mapping[str, int], normalization: Normalization, pattern: SplitPattern, name: str
 ) -> Characters:
     """The alphabet of a file.
 
@@ -68,7 +94,7 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
     return written
 
 
-def read_characters(
+def read_spelled_characters(
     ids: dict[str, int], added: Collection[str], alphabet: Characters, name: str
 ) -> tuple[dict[int, bytes], frozenset[int]]:
     """id -> bytes of tokens as a file spells them, but added ones; and the ids of those that no text gives: empty ones,

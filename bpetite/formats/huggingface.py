@@ -11,20 +11,21 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
-from ..vocabulary._printable import members, read_merge_list, read_tokens
+from ..vocabulary._printable import members, read_characters, read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
 from .beside import remember
-from .character_tokens import read_alphabet, read_characters
+from .character_tokens import SpelledCharacters, read_alphabet, read_spelled_characters
 from .files import FILES, errors_named, parse_json, read_file, without, without_collector
 from .huggingface_steps import (
     check_decoder,
     is_bytelevel,
+    read_decoder,
     read_normalizer,
     read_post_processor,
     read_pre_tokenizer,
@@ -43,6 +44,10 @@ from .spelling import (
     spell,
     without_unreachable,
 )
+
+if TYPE_CHECKING:
+    from ..steps.normalizers import Normalization
+    from ..vocabulary.characters import Characters
 
 __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
@@ -133,7 +138,9 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         return None
     vocab, listed = spans["model.vocab"], spans["model.merges"]
     table = read_tokens(data, *vocab)
-    if table is None or table.repeated or table.empty:
+    if table is None:
+        return _characters_from_bytes(data, vocab, listed)
+    if table.repeated or table.empty:
         return None
     merges = read_merge_list(data, *listed, table)
     if merges is None:
@@ -157,6 +164,37 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         return None
 
 
+def _characters_from_bytes(data: bytes, vocab: tuple[int, int], listed: tuple[int, int]) -> Vocab | None:
+    """:func:`from_bytes` for a file whose merges begin from characters."""
+    try:
+        content = parse_json(without(data, {vocab: b"{}", listed: b"[]"}), "")
+        _check_model(content["model"], "")
+        settings, as_bytes = _steps(content, "")
+        if as_bytes is not None:
+            return None
+        space, _, _ = read_decoder(content.get("decoder"), "")
+        found = read_characters(data, *vocab, space)
+        if found is None or found[0].repeated or found[0].empty:
+            return None
+        table, byte_ids, hidden = found
+        merges = read_merge_list(data, *listed, table, False, space)
+        if merges is None:
+            merges = read_merge_list(data, *listed, table, True, space)
+        if merges is None:
+            return None
+        ids = SpelledCharacters(table, byte_ids, space)
+        added = _added_tokens(content.get("added_tokens"), ids, "")
+        alphabet = read_alphabet(content, ids, settings["normalization"], settings["pattern"], "")
+        tokens = _added_bytes(added, alphabet, settings["normalization"], ids)
+        if any(token != alphabet.decode(literal) for literal, token in tokens.items() if literal in ids):
+            return None
+        new = {added[literal]["id"]: token for literal, token in tokens.items() if literal not in ids}
+        table = table.with_tokens(new, hidden) if new else table
+        return _build_characters(content, "", settings, ids, added, alphabet, table, merges, hidden)
+    except (ValueError, TypeError):
+        return None
+
+
 @without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in a parsed tokenizer.json; ``name`` is for error messages."""
@@ -172,7 +210,7 @@ def from_json(content: Any, name: str) -> Vocab:
     for literal in added:
         printable.pop(literal, None)
     if steps[1] is None:
-        return _build_characters(content, name, steps[0], ids, added)
+        return _characters_from_json(content, name, steps[0], ids, added)
     tokens, unreachable = read_spelled(printable)
     tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
     merges = model.get("merges")
@@ -193,20 +231,28 @@ def _steps(content: dict[str, Any], name: str) -> tuple[dict[str, Any], bool | N
     return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes
 
 
-def _build_characters(
+def _added_bytes(
+    added: dict[str, dict[str, Any]], alphabet: Characters, normalization: Normalization, ids: Mapping[str, int]
+) -> dict[str, bytes]:
+    """literal -> bytes that an added token decodes to, where merges begin from characters."""
+    flags = _flags(added, ids, normalization is not None, characters=True)
+    return {literal: literal_bytes(literal, alphabet, flags, normalization) for literal in added}
+
+
+def _characters_from_json(
     content: dict[str, Any], name: str, settings: dict[str, Any], ids: dict[str, int], added: dict[str, dict[str, Any]]
 ) -> Vocab:
-    """The vocabulary of a file whose merges begin from characters."""
+    """:func:`from_json` for a file whose merges begin from characters."""
     model = content["model"]
     normalization, merges = settings["normalization"], model.get("merges")
     alphabet = read_alphabet(content, ids, normalization, settings["pattern"], name)
-    tokens, unreachable = read_characters(ids, added, alphabet, name)
-    flags = _flags(added, ids, normalization is not None, characters=True)
-    specials = {literal: entry["id"] for literal, entry in added.items()}
-    for literal, token_id in specials.items():
-        with errors_named(name, (ValueError, TypeError)):
-            tokens[token_id] = literal_bytes(literal, alphabet, flags, normalization)
-        if literal in ids and tokens[token_id] != alphabet.decode(literal) and (
+    tokens, unreachable = read_spelled_characters(ids, added, alphabet, name)
+    with errors_named(name, (ValueError, TypeError)):
+        more = _added_bytes(added, alphabet, normalization, ids)
+    for literal, token in more.items():
+        token_id = added[literal]["id"]
+        tokens[token_id] = token
+        if literal in ids and token != alphabet.decode(literal) and (
             len(literal) == 1 or model.get("ignore_merges") or _is_merged(literal, merges)
         ):
             raise FormatError(
@@ -214,15 +260,33 @@ def _build_characters(
                 "is a token of the model, too"
             )
     as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
-    pairs = merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists)
+    pairs = without_unreachable(
+        merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists), unreachable
+    )
+    return _build_characters(content, name, settings, ids, added, alphabet, tokens, pairs, unreachable)
+
+
+def _build_characters(
+    content: dict[str, Any],
+    name: str,
+    settings: dict[str, Any],
+    ids: Mapping[str, int],
+    added: dict[str, dict[str, Any]],
+    alphabet: Characters,
+    tokens: Mapping[int, bytes],
+    merges: Sequence[tuple[int, int]],
+    unreachable: frozenset[int],
+) -> Vocab:
+    """The vocabulary of a file whose merges begin from characters."""
+    model = content["model"]
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             tokens,
-            without_unreachable(pairs, unreachable),
-            specials,
+            merges,
+            {literal: entry["id"] for literal, entry in added.items()},
             ignore_merges=bool(model.get("ignore_merges")),
             alphabet=alphabet,
-            token_flags=flags,
+            token_flags=_flags(added, ids, settings["normalization"] is not None, characters=True),
             kept={"dropout": model["dropout"]} if model.get("dropout") is not None else {},
             unreachable=unreachable,
             **settings,

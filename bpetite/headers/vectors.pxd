@@ -40,5 +40,6 @@ cdef extern from "headers/utf8_read.h" nogil:
 cdef extern from "headers/utf8_write.h" nogil:
     enum:
         BP_UTF8_SLACK
+    uint8_t* bp_utf8_put(uint8_t* to, uint32_t c) noexcept
     Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
                                   Py_ssize_t* bad) noexcept

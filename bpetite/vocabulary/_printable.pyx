@@ -16,7 +16,9 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
-from ..headers.vectors cimport PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from ..headers.vectors cimport (
+    bp_utf8_put, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
+)
 from ._merge_list cimport MergeList
 from ._tokens cimport TokenList, TokenTable, table_of
 
@@ -58,6 +60,10 @@ cdef const uint8_t* _escape(const uint8_t* p, const uint8_t* end, uint32_t* char
     if p[1] == c'"' or p[1] == c"\\" or p[1] == c"/":
         character[0] = p[1]
         return p + 2
+    for i in range(5):
+        if p[1] == (<const uint8_t*> b"nrtbf")[i]:
+            character[0] = (<const uint8_t*> b"\n\r\t\b\f")[i]
+            return p + 2
     if p[1] != c"u" or end - p < 6:
         return NULL
     character[0] = 0
@@ -86,8 +92,12 @@ cdef class _Reader:
     cdef const uint8_t* end
     cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
     cdef Py_ssize_t length        # of that token
+    cdef bint characters          # tokens are spelled as they are, not in printable form,
+    cdef bytes written            # keeps the memory alive:
+    cdef const uint8_t* space     # with this for a space, of
+    cdef Py_ssize_t space_size    # bytes; 0 for none
 
-    def __cinit__(self, bytes data not None, Py_ssize_t start, Py_ssize_t stop):
+    def __cinit__(self, bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space=None):
         if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):
             raise ValueError(f"{start} to {stop} is no part of {len(data)} bytes")
         self.data = data
@@ -98,6 +108,10 @@ cdef class _Reader:
         self.token = <uint8_t*> malloc(stop - start + 1)
         if self.token == NULL:
             raise MemoryError()
+        self.characters = space is not None
+        self.written = b"" if space is None else space.encode("utf-8")
+        self.space = <const uint8_t*> PyBytes_AS_STRING(self.written)
+        self.space_size = PyBytes_GET_SIZE(self.written)
 
     def __dealloc__(self):
         free(self.token)
@@ -142,6 +156,8 @@ cdef class _Reader:
         cdef uint8_t* out = self.token
         cdef uint32_t character
         cdef Py_ssize_t n = 0
+        if self.characters:
+            return self.read_characters()
         while p < end:
             character = p[0]
             if character == c'"' and escapes:
@@ -167,6 +183,44 @@ cdef class _Reader:
         self.length = n
         self.p = p
         return True
+
+    cdef bint read_characters(self) noexcept nogil:
+        """Read a token of a JSON string as it is spelled, up to a quote or a space."""
+        cdef const uint8_t* p = self.p
+        cdef const uint8_t* space = self.space
+        cdef Py_ssize_t n = 0, size = self.space_size
+        cdef uint8_t written[4]
+        cdef uint8_t* after
+        cdef uint32_t character
+        while p < self.end and p[0] != c'"' and p[0] != c" ":
+            if p[0] < 0x20:
+                return False
+            if p[0] == c"\\":
+                p = _escape(p, self.end, &character)
+                if p == NULL or 0xD800 <= character < 0xE000 or character == c" ":
+                    return False
+                after = bp_utf8_put(written, character)
+                memcpy(self.token + n, written, after - written)
+                n += after - written
+            else:
+                self.token[n] = p[0]
+                n += 1
+                p += 1
+            if size and n >= size and memcmp(self.token + n - size, space, size) == 0:
+                n += 1 - size
+                self.token[n - 1] = c" "
+        self.length = n
+        self.p = p
+        return True
+
+    cdef int byte_token(self) noexcept nogil:
+        """The byte for which the token that was read last stands, spelled as <0x0A>; -1 for none."""
+        cdef const uint8_t* token = self.token
+        if self.length != 6 or memcmp(token, b"<0x", 3) != 0 or token[5] != c">":
+            return -1
+        if c"a" <= token[3] or c"a" <= token[4] or _hex(token[3]) < 0 or _hex(token[4]) < 0:
+            return -1
+        return _hex(token[3]) << 4 | _hex(token[4])
 
     cdef bint read_id(self, uint32_t* token_id) noexcept nogil:
         """Read an id as JSON writes integers, 0..2^32-1."""
@@ -308,6 +362,58 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     return table_of(tokens, ()) if state == 0 else None
 
 
+def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space not None):
+    """The tokens in a JSON object: spelled characters -> id.
+
+    Args:
+        data, start, stop: As for :func:`read_tokens`.
+        space: The character that stands for a space, or "".
+
+    Returns:
+        A TokenTable; the id of each byte token, None for a byte without one, in a list of 256; and the ids of those
+        whose character has a token, too. None for any fault.
+
+    >>> table, byte_ids, hidden = read_characters('{"▁a": 5, "<0x0A>": 3}'.encode(), 0, 24, "▁")
+    >>> dict(table), byte_ids[10], hidden
+    ({3: b'\\n', 5: b' a'}, 3, frozenset())
+    """
+    cdef _Reader reader = _Reader(data, start, stop, space)
+    cdef TokenList tokens = TokenList()
+    cdef uint32_t token_id = 0
+    cdef uint8_t* room
+    cdef int byte, state = reader.open(c"{", c"}")
+    cdef list byte_ids = [None] * 256
+    cdef set letters = set()
+    if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data) + start, stop - start) < stop - start:
+        return None
+    while state > 0:
+        if not (reader.read(c'"') and reader.read_characters() and reader.take(c'"')
+                and reader.read(c":") and reader.blanks() and reader.read_id(&token_id)):
+            return None
+        byte = reader.byte_token()
+        if byte >= 0:
+            if byte_ids[byte] is not None:
+                return None
+            byte_ids[byte] = token_id
+            reader.token[0] = <uint8_t> byte
+            reader.length = 1
+        elif reader.length == 1:
+            letters.add(reader.token[0])
+        room = tokens.room(reader.length)
+        if room == NULL:
+            raise MemoryError()
+        memcpy(room, reader.token, reader.length)
+        if not tokens.add(token_id, reader.length):
+            raise MemoryError()
+        state = reader.next(c"}")
+    hidden = set()
+    for letter in letters:
+        if byte_ids[letter] is not None:
+            hidden.add(byte_ids[letter])
+    table = table_of(tokens, hidden) if state == 0 else None
+    return None if table is None else (table, byte_ids, frozenset(hidden))
+
+
 def read_merges(bytes data not None, TokenTable table not None):
     """The merges in a merges.txt: two tokens a line, after an optional first line that begins with ``#version``.
 
@@ -339,12 +445,13 @@ def read_merges(bytes data not None, TokenTable table not None):
 
 
 def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None,
-                    bint as_lists=False):
+                    bint as_lists=False, str space=None):
     """The merges in a JSON array of strings, each two tokens with a space between; or `as_lists`, of arrays of two.
 
-    Arguments and result are those of :func:`read_tokens` and :func:`read_merges`.
+    Arguments and result are those of :func:`read_tokens` and :func:`read_merges`; with `space`, the tokens are spelled
+    as for :func:`read_characters`.
     """
-    cdef _Reader reader = _Reader(data, start, stop)
+    cdef _Reader reader = _Reader(data, start, stop, space)
     cdef MergeList pairs = MergeList()
     cdef int state = reader.open(c"[", c"]")
     while state > 0:
