@@ -39,18 +39,18 @@ typedef union {
 
 enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of an int of one digit */
 
-/* The blocks of ids, and for each turn after the first those of small ids. A block is there as soon as its place says so;
+/* The blocks of ids, and behind them for each turn those of small ids. A block is there as soon as its place says so;
    of two threads that make one at the same time, without an interpreter lock, one frees its own. */
 #ifdef Py_GIL_DISABLED
 #define BP_BLOCK(place) ((bp_id *)_Py_atomic_load_ptr_acquire(place))
 #else
 #define BP_BLOCK(place) (*(place))
 #endif
-static bp_id *bp_id_blocks[BP_SHARED_IDS / BP_ID_BLOCK];
-static bp_id *bp_turn_blocks[BP_TURNS][BP_SMALL / BP_ID_BLOCK];
+enum { BP_BLOCKS = BP_SHARED_IDS / BP_ID_BLOCK, BP_SMALL_BLOCKS = BP_SMALL / BP_ID_BLOCK };
+static bp_id *bp_id_blocks[BP_BLOCKS + BP_TURNS * BP_SMALL_BLOCKS];
 
-/* Make the block of an id. Returns 0, or -1 with MemoryError set. */
-static int bp_make_id_block(bp_id **blocks, uint32_t id)
+/* Make the block of an id at a place. Returns 0, or -1 with MemoryError set. */
+static int bp_make_id_block(bp_id **place, uint32_t id)
 {
     const uint32_t first = id / BP_ID_BLOCK * BP_ID_BLOCK;
     bp_id *made = (bp_id *)malloc(BP_ID_BLOCK * sizeof(bp_id));
@@ -77,18 +77,21 @@ static int bp_make_id_block(bp_id **blocks, uint32_t id)
     Py_DECREF(zero);
 #ifdef Py_GIL_DISABLED
     bp_id *none = NULL;
-    if (!_Py_atomic_compare_exchange_ptr(&blocks[id / BP_ID_BLOCK], &none, made)) free(made);
+    if (!_Py_atomic_compare_exchange_ptr(place, &none, made)) free(made);
 #else
-    blocks[id / BP_ID_BLOCK] = made;
+    *place = made;
 #endif
     return 0;
 }
 
-/* A borrowed reference to the int object of an id; NULL with an error set. */
-static inline PyObject *bp_id_object(bp_id **blocks, uint32_t id)
+/* A borrowed reference to the int object of an id in a turn; NULL with an error set. */
+static inline PyObject *bp_id_object(uint32_t id, uint32_t turn)
 {
-    bp_id **const place = &blocks[id / BP_ID_BLOCK];
-    if (BP_BLOCK(place) == NULL && bp_make_id_block(blocks, id) < 0) return NULL;
+    uint32_t block = id / BP_ID_BLOCK;
+    if (BP_TAKES_TURNS) /* without a branch: half of the ids are small ones, in no order */
+        block += -(uint32_t)(id < BP_SMALL) & (BP_BLOCKS + turn * BP_SMALL_BLOCKS);
+    bp_id **const place = &bp_id_blocks[block];
+    if (BP_BLOCK(place) == NULL && bp_make_id_block(place, id) < 0) return NULL;
     return (PyObject *)(BP_BLOCK(place) + id % BP_ID_BLOCK);
 }
 
@@ -102,10 +105,9 @@ static PyObject *bp_id_list(const uint32_t *ids, Py_ssize_t n)
     PyObject_GC_UnTrack(list);
     for (Py_ssize_t i = 0; i < n; i++) {
         const uint32_t id = ids[i];
-        bp_id **blocks = BP_TAKES_TURNS && id < BP_SMALL ? bp_turn_blocks[i % BP_TURNS] : bp_id_blocks;
         PyObject *object;
         if (id < BP_SHARED_IDS) {
-            object = bp_id_object(blocks, id);
+            object = bp_id_object(id, (uint32_t)i % BP_TURNS);
             if (object != NULL) BP_HOLD(object);
         } else
             object = PyLong_FromUnsignedLong(id);
