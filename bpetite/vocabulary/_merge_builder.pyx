@@ -122,8 +122,8 @@ cdef class _Splits:
             hashed += min(length, most) * length
         if hashed > MOST_HASHED:
             raise ValueError(f"ranks of {self.tokens.size} tokens with {most} different lengths, up to "
-                             f"{self.tokens.longest} bytes: to find all their splits would take too long; a merge list "
-                             f"has no such bound")
+                             f"{self.tokens.longest} bytes: to find all their splits, {hashed} bytes would be hashed, "
+                             f"and {MOST_HASHED} is the limit; a merge list has none")
         return 0
 
     def __dealloc__(self):

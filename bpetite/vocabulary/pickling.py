@@ -25,7 +25,7 @@ _last: dict[tuple[type, bytes], Any] = {}
 
 
 def reduced(vocab: Any, owner: Any) -> tuple[Callable[..., Any], tuple[type, type, bytes, bytes]]:
-    """What ``__reduce__`` returns for the vocabulary itself, or for a tokenizer that runs it."""
+    """The value of ``__reduce__`` for the vocabulary itself, or for a tokenizer that runs it."""
     made: tuple[bytes, bytes] | None = vars(vocab).get("_pickled")
     if made is None:
         content = zlib.compress(pickle.dumps(vocab.settings(), 5), 1)

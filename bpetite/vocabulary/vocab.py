@@ -451,7 +451,7 @@ class Vocab:
         return {item.name: getattr(self, item.name) for item in fields(self)}
 
     def reduced(self, owner: object) -> tuple[Any, ...]:
-        """What ``__reduce__`` returns for a tokenizer that runs this vocabulary."""
+        """The value of ``__reduce__`` for a tokenizer that runs this vocabulary."""
         from .pickling import reduced  # not at the top: it stands on this module
 
         return reduced(self, owner)

