@@ -55,6 +55,13 @@ def disagreements(folder: str | os.PathLike[str], texts: Iterable[str] = (), *, 
         ValueError: The folder cannot be loaded, or ``AutoTokenizer`` gives a tokenizer without a backend.
         FileNotFoundError: The folder has no tokenizer.json.
         MissingExtraError: ``transformers`` is not installed.
+
+    >>> import tempfile
+    >>> from bpetite import Tokenizer, analysis
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     Tokenizer.train("ab ab ab", 258).save(f"{folder}/tokenizer.json", format="huggingface")
+    ...     analysis.disagreements(folder)
+    []
     """
     try:
         from tokenizers import Tokenizer

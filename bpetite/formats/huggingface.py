@@ -461,6 +461,20 @@ def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) 
 # Writing
 
 
+def _model_settings(vocab: Vocab, unknown_token: str | None) -> dict[str, Any]:
+    alphabet = vocab.alphabet
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": unknown_token,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
+        "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
+        "ignore_merges": vocab.ignore_merges,
+    }
+
+
 def dump(vocab: Vocab) -> bytes:
     """The tokenizer.json of a vocabulary with a merge list.
 
@@ -498,16 +512,6 @@ def dump(vocab: Vocab) -> bytes:
                     f"tokenizer.json cannot hold the special token {literal!r}: with its id it would be a token of "
                     "ordinary text, too"
                 )
-    model = {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": unknown_token,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
-        "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
-        "ignore_merges": vocab.ignore_merges,
-    }
     if vocab.unicode is not None:
         raise FormatError(
             f"tokenizer.json cannot hold unicode={vocab.unicode!r}: what reads the file has a version of its own "
@@ -527,7 +531,7 @@ def dump(vocab: Vocab) -> bytes:
             else write_post_processor(vocab.template, vocab.tokens)
         ),
         "decoder": write_decoder(alphabet),
-        "model": model
+        "model": _model_settings(vocab, unknown_token)
         | vocab.kept
         | {"vocab": ordinary, "merges": [[spelled[left], spelled[right]] for left, right in vocab.merges]},
     }

@@ -201,15 +201,13 @@ def test_a_finished_output_of_other_options_is_named(folder: Path, capsys: pytes
         (["--eot", "none"], "made with eot append, now none"),
         (["--shard-tokens", "1k"], "made with --shard-tokens None, now 1000"),
         (["-t", str(folder / "tok.json")], "made with tokenizer "),
-        ([str(folder / "texts")], "made of 1 inputs, now 2"),
+        ([str(folder / "texts")], "made with 1 inputs, now 2"),
     ):
         with pytest.raises(SystemExit) as left:
             main([*line, *more])
         said = capsys.readouterr().err
         assert (left.value.code == 1) == (differs in said and "--overwrite replaces it" in said)
         assert differs in said
-
-
 
 
 @pytest.mark.parametrize(
