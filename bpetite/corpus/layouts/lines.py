@@ -26,7 +26,7 @@ class Lines(Layout):
     spool_suffix = ".jsonl"
     exact = True
     spooled = True
-    dtypes = ("uint8",)
+    dtypes: tuple[str, ...] = ("uint8",)
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         # no name and no time in the gzip header: equal lines are equal files
