@@ -41,7 +41,8 @@ cdef class MergeList:
             self.size = len(pairs) // 2
             if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size, sizeof(token_t)) < 0:
                 raise MemoryError()
-            memcpy(self.pairs, (<array> pairs).data.as_voidptr, 2 * self.size * sizeof(token_t))
+            if self.size:
+                memcpy(self.pairs, (<array> pairs).data.as_voidptr, 2 * self.size * sizeof(token_t))
             return
         for pair in pairs:
             if not isinstance(pair, tuple) or len(pair) != 2:
@@ -122,8 +123,9 @@ cdef class MergeList:
         cdef MergeList merges
         if isinstance(other, MergeList):
             merges = other
-            return (self.size == merges.size
-                    and memcmp(self.pairs, merges.pairs, 2 * self.size * sizeof(token_t)) == 0)
+            if self.size == 0 or self.size != merges.size:  # no memory of no merges is a null pointer
+                return self.size == merges.size
+            return memcmp(self.pairs, merges.pairs, 2 * self.size * sizeof(token_t)) == 0
         return tuple(self) == tuple(other) if isinstance(other, (tuple, list)) else NotImplemented
 
     def __repr__(self):

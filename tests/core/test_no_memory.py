@@ -99,7 +99,7 @@ for number, call in enumerate(calls):
             cause = error
             while cause is not None and not isinstance(cause, MemoryError):
                 cause = cause.__cause__ or cause.__context__
-            lost = "os.PathLike" in str(error)  # CPython's conversion of a path
+            lost = "os.PathLike" in str(error) or "can't allocate" in str(error)  # in CPython's own code of files
             assert cause is not None or lost, (number, failing, error)
             found = None
         finally:
