@@ -51,7 +51,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_examples_of_every_help_run(folder: Path) -> None:
     before = {
         "merge": [
-            f"bpetite encode corpus.txt -f megatron -o {where}/megatron --rank {rank} --world-size 4"
+            f"bpetite encode corpus.txt -t bpetite-32k -f megatron -o {where}/megatron --rank {rank} --world-size 4"
             for where in ("tokens", "parts")
             for rank in range(4)
         ]
