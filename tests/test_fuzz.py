@@ -65,6 +65,7 @@ for found in run("planted", target, seconds=None, runs=3000, seed=1, artifacts=P
 """
 
 
+@pytest.mark.slow
 def test_what_is_planted_is_found_and_kept(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PLANTED, str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True, check=True

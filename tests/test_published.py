@@ -45,6 +45,7 @@ def test_a_model_has_its_encoding() -> None:
     assert Tokenizer.load("gpt-4o") == get_encoding("o200k_base")
 
 
+@pytest.mark.slow
 def test_both_literals_of_harmony_are_tiktokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     published = pytest.importorskip("tiktoken_ext.openai_public")

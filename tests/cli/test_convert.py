@@ -3,6 +3,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer
 from bpetite.cli import main
@@ -79,7 +80,7 @@ def test_a_mistake_is_one_line_and_writes_nothing(
     assert sorted(native.parent.iterdir()) == before
 
 
-@pytest.mark.parametrize("target", ["model", "model/", "there"])
+@pytest.mark.parametrize("target", slow_but(["model", "model/", "there"], "model/"))
 def test_a_folder_for_auto_tokenizer(
     convert: Convert, native: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:

@@ -47,7 +47,7 @@ def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("shard_tokens", [None, 700])
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_the_output_is_that_of_one_process(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:
@@ -101,7 +101,7 @@ def test_shards_are_cut_where_one_process_cuts_them(
     assert contents(folder / "there") == contents(folder / "here")
 
 
-@pytest.mark.parametrize("format", ["npy", "llmc", "dolma"])
+@pytest.mark.parametrize("format", slow_but(["npy", "llmc", "dolma"], "dolma"))
 def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str) -> None:
     options: dict[str, Any] = {"format": format, "shard_tokens": 2000, "task_bytes": 4 * TINY}
     encode_corpus(HereMap(), corpus, ram_path / "whole" / "out", tokenizer, **options)
@@ -121,7 +121,7 @@ def test_an_engine_that_dies_anywhere(ram_path: Path, corpus: Path, tokenizer: T
 
 
 @pytest.mark.parametrize("shard_tokens", [None, 700])
-@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy"))
 def test_a_bit_that_flips_before_files_are_joined_is_found(
     ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: str, shard_tokens: int | None
 ) -> None:

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer
 
@@ -111,12 +112,12 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES, "encode", "encode_batch", "encode_batch_to_numpy", "train"))
 def test_a_finalizer_lets_another_thread_run(name: str) -> None:
     run(CALL, name)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", slow_but(NAMES, "encode_batch", "train"))
 def test_a_finalizer_at_exit(name: str) -> None:
     run(EXIT, name)
 

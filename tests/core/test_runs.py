@@ -2,6 +2,7 @@
 import random
 
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer
 
@@ -38,7 +39,7 @@ def test_any_length(tok: Tokenizer, length: int, unit: str) -> None:
         check("x" * (length % size + more + size) + unit * (length // size - 1), tok)
 
 
-@pytest.mark.parametrize("at", [RUN, 2 * RUN])
+@pytest.mark.parametrize("at", slow_but([RUN, 2 * RUN], 2 * RUN))
 def test_special_tokens_where_a_run_ends(tok: Tokenizer, at: int) -> None:
     for before in range(2 * len(SPECIAL) + 2):
         start = "a word " * (at // 7 + 1)

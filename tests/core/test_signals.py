@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiers import slow_but
 
 from bpetite import Tokenizer, reference
 from tests.support.alarms import Alarm, SecondRing, alarm
@@ -72,7 +73,10 @@ def check(tok: Tokenizer) -> None:
     assert tok.encode(SHORT * 1000, num_threads=3) == expected * 1000
 
 
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize(
+    "name",
+    slow_but(CALLS, "one pre-token", "words", "not ASCII", "threads", "lists, threads", "padded", "a stream"),
+)
 def test_a_signal_ends_a_call(tok: Tokenizer, name: str) -> None:
     if name == "arrow":
         pytest.importorskip("pyarrow")

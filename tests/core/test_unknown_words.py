@@ -5,6 +5,7 @@ from array import array
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import Tokenizer, reference
 
@@ -64,8 +65,8 @@ def different(count: int, length: int) -> list[str]:
 
 
 @pytest.mark.parametrize("ranks", [False, True])
-@pytest.mark.parametrize("length", [5, 14, 15, 16, 30, 31, 32, 62, 63, 64])
-@pytest.mark.parametrize("count", [1, 2, 30, 31, 32, 33, 63, 64, 65, 200])
+@pytest.mark.parametrize("length", slow_but([5, 14, 15, 16, 30, 31, 32, 62, 63, 64], 15, 16, 63))
+@pytest.mark.parametrize("count", slow_but([1, 2, 30, 31, 32, 33, 63, 64, 65, 200], 1, 32, 33, 200))
 def test_how_many_wait(count: int, length: int, ranks: bool) -> None:
     tokens, merges = vocabulary([b"ab", b"ba", b"aab", b" a", b" ab", b"cd", b"abcd", b"aaaae"], random.Random(5))
     tok = Tokenizer(tokens, None if ranks else merges)
@@ -86,7 +87,7 @@ def test_words_of_every_length_at_once() -> None:
             assert tok.encode(text) == alone(tok, text)
 
 
-@pytest.mark.parametrize("between", [0, 1, 1300, 1360, 1370, 4090, 4100, 20_000])
+@pytest.mark.parametrize("between", slow_but([0, 1, 1300, 1360, 1370, 4090, 4100, 20_000], 0, 1360, 1370))
 def test_known_words_between(between: int) -> None:
     """So many that those waiting are merged before there are enough of them."""
     tokens, merges = vocabulary([b"ab", b" a", b"ba"], random.Random(5))

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiers import slow_but
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.formats import gpt2, tiktoken
@@ -155,7 +154,8 @@ def test_a_long_token() -> None:
     assert merges.ignore_merges
 
 
-@pytest.mark.parametrize("name", slow_but(["meta/llama3", "qwen/qwen"], "meta/llama3"))
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["meta/llama3", "qwen/qwen"])
 def test_published_ranks_are_written_as_a_merge_list(
     shared: Callable[[str], Path], tmp_path: Path, name: str
 ) -> None:

@@ -3,6 +3,7 @@ import string
 
 import pytest
 from splits import COMPILED
+from tiers import slow_but
 
 from bpetite import patterns
 from bpetite.splitting.compile.scanner_tables import compile_pattern
@@ -49,7 +50,7 @@ TOO_LARGE = {
 }
 
 
-@pytest.mark.parametrize("name", TOO_LARGE)
+@pytest.mark.parametrize("name", slow_but(TOO_LARGE, "a set of thousands", "counts inside counts"))
 def test_what_takes_more_is_left_to_regex(name: str) -> None:
     cut = pretokenizer(TOO_LARGE[name])
     assert cut.scanner_kind == "regex"

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from splits import CHARACTERS, COMPILED, STRETCHES, texts
+from tiers import slow_but
 
 from bpetite import patterns
 from bpetite.reference import split
@@ -64,7 +65,7 @@ def test_every_size_around_blocks_and_spans(size: int, kind: str) -> None:
             assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (name, fill)
 
 
-@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
+@pytest.mark.parametrize("name", slow_but(["gpt2", "cl100k", "o200k", "deepseek-v3"], "gpt2", "o200k"))
 def test_every_size_around_spans_and_lanes(name: str) -> None:
     for seed in range(4):
         text = long_text(seed, 12000, ascii_only=seed % 2 == 0)
@@ -123,7 +124,7 @@ def test_a_pattern_that_cuts_at_no_character_it_reads(pattern: str, size: int) -
 
 
 @pytest.mark.parametrize("name", ["a mark with cuts before it", "marks far apart"])
-@pytest.mark.parametrize("border", [64, 448, 512, 1024, 2048, 3072, 4096, 8192])
+@pytest.mark.parametrize("border", slow_but([64, 448, 512, 1024, 2048, 3072, 4096, 8192], 64, 512, 4096))
 def test_cuts_at_a_mark_before_a_span(name: str, border: int) -> None:
     for tail in ("xx\nxx", "xxx", "x\n1x", "\n\nx\n", "xé\nxé"):
         for short in range(4):

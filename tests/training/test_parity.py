@@ -72,7 +72,7 @@ def recount(
     return merges
 
 
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=20)
 @given(corpora, st.booleans(), st.integers(0, 14), st.integers(0, 6), st.integers(1, 3), st.data())
 def test_equals_the_recounting_trainer(
     given_: dict[str, list[str]], parallel: bool, n: int, shared: int, least: int, data: Any

@@ -10,6 +10,7 @@ import sys
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tiers import slow_but
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.training import train as training
@@ -193,7 +194,7 @@ def byte_to_char():
     return table
 
 
-@pytest.mark.parametrize("name", ["english", "code"])
+@pytest.mark.parametrize("name", slow_but(["english", "code"], "code"))
 def test_same_merges_as_tokenizers(shared, name):
     """Its tie rule is ours once its ids are: without blanks, whose characters it puts behind the letters."""
     tokenizers = pytest.importorskip("tokenizers")
@@ -449,7 +450,7 @@ def test_a_signal_ends_counting_and_merging(name):
 
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
 @pytest.mark.parametrize("use", [
-    lambda counts: counts + counts + counts,
+    pytest.param(lambda counts: counts + counts + counts, marks=pytest.mark.slow),
     lambda counts: Tokenizer.train_from_counts(counts, 257),
 ])
 def test_a_signal_ends_the_use_of_many_counts(use):

@@ -74,7 +74,7 @@ def left_whole(folder: Path, whole: dict[str, bytes]) -> int:
     return len(final)
 
 
-@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
+@pytest.mark.parametrize("format", slow_but(FORMATS, "parquet"))
 def test_a_full_disk(disk: SmallDisk, source: Path, tmp_path: Path, format: str) -> None:
     (tmp_path / "whole").mkdir()
     run(source, tmp_path / "whole" / "o", format=format, shard_tokens=60_000)

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from corpus_tools import byte_codec, outputs, some_documents, write_inputs
 from faulty_store import DiskStore, every, faulty, fresh
+from tiers import slow_but
 
 from bpetite.corpus import Options, Part, make_part, merge_outputs
 from bpetite.corpus.layouts.registry import layout_in, open_in
@@ -60,7 +61,7 @@ def fresh_view(protocol: str) -> Any:
     return fsspec.filesystem(protocol)
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
 def test_the_same_bytes_as_a_local_output(work: Path, format: str) -> None:
     if format == "parquet":
         pytest.importorskip("pyarrow")
@@ -183,8 +184,8 @@ def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: P
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
-@pytest.mark.parametrize("delete", [False, True])
-@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("delete", slow_but([False, True], True))
+@pytest.mark.parametrize("new", slow_but([False, True], True))
 def test_a_merge_killed_at_every_change_of_the_store(work: Path, delete: bool, new: bool) -> None:
     """It goes on from wherever it was killed, on the same machine or a new one, to the same objects."""
     sink = f"disk://{work}/out/o"
@@ -319,9 +320,15 @@ def test_local_disk_is_bounded(work: Path) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
 @pytest.mark.parametrize(
     ("format", "shard_tokens"),
-    [("npy", 2000), ("llmc", None), *(pytest.param(format, 900, marks=pytest.mark.slow) for format in FORMATS)],
+    [
+        ("npy", 2000),
+        *(
+            pytest.param(format, shard_tokens, marks=pytest.mark.slow)
+            for format, shard_tokens in [("llmc", None), *((format, 900) for format in FORMATS)]
+        ),
+    ],
 )
-@pytest.mark.parametrize("new", [False, True])
+@pytest.mark.parametrize("new", slow_but([False, True], True))
 def test_kills_at_every_change_of_the_store(work: Path, format: str, shard_tokens: int | None, new: bool) -> None:
     """A run is killed before and after each of its changes, and goes on from there, on the same machine or on a new one
     that has nothing but the store, to be killed again."""

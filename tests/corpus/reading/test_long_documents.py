@@ -116,7 +116,7 @@ print(count_corpus([{file!r}], byte_codec(), on_error="skip", **options)["docume
 
 @pytest.mark.parametrize(
     "name",
-    slow_but(["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"], "in.jsonl.gz", "in.txt.zst"),
+    slow_but(["in.txt.gz", "in.jsonl.gz", "in.txt.zst", "whole.txt.gz", "in.json.gz"], "in.jsonl.gz"),
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:

@@ -55,8 +55,8 @@ def test_equals_a_plain_counter(documents, pattern, literals, form, as_bytes):
     assert list(counts) == sorted(counts)
 
 
-@pytest.mark.parametrize("threads", [1, 3])
-@pytest.mark.parametrize("part", [1, 50, 1000, 1777])
+@pytest.mark.parametrize("threads", slow_but([1, 3], 3))
+@pytest.mark.parametrize("part", slow_but([1, 50, 1000, 1777], 1, 1000))
 @pytest.mark.parametrize("pattern", [patterns.GPT2, DIGITS], ids=["gpt2", "digits"])
 @pytest.mark.parametrize(
     "text",
@@ -108,6 +108,7 @@ def test_batches_that_grow(documents, part, pattern, threads):
     assert dict(counts) == plain(documents, pattern)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", slow_but([patterns.DEEPSEEK_V3, patterns.STARCODER], patterns.DEEPSEEK_V3))
 def test_long_texts_under_several_patterns(pattern, monkeypatch):
     """A cut of a later pattern may lie inside a match of an earlier one, so the text stays one scan."""
