@@ -21,7 +21,7 @@ LONG = (
     "test_special_tokens_with_the_same_first_byte", "test_a_signal_ends", "test_shared_texts", "test_shared_samples",
     "test_random_patterns", "test_random_syntax", "test_edited_patterns", "test_hash_seeds", "test_spawned_workers",
     "takes_time_that_grows", "of_a_published_encoding", "one_character_at_a_time", "test_any_texts", "memory_of_many",
-    "test_every_valid_character_passes",
+    "test_every_valid_character_passes", "test_characters_over_the_edges_of_blocks", "no_step_of_a_long_pretoken",
 )  # fmt: skip
 
 #: Targets that reach compiled code, and seconds for each.
@@ -51,7 +51,7 @@ def test_a_planted_overflow_is_found(address: Build) -> None:
 
 def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
     short = ["-k", " and ".join(f"not {name}" for name in LONG)]
-    done = address.run("-m", "pytest", "-q", "-p", "no:cacheprovider", *short, *[f"tests/{room}" for room in CORE])
+    done = address.run("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *short, *[f"tests/{room}" for room in CORE])
     passed(done)
     assert " passed" in done.stdout
 
