@@ -51,7 +51,8 @@ def test_a_planted_overflow_is_found(address: Build) -> None:
 
 def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
     short = ["-k", " and ".join(f"not {name}" for name in LONG)]
-    done = address.run("-m", "pytest", "-q", "-n", "2", "-p", "no:cacheprovider", *short, *[f"tests/{room}" for room in CORE])
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", *short]
+    done = address.run("-m", "pytest", *options, *[f"tests/{room}" for room in CORE])
     passed(done)
     assert " passed" in done.stdout
 
