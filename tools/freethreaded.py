@@ -1,0 +1,162 @@
+"""A free-threaded Python to test with: CPython without the interpreter lock, made from Debian's source package.
+
+    python tools/freethreaded.py                           makes what is missing, and compiles the modules
+    python tools/freethreaded.py -m bpetite --help         and runs that Python with these arguments
+    python tools/freethreaded.py --ordinary -c '...'       the same version with the lock, to compare with
+
+The first run compiles CPython: some ten minutes of processor time. It takes gcc, make, CPython's usual libraries, and
+``apt-get`` and ``pip`` for what is downloaded; nothing of the system is changed. The interpreters are kept for all
+clones, in ``BPETITE_FREETHREADED`` or else ``~/.cache/bpetite/freethreaded``:
+
+    source/             Debian's source package
+    free/, ordinary/    the interpreters, each with the packages that bpetite needs
+
+The modules compiled for them are in ``build/freethreaded/free`` and ``build/freethreaded/ordinary`` of the clone.
+"""
+import fcntl
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+FOLDER = Path(os.environ.get("BPETITE_FREETHREADED") or Path.home() / ".cache" / "bpetite" / "freethreaded")
+KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
+SOURCES = f"deb-src [signed-by={KEYS}] http://deb.debian.org/debian trixie main\n"
+PACKAGE, VERSION = "python3.13", "3.13"
+MACHINE = platform.machine()
+OPTIONS = {"free": ["--disable-gil"], "ordinary": []}
+WHEELS = ["numpy", "regex", "click", "tqdm"]
+
+
+class NotHere(Exception):
+    """What cannot be had on this machine."""
+
+
+def run(*command: str | Path, log: Path, **options: object) -> None:
+    """Run to the end; the end of what it printed is part of the error."""
+    with open(log, "a") as file:
+        done = subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, **options)  # type: ignore[call-overload]
+    if done.returncode:
+        end = log.read_text(errors="replace")[-2000:]
+        raise NotHere(f"a free-threaded Python cannot be made here: {command[0]} failed; {log} ends with\n{end}")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+class Interpreter:
+    """CPython with the lock or without it.
+
+    Args:
+        kind: "free" or "ordinary".
+    """
+
+    def __init__(self, kind: str = "free") -> None:
+        self.home = FOLDER / kind
+        self.python = self.home / "bin" / f"python{VERSION}"
+        self.lib = REPOSITORY / "build" / "freethreaded" / kind
+        self.kind = kind
+
+    @property
+    def made(self) -> bool:
+        """True if only the modules have to be compiled."""
+        return (self.home / "whole").exists()
+
+    def make(self) -> None:
+        """Make what is missing, and bring the modules up to date. Raises NotHere where that cannot be."""
+        with locked(FOLDER):
+            if not self.made:
+                self._build(self._source())
+                self._install()
+                (self.home / "whole").touch()
+        with locked(self.lib):
+            self._compile()
+
+    def run(self, *arguments: str | Path, environment: dict[str, str] | None = None) -> int:
+        """Run the interpreter in the repository, on the modules compiled for it; returns its exit status."""
+        return subprocess.run([self.python, *arguments], cwd=REPOSITORY, env=self.environment(environment)).returncode
+
+    def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
+        """The variables of a process that is to find the modules; the lock stays off whatever is imported."""
+        kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+        off = {"PYTHON_GIL": "0"} if self.kind == "free" else {}
+        return {**kept, **off, "PYTHONPATH": str(self.lib), "PYTHONSAFEPATH": "1", **(more or {})}
+
+    def _source(self) -> Path:
+        """The folder of CPython's source, downloaded with apt's keys into a state of its own."""
+        for tool in ("apt-get", "gcc", "make", "tar"):
+            if shutil.which(tool) is None:
+                raise NotHere(f"a free-threaded Python cannot be made here: {tool} is not installed")
+        folder, log = FOLDER / "source", FOLDER / "log"
+        found = sorted(folder.glob("*.orig.tar.xz"))
+        if not found:
+            apt = FOLDER / "apt"
+            for part in ("lists/partial", "cache/archives/partial"):
+                (apt / part).mkdir(parents=True, exist_ok=True)
+            folder.mkdir(exist_ok=True)
+            (apt / "status").touch()
+            (apt / "sources.list").write_text(SOURCES)
+            (apt / "conf").write_text(
+                f'Dir::State "{apt}"; Dir::State::status "{apt}/status"; Dir::Cache "{apt}/cache";\n'
+                f'Dir::Etc::sourcelist "{apt}/sources.list"; Dir::Etc::sourceparts "-";\n'
+            )
+            environment = {**os.environ, "APT_CONFIG": str(apt / "conf")}
+            run("apt-get", "update", env=environment, log=log)
+            run("apt-get", "source", "--download-only", PACKAGE, cwd=folder, env=environment, log=log)
+            found = sorted(folder.glob("*.orig.tar.xz"))
+        unpacked = folder / "python"
+        if not (unpacked / "configure").exists():
+            unpacked.mkdir(exist_ok=True)
+            run("tar", "-xf", found[-1], "-C", unpacked, "--strip-components=1", log=log)
+        return unpacked
+
+    def _build(self, source: Path) -> None:
+        build, log = FOLDER / f"build-{self.kind}", FOLDER / f"log-{self.kind}"
+        build.mkdir(exist_ok=True)
+        options = ["--without-ensurepip", "--disable-test-modules", "--with-computed-gotos", *OPTIONS[self.kind]]
+        plain = {name: value for name, value in os.environ.items() if name not in ("CC", "CFLAGS", "PYTHONPATH")}
+        run(source / "configure", f"--prefix={self.home}", "--quiet", *options, cwd=build, env=plain, log=log)
+        run("make", "-s", f"-j{os.cpu_count()}", cwd=build, env=plain, log=log)
+        run("make", "-s", "install", cwd=build, env=plain, log=log)
+        shutil.rmtree(build)
+
+    def _install(self) -> None:
+        log = FOLDER / f"log-{self.kind}"
+        install = [sys.executable, "-m", "pip", "--python", self.python, "install", "-q", "--only-binary=:all:"]
+        run(*install, *WHEELS, log=log)
+
+    def _compile(self) -> None:
+        """setup.py of this Python, whose Cython is compiled, with the headers of the other one before its own."""
+        compiler = ["ccache"] * (shutil.which("ccache") is not None) + ["gcc"]
+        suffix = "t" if self.kind == "free" else ""
+        run(
+            sys.executable, "setup.py", "--quiet",
+            "build", "--build-base", self.lib.with_name(f"{self.kind}-objects"), "--build-lib", self.lib,
+            "build_ext", f"--include-dirs={self.home / 'include' / f'python{VERSION}{suffix}'}",
+            cwd=REPOSITORY, log=self.lib / "log",
+            env={
+                **os.environ, "CC": " ".join(compiler),
+                "SETUPTOOLS_EXT_SUFFIX": f".cpython-{VERSION.replace('.', '')}{suffix}-{MACHINE}-linux-gnu.so",
+            },
+        )  # fmt: skip
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    chosen = Interpreter("ordinary" if arguments[:1] == ["--ordinary"] else "free")
+    try:
+        chosen.make()
+    except NotHere as error:
+        sys.exit(str(error))
+    arguments = arguments[1:] if chosen.kind == "ordinary" else arguments
+    sys.exit(chosen.run(*arguments) if arguments else 0)
