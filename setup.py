@@ -109,6 +109,7 @@ OPTIONS: dict[str, Any] = {
         "wraparound": False,
         "cdivision": True,
         "initializedcheck": debug,
+        "freethreading_compatible": True,  # tests/test_freethreaded.py
     },
 }
 shared_compile, shared_link = flags(SHARED)

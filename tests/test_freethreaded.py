@@ -1,5 +1,6 @@
 """The modules on a Python without the interpreter lock, which tools/freethreaded.py makes and keeps."""
 import importlib.util
+import os
 import subprocess
 from typing import Any
 
@@ -8,6 +9,25 @@ from paths import TESTS
 
 pytestmark = pytest.mark.freethreaded
 
+IMPORTS = """
+import importlib, pathlib, sys
+import bpetite
+package = pathlib.Path(bpetite.__file__).parent
+names = [".".join(path.relative_to(package.parent).parts).split(".cpython")[0] for path in package.rglob("*.so")]
+for name in names:
+    importlib.import_module(name)
+print(len(names) > 30, sys._is_gil_enabled())
+"""
+
+#: The core's tests, each with few examples, but for what takes longest and is the same with the lock.
+CORE = [
+    "core/test_batch.py", "core/test_concurrency.py", "core/test_decode.py", "core/test_dropout.py",
+    "core/test_encode.py", "core/test_forks.py", "core/test_ids.py", "core/test_long.py", "core/test_special.py",
+    "core/test_stream_decoder.py", "core/test_threads.py", "engine/test_streaming.py", "test_merge.py",
+    "training/counting/test_counts.py", "vocabulary/test_pickling.py", "vocabulary/test_tokens.py",
+]  # fmt: skip
+LONG = ("published", "hash_seeds", "many_live_streams", "a_signal", "in_every_process", "processes")
+
 
 @pytest.fixture(scope="module")
 def free() -> Any:
@@ -15,16 +35,36 @@ def free() -> Any:
     tool = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(tool)
     interpreter = tool.Interpreter("free")
-    try:
-        interpreter.make()
-    except tool.NotHere as reason:
-        pytest.skip(str(reason))
+    if not interpreter.made:
+        pytest.skip("no free-threaded Python is here; python tools/freethreaded.py makes one, in some ten minutes")
+    interpreter.make()
     return interpreter
+
+
+def run(free: Any, *arguments: str, **variables: str) -> str:
+    """The output of the interpreter; its lock is on again where a module is not declared."""
+    paths = os.pathsep.join([str(free.lib), str(TESTS.parent)])
+    environment = {name: value for name, value in free.environment().items() if name != "PYTHON_GIL"}
+    done = subprocess.run(
+        [free.python, "-W", "error", *arguments],
+        cwd=TESTS.parent, env={**environment, "PYTHONPATH": paths, **variables}, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout + done.stderr)[-6_000:]
+    return done.stdout
+
+
+def test_no_module_turns_the_lock_on(free: Any) -> None:
+    assert run(free, "-c", IMPORTS) == "True False\n"
 
 
 @pytest.mark.parametrize("allocator", ["default", "debug"])
 def test_everything_that_threads_share_at_once(free: Any, allocator: str) -> None:
-    command = [free.python, "tests/support/threads_stress.py", "3"]
-    environment = free.environment({"PYTHONMALLOC": allocator})
-    done = subprocess.run(command, cwd=TESTS.parent, env=environment, capture_output=True, text=True)
-    assert done.stdout == "3 rounds of 6 threads, without the interpreter lock\n", done.stderr[-3000:]
+    said = run(free, "tests/support/threads_stress.py", "6", PYTHONMALLOC=allocator)
+    assert said == "6 rounds of 8 threads, without the interpreter lock\n"
+
+
+def test_the_core(free: Any) -> None:
+    left_out = " and ".join(f"not {name}" for name in LONG)
+    tests = [f"tests/{name}" for name in CORE]
+    said = run(free, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", left_out, *tests, BPETITE_EXAMPLES="5")
+    assert " passed" in said.splitlines()[-1]

@@ -30,7 +30,7 @@ SOURCES = f"deb-src [signed-by={KEYS}] http://deb.debian.org/debian trixie main\
 PACKAGE, VERSION = "python3.13", "3.13"
 MACHINE = platform.machine()
 OPTIONS = {"free": ["--disable-gil"], "ordinary": []}
-WHEELS = ["numpy", "regex", "click", "tqdm"]
+WHEELS = ["numpy", "regex", "click", "tqdm", "pytest>=8", "hypothesis>=6.100"]
 
 
 class NotHere(Exception):
@@ -70,15 +70,18 @@ class Interpreter:
     @property
     def made(self) -> bool:
         """True if only the modules have to be compiled."""
-        return (self.home / "whole").exists()
+        whole = self.home / "whole"
+        return whole.exists() and whole.read_text() == " ".join(WHEELS)
 
     def make(self) -> None:
         """Make what is missing, and bring the modules up to date. Raises NotHere where that cannot be."""
         with locked(FOLDER):
-            if not self.made:
+            if not (self.home / "built").exists():
                 self._build(self._source())
+                (self.home / "built").touch()
+            if not self.made:
                 self._install()
-                (self.home / "whole").touch()
+                (self.home / "whole").write_text(" ".join(WHEELS))
         with locked(self.lib):
             self._compile()
 
@@ -132,8 +135,8 @@ class Interpreter:
 
     def _install(self) -> None:
         log = FOLDER / f"log-{self.kind}"
-        install = [sys.executable, "-m", "pip", "--python", self.python, "install", "-q", "--only-binary=:all:"]
-        run(*install, *WHEELS, log=log)
+        pip = [sys.executable, "-m", "pip", "--python", str(self.python)]
+        run(*pip, "install", "-q", "--only-binary=:all:", *WHEELS, log=log)
 
     def _compile(self) -> None:
         """setup.py of this Python, whose Cython is compiled, with the headers of the other one before its own."""

@@ -29,6 +29,7 @@ cdef class Decoder:
     cdef bp_joiner joiner
     cdef bp_head* heads
     cdef uint16_t* sizes
+    cdef void* filled              # NULL before the tables of the joiner are there
     cdef str errors
     cdef int strip                 # the spaces that go from the beginning of a text, see STRIPS
     cdef frozenset byte_tokens     # the ids of byte tokens, a run of which is replaced as a whole; or None

@@ -22,8 +22,8 @@ from libc.string cimport memcpy, memset, strcmp
 
 from ..headers cimport bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.vectors cimport (
-    bp_str_of_utf8, bp_token_value, bp_token_values, bp_utf8_valid, PySequence_Fast_ITEMS, PyUnicode_DATA,
-    PyUnicode_New,
+    BP_LOAD, BP_STORE, bp_str_of_utf8, bp_token_value, bp_token_values, bp_utf8_valid, PySequence_Fast_ITEMS,
+    PyUnicode_DATA, PyUnicode_New,
 )
 from ..vocabulary._tokens cimport TokenTable
 from ._batch cimport of_text
@@ -82,6 +82,7 @@ cdef class Decoder:
             self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items() if " " in literal}
         return 0
 
+    @cython.critical_section
     cdef int fill(self) except -1:
         cdef TokenTable tokens = self.tokens
         cdef bint direct = tokens.slot_of != NULL
@@ -90,6 +91,8 @@ cdef class Decoder:
         cdef uint64_t length, i
         cdef const uint8_t* token
         cdef uint16_t not_ascii
+        if self.filled != NULL:                    # by another thread, meanwhile
+            return 0
         self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
         self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
         if self.heads == NULL or self.sizes == NULL:
@@ -111,6 +114,7 @@ cdef class Decoder:
             if length == 0 or length > BP_LONG_TOKEN:
                 length = BP_LONG_TOKEN                     # `starts` tells
             self.sizes[position] = <uint16_t> length | not_ascii
+        BP_STORE(&self.filled, self.heads)         # last: other threads read the tables from now on
         return 0
 
     cdef bytes decode_bytes(self, object ids):
@@ -167,7 +171,7 @@ cdef class Decoder:
     cdef bytes handler(self, object errors):
         if self.tokens is None:
             raise TypeError("this tokenizer has not been set up")
-        if self.heads == NULL:
+        if BP_LOAD(&self.filled) == NULL:
             self.fill()
         if errors is None:
             return self.errors.encode()
@@ -347,7 +351,7 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
     cdef Py_ssize_t i, slot
     if decoder.tokens is None:
         raise TypeError("this tokenizer has not been set up")
-    if decoder.heads == NULL:
+    if BP_LOAD(&decoder.filled) == NULL:
         decoder.fill()
     if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
         read_sequence(decoder, ids, view)

@@ -140,6 +140,7 @@ cdef class WholeTexts:
     def __cinit__(self, *arguments, **options):
         pass
 
+    @cython.critical_section
     def step(self, tokenizer, id):
         """The text that an id, or a list of ids, completes; None as long as there is none.
 
@@ -162,6 +163,7 @@ cdef class WholeTexts:
                 text += known_text(self.stream, one)
         return self.whole(text)
 
+    @cython.critical_section
     def begin(self, StreamDecoder stream not None, ids):
         """The stream after ids whose text is out; where it ends with U+FFFD, it waits for more."""
         self.stream = stream

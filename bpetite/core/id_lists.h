@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "headers/pyobject.h"
+
 enum {
     BP_SHARED_IDS = 1 << 22,
     BP_ID_BLOCK = 128, /* ids of a block */
@@ -41,11 +43,7 @@ enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of
 
 /* The blocks of ids, and behind them for each turn those of small ids. A block is there as soon as its place says so;
    of two threads that make one at the same time, without an interpreter lock, one frees its own. */
-#ifdef Py_GIL_DISABLED
-#define BP_BLOCK(place) ((bp_id *)_Py_atomic_load_ptr_acquire(place))
-#else
-#define BP_BLOCK(place) (*(place))
-#endif
+#define BP_BLOCK(place) ((bp_id *)BP_LOAD(place))
 enum { BP_BLOCKS = BP_SHARED_IDS / BP_ID_BLOCK, BP_SMALL_BLOCKS = BP_SMALL / BP_ID_BLOCK };
 static bp_id *bp_id_blocks[BP_BLOCKS + BP_TURNS * BP_SMALL_BLOCKS];
 

@@ -8,6 +8,8 @@
 
 #include <Python.h>
 
+#include "headers/pyobject.h"
+
 enum { BP_NUMPY_ARRAY_TYPE = 2, BP_NUMPY_NEW_FROM_DESCR = 94 };
 
 typedef PyObject *(*bp_new_from_descr)(PyTypeObject *type, PyObject *descr, int dimensions, const Py_intptr_t *shape,
@@ -18,14 +20,6 @@ typedef struct {
     void *make; /* a bp_new_from_descr; NULL before the set-up */
     PyObject *descr;
 } bp_numpy;
-
-#ifdef Py_GIL_DISABLED
-#define BP_LOAD(place) _Py_atomic_load_ptr_acquire(place)
-#define BP_STORE(place, value) _Py_atomic_store_ptr_release(place, value)
-#else
-#define BP_LOAD(place) (*(place))
-#define BP_STORE(place, value) (*(place) = (value))
-#endif
 
 static inline int bp_numpy_is_set_up(bp_numpy *numpy) { return BP_LOAD(&numpy->make) != NULL; }
 

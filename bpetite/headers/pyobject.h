@@ -9,6 +9,15 @@
 #include "memory.h"
 #include "utf8_read.h"
 
+/* A pointer that says that something is there: whoever loads it sees what was written before it was stored. */
+#ifdef Py_GIL_DISABLED
+#define BP_LOAD(place) _Py_atomic_load_ptr_acquire(place)
+#define BP_STORE(place, value) _Py_atomic_store_ptr_release(place, value)
+#else
+#define BP_LOAD(place) (*(place))
+#define BP_STORE(place, value) (*(place) = (value))
+#endif
+
 /* The UTF-8 of a str where it is there already: its own characters when it is ASCII, else the copy that an earlier
    PyUnicode_AsUTF8 left behind; NULL where there is none. Asking PyUnicode_AsUTF8 itself would attach a copy of the
    whole text to the user's str for as long as that lives. */

@@ -18,6 +18,8 @@ cdef extern from "headers/merge_words.h" nogil:
     void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
 
 cdef extern from "headers/pyobject.h":
+    void* BP_LOAD(void** place) noexcept
+    void BP_STORE(void** place, void* value) noexcept
     const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
     object bp_str_of_utf8(const uint8_t* p, Py_ssize_t n)
     int64_t bp_token_value(object value) noexcept

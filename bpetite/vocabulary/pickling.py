@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import zlib
+from _thread import allocate_lock
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,6 +23,7 @@ KEPT = 4
 
 _live: WeakValueDictionary[tuple[type, bytes], Any] = WeakValueDictionary()
 _last: dict[tuple[type, bytes], Any] = {}
+_lock = allocate_lock()
 
 
 def reduced(vocab: Any, owner: Any) -> tuple[Callable[..., Any], tuple[type, type, bytes, bytes]]:
@@ -50,10 +52,11 @@ def _known(kind: type, key: bytes, make: Callable[[], Any]) -> Any:
     found = _live.get((kind, key))
     if found is None:
         found = _live.setdefault((kind, key), make())
-    _last.pop((kind, key), None)
-    _last[kind, key] = found
-    while len(_last) > KEPT:
-        _last.pop(next(iter(_last)), None)
+    with _lock:  # two threads would change the dict while they look for its first key
+        _last.pop((kind, key), None)
+        _last[kind, key] = found
+        while len(_last) > KEPT:
+            del _last[next(iter(_last))]
     return found
 
 

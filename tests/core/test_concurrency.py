@@ -11,10 +11,12 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from bpetite import Tokenizer, patterns, reference, serving
+from tests.support import threads_stress
 from tests.support.running import running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
@@ -63,6 +65,17 @@ def test_eight_threads(cache_bytes: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
+
+
+def test_every_public_method_in_eight_threads(tmp_path: Path) -> None:
+    threads_stress.stress(0, tmp_path)
+
+
+def test_the_stress_calls_every_public_method(tmp_path: Path) -> None:
+    called = {*threads_stress.NOT_CALLED}
+    for tok in threads_stress.tokenizers():
+        called |= {*threads_stress.calls_of(tok, "the cat", tmp_path)}
+    assert {name for name in dir(TOK) if not name.startswith("_")} <= called
 
 
 TOK = tokenizer()

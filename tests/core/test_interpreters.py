@@ -1,0 +1,93 @@
+"""The end of the interpreter, a fork and a signal while eight threads are in calls; more than one interpreter."""
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+EIGHT = """
+import os, signal, sys, threading, time
+import numpy
+from bpetite import Tokenizer, count_pretokens
+
+tok = Tokenizer.train(["ab ab abc", "chat abc ab"], 258)
+text = "ab ab abc d\\xe9f " * 3000 + "\\n"
+ids = tok.encode(text)
+calls = [
+    lambda: tok.encode(text) == ids,
+    lambda: tok.encode_to_numpy(text).size == len(ids),
+    lambda: tok.encode_batch([text] * 8) == [ids] * 8,
+    lambda: tok.encode(text * 30, num_threads=2) == ids * 30,
+    lambda: tok.decode(ids) == text,
+    lambda: tok.count_batch([text] * 4).sum() == 4 * len(ids),
+    lambda: len(list(tok.encode_iterable([text]))) == len(ids),
+    lambda: count_pretokens([text] * 4, num_threads=2).documents == 4,
+]
+wrong = [call for call in calls if not call()]  # a fork inside a first import leaves the module's lock to nobody
+def work(call):
+    while True:
+        if not call():
+            wrong.append(call)
+for call in calls:
+    threading.Thread(target=work, args=(call,), daemon=True).start()
+"""
+END = "time.sleep(0.2)"
+FORK = """
+for wait in range(5):
+    time.sleep(0.01 * wait)
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        os._exit(not all(call() for call in calls))
+    if os.waitpid(child, 0)[1]:
+        wrong.append(child)
+"""
+SIGNAL = """
+for wait in range(5):
+    try:
+        threading.Timer(0.01 * wait, os.kill, (os.getpid(), signal.SIGINT)).start()
+        while True:
+            tok.encode(text * 100, num_threads=2)
+    except KeyboardInterrupt:
+        pass
+    if not calls[0]():
+        wrong.append(wait)
+"""
+NEW = """
+import sys
+from bpetite import Tokenizer
+if sys.version_info < (3, 13):
+    import _xxsubinterpreters as interpreters
+else:
+    import _interpreters as interpreters
+made = interpreters.create()
+said = interpreters.run_string(made, '''
+try:
+    from bpetite import Tokenizer
+except ImportError as error:
+    print(error, flush=True)
+''')
+print(said, Tokenizer.train("ab ab", 257).encode("ab"))
+"""
+
+
+def printed(program: str) -> str:
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return done.stdout
+
+
+@pytest.mark.parametrize("then", [END, FORK, SIGNAL], ids=["end", "fork", "signal"])
+def test_eight_threads_in_calls_and(then: str) -> None:
+    if then is not END and not (hasattr(os, "fork") and hasattr(signal, "setitimer")):
+        pytest.skip("not on this system")
+    if "asan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("no fork inside the sanitizer's locks, and its end waits for threads")
+    assert printed(f"{EIGHT}{then}\nprint(wrong)") == "[]\n"
+
+
+def test_a_second_interpreter_is_refused() -> None:
+    said, after = printed(NEW).splitlines()
+    assert "subinterpreters" in said or "only be loaded into one interpreter per process" in said
+    assert after == "None [256]"
