@@ -11,6 +11,7 @@ from __future__ import annotations
 from cpython.array cimport array
 from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from cpython.long cimport PyLong_CheckExact
+from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
 from ._batch cimport count_each, encode_flat, encode_lists
@@ -498,7 +499,9 @@ cdef class TokenizerBase:
 cdef Worker encoded(TokenizerBase self, object text, object allowed, object disallowed, object num_threads,
                     object dropout, object seed):
     # A worker that has encoded a text, to be given back.
-    cdef Specials recognised = self._encoder.specials.every, refused
+    # Not counted up: without the interpreter lock, threads would wait for each other's writes to the count.
+    cdef PyObject* recognised = <PyObject*> self._encoder.specials.every
+    cdef Specials some, refused
     cdef Dropout chosen = None
     cdef Py_ssize_t threads = 1
     cdef Worker worker
@@ -506,11 +509,12 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     if dropout is not None or seed is not None:
         chosen = chosen_dropout(dropout, seed, kept_of(self))
     if allowed is ORDINARY:
-        recognised = None
+        recognised = <PyObject*> None
     elif allowed is not ALL or disallowed is not ():
         if not isinstance(text, (str, bytes)):
             raise not_a_text(text)
-        recognised, refused = self._encoder.specials.resolve(allowed, disallowed)
+        some, refused = self._encoder.specials.resolve(allowed, disallowed)
+        recognised = <PyObject*> some
         if refused is not None:
             refuse(refused, text)
     if not (PyLong_CheckExact(num_threads) and num_threads == 1):
@@ -519,9 +523,9 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     worker.dropout, worker.text_number, worker.position = chosen, 0, 0
     try:                                       # `except` would cost a short text more
         if threads > 1 and chosen is None:
-            encode_long(self._encoder, worker, text, recognised, threads)
+            encode_long(self._encoder, worker, text, <Specials> recognised, threads)
         else:
-            self._encoder.encode(worker, text, recognised)
+            self._encoder.encode(worker, text, <Specials> recognised)
         done = True
         return worker
     finally:
