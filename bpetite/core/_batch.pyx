@@ -5,14 +5,12 @@ without it. The texts of an Arrow array are read in place; no Python object is m
 
 Threads take runs of texts (_parallel.pyx). The error of the first faulty text is raised.
 """
-from cpython.bytes cimport PyBytes_FromStringAndSize
-from cpython.list cimport PyList_New, PyList_SET_ITEM
-from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..headers cimport token_t
+from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view

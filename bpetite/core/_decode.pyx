@@ -10,17 +10,15 @@ after a difference, both passes run again on a copy. Copying first would take lo
 """
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.exc cimport PyErr_CheckSignals
-from cpython.list cimport PyList_CheckExact, PyList_GET_SIZE
-from cpython.number cimport PyNumber_Index
-from cpython.tuple cimport PyTuple_CheckExact, PyTuple_GET_SIZE
-from cpython.unicode cimport PyUnicode_DecodeUTF8
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
 from ..headers cimport bp_use_large_pages, bp_watch, bp_watch_check, bp_work
+from ..headers.python cimport (
+    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyList_CheckExact,
+    PyList_GET_SIZE, PyNumber_Index, PyTuple_CheckExact, PyTuple_GET_SIZE, PyUnicode_DecodeUTF8,
+)
 from ..headers.vectors cimport (
     BP_LOAD, BP_STORE, bp_str_of_utf8, bp_token_value, bp_token_values, bp_utf8_valid, PySequence_Fast_ITEMS,
     PyUnicode_DATA, PyUnicode_New,

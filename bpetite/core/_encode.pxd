@@ -1,7 +1,7 @@
 """Text to token ids by one thread."""
-from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
+from ..headers.python cimport PyObject
 from ._special cimport Specials, SpecialSets
 from ._text cimport text_stretch, text_view
 from ._worker cimport Core, Worker

@@ -4,12 +4,11 @@ Text that a compiled scanner cuts is read without the interpreter lock. Work tha
 `regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.ref cimport Py_DECREF, Py_INCREF, PyObject
 from libc.stdint cimport uint8_t
 from libc.string cimport memcpy
 
 from ..headers cimport bp_watch_begin
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF
 from ..headers.vectors cimport bp_utf8_count
 from ._special cimport Specials, SpecialSets
 from ._text cimport (

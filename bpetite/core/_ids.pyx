@@ -1,11 +1,11 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
 cimport cython
 from cpython.buffer cimport PyBuffer_FillInfo
-from cpython.ref cimport PyObject
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
 from ..headers cimport token_t
+from ..headers.python cimport PyObject
 from ._id_memory cimport ids_free, ids_trim
 from ._worker cimport Worker
 

@@ -4,9 +4,9 @@ The text is encoded in parts, each about as long as the missing tokens take at t
 knows the certain part of a text, so any other tokenizer encodes the whole text.
 """
 from cpython.array cimport array, clone
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from libc.stdint cimport int64_t, uint8_t
 
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from ..headers.vectors cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder, encode_checked

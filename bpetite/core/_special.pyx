@@ -5,12 +5,12 @@ where it stops, a search byte by byte narrows the sorted literals to those that 
 sorts, so 100,000 literals take a fraction of a second. Rejected: one regular expression of all literals (seconds to
 compile, and slower with their number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
 from ..headers cimport token_t
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from ..errors import not_a_text, short_repr
 

@@ -10,15 +10,13 @@ one; it takes twice as long for a few bytes.
 from __future__ import annotations
 
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.list cimport PyList_CheckExact
-from cpython.long cimport PyLong_CheckExact
-from cpython.number cimport PyIndex_Check, PyNumber_Index
-from cpython.tuple cimport PyTuple_CheckExact
-from cpython.unicode cimport PyUnicode_DecodeUTF8Stateful
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.string cimport memcpy
 
+from ..headers.python cimport (
+    PyBytes_AS_STRING, PyBytes_GET_SIZE, PyIndex_Check, PyList_CheckExact, PyLong_CheckExact, PyNumber_Index,
+    PyTuple_CheckExact, PyUnicode_DecodeUTF8Stateful,
+)
 from ..headers.vectors cimport (
     bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
 )

@@ -8,11 +8,11 @@ time too.
 
 All of it is inline, since calls from module to module would be a noticeable part of the time of a short text.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memmove
 
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport (
     BP_UTF8_SLACK, bp_known_utf8, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
     PyUnicode_KIND,

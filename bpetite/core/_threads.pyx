@@ -264,7 +264,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
     if len(head) < 2:
         yield from map(work, chain(head, jobs))
         return
-    jobs = chain((head.pop(0) for _ in range(2)), jobs)  # no job is kept here while it is worked on
+    jobs = chain(map(head.pop, (0, 0)), jobs)  # no job is kept here while it is worked on
     queue, started = SimpleQueue(), []
     waiting = deque()  # (future, size) of every job whose result has not been given out
     total = 0

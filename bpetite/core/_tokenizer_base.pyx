@@ -9,11 +9,9 @@ Annotations are for people and ``help``; the stub has the same ones for type che
 from __future__ import annotations
 
 from cpython.array cimport array
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from cpython.long cimport PyLong_CheckExact
-from cpython.ref cimport PyObject
 from libc.stdint cimport uint8_t
 
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject
 from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout

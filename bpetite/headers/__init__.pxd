@@ -3,9 +3,10 @@
 A module includes every header that is declared here, so that none of them may be slow to compile: the compiler's own
 header of vector instructions is.
 """
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
+
+from .python cimport PyBytes_AS_STRING
 
 ctypedef uint32_t token_t  # a token id: 0..2^32-1
 

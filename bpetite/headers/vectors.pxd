@@ -1,8 +1,8 @@
 """The C that several rooms share and that takes vector instructions, with what stands on it."""
-from cpython.ref cimport PyObject
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
 from ..headers cimport bp_pairs
+from ..headers.python cimport PyObject
 
 cdef extern from "headers/merge_words.h" nogil:
     enum:

@@ -5,12 +5,12 @@ memory: 20 KB for Latin scripts, 300 KB for a vocabulary of all scripts. A hash 
 as long for a character of Chinese text.
 """
 from cpython.array cimport array, clone, resize
-from cpython.bytes cimport PyBytes_AS_STRING
 from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
 from ..headers cimport token_t
+from ..headers.python cimport PyBytes_AS_STRING
 from ._tokens cimport TokenTable
 
 from array import array as new_array

@@ -115,9 +115,7 @@ cdef class MergeList:
         return self.pairs[2 * <Py_ssize_t> at], self.pairs[2 * <Py_ssize_t> at + 1]
 
     def __iter__(self):
-        cdef Py_ssize_t at
-        for at in range(self.size):
-            yield self.pairs[2 * at], self.pairs[2 * at + 1]
+        return map(self.__getitem__, range(self.size))
 
     def __eq__(self, other):
         cdef MergeList merges

@@ -9,13 +9,12 @@ a merge of bytes that are no token, a bracket too many) the functions return Non
 which accepts the rare case or raises the error with its offset. So this module has no error messages, and `json` must
 accept everything that it accepts, with the same result.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.unicode cimport PyUnicode_READ
 from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyUnicode_READ
 from ..headers.vectors cimport (
     bp_utf8_put, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
 )

@@ -2,9 +2,9 @@
 
 Only correct input is read: for any other the functions return None, and the caller finds the fault.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int8_t, uint8_t, uint32_t, uint64_t
 
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ._tokens cimport TokenList, table_of
 
 cdef int8_t SEXTET[256]        # character -> its value in base64, -1 for none

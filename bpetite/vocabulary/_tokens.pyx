@@ -6,8 +6,6 @@ bytes objects would cost a pointer chase and the interpreter lock at each use. I
 dense enough an array maps id -> slot, otherwise a binary search over the sorted ids does.
 """
 from cpython.array cimport array, clone
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from cpython.long cimport PyLong_CheckExact
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
@@ -15,6 +13,9 @@ from libc.string cimport memcmp, memcpy, memset
 from ..headers cimport (
     BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret,
     token_t,
+)
+from ..headers.python cimport (
+    PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact,
 )
 from ..headers.vectors cimport bp_token_value
 
@@ -372,9 +373,11 @@ cdef class TokenTable:
         return self.size
 
     def __iter__(self):
+        cdef list ids = []
         cdef Py_ssize_t slot
         for slot in range(self.size):
-            yield self.ids[slot]
+            ids.append(self.ids[slot])
+        return iter(ids)
 
     def __getitem__(self, token_id):
         cdef Py_ssize_t slot = slot_of_object(self, token_id)

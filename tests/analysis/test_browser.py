@@ -9,7 +9,7 @@ import pytest
 from browsing import find, find_all, ids_of, keys, prefer, resize
 
 from bpetite import Tokenizer
-from bpetite.analysis import audit, compare, diff, view
+from bpetite.analysis import audit, compare, diff, explain, view
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default::ResourceWarning")]
 
@@ -295,16 +295,17 @@ def pages() -> dict[str, str]:
         "audit": audit(small, [text], name=names[0], files=[names[0]] * 9).page(),
         "diff": diff(small, large, [text], names=names, files=[names[0]]).page(),
         "compare": compare(dict(zip(names, (small, large), strict=True)), {"x": [text], "y": ["the"]}).page(),
+        "explain": explain(small, "wordpiece <|endoftext|> naïve", expect="naïve").page(),
         "elements": '<!doctype html><html lang="en"><meta charset="utf-8"><title>notebook</title>'
         f'<meta name="viewport" content="width=device-width"><body><main><h1>x</h1>{"".join(elements)}</main>',
     }
 
 
-KINDS = ["view", "two", "audit", "diff", "compare", "elements"]
+KINDS = ["view", "two", "audit", "diff", "compare", "explain", "elements"]
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("width", [360, 390, 800, 1200, 1600])
 def test_nothing_is_wider_than_the_window_or_cut(
     pages: dict[str, str], show: Callable[[str], Any], kind: str, width: int
 ) -> None:
@@ -327,6 +328,8 @@ def test_nothing_is_wider_than_the_window_or_cut(
           if (new Set([...range.getClientRects()].map((box) => box.top)).size > 1) found.push(word[0]);
         }
       }
+      for (const code of document.querySelectorAll("tr:not(:has(th)) td code"))
+        if (code.textContent.length < 16 && code.getClientRects().length > 1) found.push(code.textContent);
       for (const text of document.querySelectorAll("svg text")) {
         const box = text.getBBox();
         const { width, height } = text.ownerSVGElement.viewBox.baseVal;

@@ -21,22 +21,23 @@ def explain_page(report: Explanation, form: Form) -> str:
 def _sections(report: Explanation) -> Iterator[Section]:
     if report.verdict:
         missing = [[Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
-        said = Table("The expected token", [], [[report.verdict]])
-        yield "The expected token", [said, Table("Merges that do not exist", ["left", "right"], missing)]
+        yield "The expected token", [Table("The expected token", [], [[report.verdict]])]
+        yield "Merges that do not exist", [Table("Merges that do not exist", ["left", "right"], missing)]
     if report.spelled != report.text:
         yield "Normalization", [Table("Normalization", [], [["normalized", Code(repr(report.spelled))]])]
     rules = {"special": "special token", "whole": "taken whole", "merges": "merges"}
     rows = [[Code(token_repr(one.data)), rules[one.rule], _tokens(one)] for one in report.pretokens]
     yield "Pre-tokens", [Table("Pre-tokens", ["pre-token", "rule", "tokens"], rows, few=100)]
     merged = {one.data: one for one in report.pretokens if one.rule == "merges" and len(one.data) > 1}
-    yield "Merges", [_merges(one) for one in merged.values()]
+    yield from map(_merges, merged.values())
 
 
-def _merges(one: Pretoken) -> Table:
+def _merges(one: Pretoken) -> Section:
     steps = [(f"{step.rank:,}", step.left, step.right) for step in one.merges]
     steps += [("none", left, right) for left, right in pairwise(one.tokens)]
     rows = [[rank, Code(token_repr(left)), Code(token_repr(right))] for rank, left, right in steps]
-    return Table(f"Merges of {token_repr(one.data)}", ["rank", "left", "right"], rows, few=100)
+    title = f"Merges of {token_repr(one.data)}"
+    return title, [Table(title, ["rank", "left", "right"], rows, few=100)]
 
 
 def _tokens(one: Pretoken) -> Code:

@@ -154,7 +154,7 @@ def name_html(name: str) -> str:
     >>> name_html("runs/<1>_a")
     'runs/<wbr>&lt;1&gt;_<wbr>a'
     """
-    return re.sub(r"([/\\_])", r"\1<wbr>", escape(shown(name)))
+    return re.sub(r"(?<=\S)([/\\_])", r"\1<wbr>", escape(shown(name)))
 
 
 def text_html(text: str) -> str:

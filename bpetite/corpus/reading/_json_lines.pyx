@@ -3,10 +3,11 @@
 A parser makes a dict, its keys and a str for each line, which is encoded to bytes again. This reads the bytes once,
 with the interpreter lock released, and makes the bytes objects afterwards.
 """
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr
+
+from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 
 cdef extern from "corpus/reading/json_lines.h" nogil:
     enum:

@@ -5,8 +5,9 @@ of that form, and a split at digits cuts between the two bytes. So these splits 
 bytes. It runs on a pre-token that the scanner has found when the word cache lacks it, and the cache then holds the ids
 of all its parts: other pre-tokens cost nothing more.
 """
-from cpython.bytes cimport PyBytes_AS_STRING
 from libc.stdint cimport uint8_t, uint16_t, uint32_t
+
+from ...headers.python cimport PyBytes_AS_STRING
 
 from array import array
 

@@ -8,7 +8,6 @@ The shape, and why.
   a greater one comes: the counts of the others for the same pre-token are added in place.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from cpython.mem cimport PyMem_Free, PyMem_Malloc, PyMem_Realloc
 from cpython.memoryview cimport PyMemoryView_FromMemory
 from libc.stdint cimport int64_t, uint8_t, uint64_t
@@ -17,6 +16,7 @@ from libc.string cimport memcmp, memcpy, memmove
 from zlib import crc32
 
 from ...errors import FormatError
+from ...headers.python cimport PyBytes_FromStringAndSize
 from ._count_table cimport CountTable
 from ..tables cimport bp_add_overflows
 

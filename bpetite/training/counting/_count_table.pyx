@@ -6,7 +6,6 @@
   second step the cache lines are on their way, which is worth more than any cleverer table.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
@@ -15,6 +14,7 @@ from ...headers cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_key, bp_hash_long, bp_key,
     bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret,
 )
+from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from .._pretokens cimport PretokenReader
 from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
 

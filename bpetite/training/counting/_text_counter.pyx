@@ -10,13 +10,13 @@ The shape, and why.
 - ASCII str is read where it lies, as it is UTF-8 already; other str is written as UTF-8 one range at a time.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memmove
 
 from ...core._special cimport Specials
 from ...headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
+from ...headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ...headers.vectors cimport (
     BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
     PyUnicode_IS_ASCII, PyUnicode_KIND,

@@ -9,13 +9,13 @@
   memory, the search of others goes on. In a third of them the pair is gone; the others are gone through one by one.
 """
 cimport cython
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, qsort
 from libc.string cimport memcpy, memset
 
 from ..._merge cimport MergeTable
 from ...headers cimport BP_PREFETCH, bp_grow, bp_lowest_bit, bp_watch, bp_watch_begin, bp_work
+from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
 from ..tables cimport bp_add_overflows
