@@ -40,7 +40,7 @@ SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
 # use cut there as well, so the pieces give the tokens of the whole.
-_CUT = regex.compile(r"(?<=\S\n)(?=\p{L})")
+_CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
 
 Numbers = npt.NDArray[Any]
 
@@ -83,7 +83,7 @@ def pieces(text: str) -> Iterator[str]:
     at = 0
     while len(text) - at > BLOCK:
         cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
-        end = cut.start() if cut else at + BLOCK
+        end = cut.end() if cut else at + BLOCK
         yield text[at:end]
         at = end
     yield text[at:]
