@@ -84,7 +84,7 @@ def read_alphabet(
 
 
 def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[str]:
-    """The characters of which certainly one is written for every space."""
+    """Characters that replace every space: one of them is written for each."""
     steps = as_tuple(normalization)
     written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
     for number, step in enumerate(steps):
@@ -97,8 +97,8 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
 def read_spelled_characters(
     ids: dict[str, int], added: Collection[str], alphabet: Characters, name: str
 ) -> tuple[dict[int, bytes], frozenset[int]]:
-    """id -> bytes of tokens as a file spells them, but added ones; and the ids of those that no text gives: empty ones,
-    those with a space where another character is written for it, and byte tokens of characters that have a token."""
+    """Return id -> bytes without added tokens, and the ids that no text gives: empty tokens, tokens with a space that
+    is written as another character, and byte tokens of characters that have a token."""
     unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
     for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
         spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)

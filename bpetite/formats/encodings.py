@@ -158,7 +158,7 @@ def _of_model(model: str) -> str | None:
 
 
 def looks_like_path(name: str) -> bool:
-    """True for a name with a separator of folders, or with an end like that of ``x.json``."""
+    """True for a name with a folder's separator, or with a suffix as in ``x.json``."""
     return re.search(r"[/\\]|\.[A-Za-z]\w*$", name) is not None
 
 

@@ -88,7 +88,7 @@ def decode_utf8(data: bytes, name: str) -> str:
 
 
 def without(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
-    """A file in which other bytes stand for some parts, (start, stop) -> bytes.
+    """Replace parts of a file, (start, stop) -> bytes.
 
     >>> without(b"{[1, 2]}", {(1, 7): b"[]"})
     b'{[]}'

@@ -18,7 +18,7 @@ TIMEOUT = 10
 
 
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
-    """The vocabulary of a name; arguments and errors are those of :meth:`bpetite.Tokenizer.from_pretrained`.
+    """Load a vocabulary by name, with the arguments and errors of :meth:`bpetite.Tokenizer.from_pretrained`.
 
     "gpt2" names an encoding and a repository, which give the same ids: where the ranks of the encoding cannot be had,
     a cached copy of the repository will do.

@@ -125,10 +125,10 @@ def read(data: bytes, name: str) -> Vocab:
 
 @without_collector()
 def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
-    """The vocabulary in a regular file, in a third of the time of :func:`from_json`; None for another file, which that
-    function reads or finds fault with.
+    """Read the vocabulary of a regular file in a third of the time of :func:`from_json`. None for any other file: that
+    function reads it, or names its fault.
 
-    Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
+    Tokens and merges come from the bytes of the file; the rest is parsed as JSON, with both left empty.
 
     Args:
         data: The file.
@@ -396,7 +396,7 @@ def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: Mapping[str, int]
 def _flags(
     added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool, characters: bool = False
 ) -> dict[str, tuple[str, ...]]:
-    """literal -> flags, of the added tokens whose flags make a difference."""
+    """literal -> flags, for added tokens with flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
     early = added.keys() - late
     # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the text

@@ -270,7 +270,7 @@ DECODERS = re.compile("R?B?(?:FS?)?|MB?F?")
 
 
 def read_decoder(found: Any, name: str) -> tuple[str, bool, Strip]:
-    """The decoder of a file whose merges begin from characters.
+    """Read the decoder of a file with merges of characters.
 
     Returns:
         The character that it turns into a space, or ""; True if it reads byte tokens; and what it takes from the

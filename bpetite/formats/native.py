@@ -100,7 +100,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
     """The vocabulary in a file as :func:`dump` writes it, in a tenth of the time of :func:`from_json`; None for another
     file, which that function reads or finds fault with.
 
-    Tokens and merges are read from the bytes of the file, the rest as JSON in which both are empty.
+    Tokens and merges come from the bytes of the file; the rest is parsed as JSON, with both left empty.
 
     Args:
         data: The file.

@@ -140,7 +140,7 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
 def without_unreachable(
     merges: tuple[tuple[int, int], ...], unreachable: frozenset[int]
 ) -> tuple[tuple[int, int], ...]:
-    """The merges without those of unreachable tokens, which never apply."""
+    """Leave out merges of unreachable tokens, which never apply."""
     return tuple(pair for pair in merges if unreachable.isdisjoint(pair)) if unreachable else merges
 
 

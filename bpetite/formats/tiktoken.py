@@ -72,7 +72,7 @@ def load(
 def from_encoding(
     encoding: Any, pattern: SplitPatternLike, special_tokens: SpecialTokens, unicode: str | None
 ) -> Vocab:
-    """The vocabulary of a ``tiktoken.Encoding``; arguments and errors are those of :func:`load`."""
+    """Read the vocabulary of a ``tiktoken.Encoding``, with the arguments and errors of :func:`load`."""
     from .dialects import from_rust  # not at the top: it imports `regex`, slowly, and a file names its pattern
 
     split: SplitPattern = from_rust(encoding._pat_str) if pattern is BY_NAME else resolve(pattern)
@@ -129,7 +129,7 @@ def from_bytes(
 
 
 def _encoding_of_file(path: str) -> str | None:
-    """The published encoding whose name a file has."""
+    """The published encoding that a file is named after."""
     try:
         return encoding_name(os.path.basename(path).removesuffix(".tiktoken"))
     except ValueError:

@@ -175,7 +175,7 @@ def _normalize(form: Any, text: str) -> str:
 
 
 def _sorted_marks(form: Any, run: str) -> str:
-    """A run of marks, decomposed and in canonical order: sorted by combining class between those of class 0."""
+    """Decompose a run of marks and sort it by combining class; marks of class 0 keep their places."""
     table = {mark: unicodedata.normalize(form, mark) for mark in set(run)}
     decomposed = "".join(map(table.__getitem__, run))
     classes = {mark: unicodedata.combining(mark) for mark in set(decomposed)}

@@ -51,7 +51,7 @@ class MergeOptions(TypedDict, total=False):
 
 
 class LearningOptions(CountOptions, MergeOptions, total=False):
-    """The options of all ways to train. Options of counting that are not given are those of the counts.
+    """Options of all ways to train. A missing option of counting has the value that the counts were made with.
 
     Keys: those of `CountOptions` and `MergeOptions`, and
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
@@ -62,7 +62,7 @@ class LearningOptions(CountOptions, MergeOptions, total=False):
 
 
 class TrainOptions(LearningOptions, total=False):
-    """The options of training from texts.
+    """Options of training from texts.
 
     Keys: those of `LearningOptions`, and
         superwords_from: Learn so many tokens within words, then superwords; None for no superwords.
@@ -74,7 +74,7 @@ class TrainOptions(LearningOptions, total=False):
 
 
 class ExtendOptions(MergeOptions, total=False):
-    """The options of learning further tokens.
+    """Options of learning further tokens.
 
     Keys: those of `MergeOptions`, and
         special_tokens: Further ones.
@@ -155,7 +155,7 @@ class TrainingOptions:
                 )
 
     def for_counts(self, counts: Counts) -> TrainingOptions:
-        """The options with those of counting that counts were made with.
+        """These options, with the options of counting that the counts were made with.
 
         Raises:
             ValueError: One that was given contradicts them.
@@ -177,14 +177,14 @@ class TrainingOptions:
 
 
 def chosen_options(vocab_size: int, options: Mapping[str, Any], kind: type = TrainOptions) -> TrainingOptions:
-    """The options of a caller, who may give those of a TypedDict."""
+    """Check the options of a caller against a TypedDict, by name."""
     refuse_unknown(options, kind)
     given: Any = options
     return TrainingOptions(vocab_size, **given)
 
 
 def checked_ids(ids: Mapping[str, Any]) -> dict[str, int]:
-    """literal -> id of special tokens, or the error that says which id cannot be."""
+    """Return literal -> id of special tokens; an id out of range or given twice is an error."""
     literal_of: dict[int, str] = {}
     for literal, token_id in ids.items():
         refusal = f"special token {literal!r} cannot have the id {token_id!r}"

@@ -3,8 +3,8 @@
 N. Foroutan, C. Meister, D. Paul, J. Niklaus, S. Ahmadi, A. Bosselut and R. Sennrich, "Parity-Aware Byte-Pair Encoding:
 Improving Cross-lingual Fairness in Tokenization", ACL 2026, arXiv 2508.04796.
 
-Every language has a merger of its own pre-tokens, and so have the texts by which languages are compared. One merger
-says what to join, all of them join it; they share the tokens.
+Every language has a merger of its own pre-tokens; so have the texts that languages are compared by. One merger chooses
+the pair, all mergers join it, and they share the tokens.
 """
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def _counts_of_pairs(
     counted: Callable[..., PretokenCounts],
     dev: Mapping[str, AnyCounts] | None,
 ) -> dict[str, AnyCounts]:
-    """The counts of languages whose texts come in any order, of which a bounded number is held."""
+    """Count texts by language. They may come in any order; a bounded number of them is held."""
     tables: dict[str, CountTable] = {}
     documents: Counter[str] = Counter()
     held: dict[str, list[str | bytes]] = {}

@@ -1,4 +1,4 @@
-"""Pruning a vocabulary by what is used of it, and the proof that the rest is encoded as before."""
+"""Pruning: unused tokens go, and a proof shows that text without them keeps its tokens."""
 from __future__ import annotations
 
 from collections import Counter
@@ -71,7 +71,7 @@ def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
 
 
 def prove(counts: Iterable[bytes], ids: Mapping[int, int], before: Encode, after: Encode) -> None:
-    """Encode every pre-token before and after: the ids of those that had no token that went must be the same tokens.
+    """Encode every pre-token with both vocabularies. A pre-token without a removed token must keep its tokens.
 
     Raises:
         AssertionError: They are not, which is a mistake in this package.

@@ -1,4 +1,4 @@
-"""The options of counting, by which text is cut into pre-tokens. Counts carry them."""
+"""Options that decide the pre-tokens of a text. Counts carry them."""
 from __future__ import annotations
 
 import inspect
@@ -30,7 +30,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CountOptions(TypedDict, total=False):
-    """The options of counting, by which text is cut into pre-tokens.
+    """Options that decide the pre-tokens of a text.
 
     Keys:
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.

@@ -49,10 +49,10 @@ class LongText:
 
 
 def _correct_ranges(text: Text, ranges: list[tuple[int, int, int]], counter: TextCounter) -> None:
-    """Make the counts of ranges that each began at a guess those of one scan.
+    """Correct the counts of ranges that began at guessed starts: one scan of the whole text gives the result.
 
-    IN: ranges of (start, stop, reached) in order, each one's stop the next one's start. A range whose start is not
-    what the scan before it reached is taken back, and counted again from there.
+    IN: ranges of (start, stop, reached) in order; each begins at the stop of the range before. Where a scan reached
+    another place than the next start, the counts of the next range are removed, and it is counted from that place.
     """
     true_start: int | None = None
     skip = skipped = 0
