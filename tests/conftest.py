@@ -1,4 +1,5 @@
 """Fixtures that several test modules use."""
+import gc
 import os
 import signal
 import tempfile
@@ -18,7 +19,7 @@ settings.register_profile("bpetite", deadline=None)
 settings.load_profile("bpetite")
 
 #: Hypothesis tries at most this many examples for each test, and fewer where a test says so.
-EXAMPLES = int(os.environ.get("BPETITE_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("BPETITE_EXAMPLES", "20"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -27,6 +28,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         known = getattr(test, "_hypothesis_internal_use_settings", None)
         if known is not None:
             test._hypothesis_internal_use_settings = settings(known, max_examples=min(known.max_examples, EXAMPLES))
+
+
+def pytest_collection_finish() -> None:
+    """The collector need not visit modules and test items again: many tests call it."""
+    gc.collect()
+    gc.freeze()
 
 
 # What a shell starts in the background ignores Ctrl-C, and so would the commands that tests start and interrupt.

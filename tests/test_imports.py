@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tiers import slow_but
 
 import bpetite
 
@@ -321,7 +322,7 @@ def test_lists_are_encoded_without_what_they_do_not_need(tmp_path: Path) -> None
         assert "numpy" in run_and_list_modules(start + load + "; tok.encode_to_numpy('ab')")
 
 
-@pytest.mark.parametrize("package", ["bpetite", "bpetite.formats", "bpetite.training"])
+@pytest.mark.parametrize("package", slow_but(["bpetite", "bpetite.formats", "bpetite.training"], "bpetite"))
 def test_every_public_name_is_reached_when_it_is_asked_for(package: str) -> None:
     """Each in a process in which nothing else has been asked for."""
     names = importlib.import_module(package).__all__

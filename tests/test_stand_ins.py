@@ -41,7 +41,10 @@ def test_made_texts_are_the_same_everywhere(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "pattern"), [("meta/llama3.tiktoken", patterns.LLAMA3), ("qwen/qwen.tiktoken", patterns.QWEN2)]
+    ("name", "pattern"), [
+        ("meta/llama3.tiktoken", patterns.LLAMA3),
+        pytest.param("qwen/qwen.tiktoken", patterns.QWEN2, marks=pytest.mark.slow),
+    ],
 )
 def test_llama_and_qwen_as_tiktoken(shared: Callable[[str], Path], name: str, pattern: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")

@@ -117,6 +117,7 @@ def test_every_vocabulary_of_two_merges(kind: str) -> None:
             check_against(Tokenizer(plain(b"".join(first), b"".join(second)), merges, pattern=None), texts)
 
 
+@pytest.mark.slow
 def test_what_utf8_can_hold() -> None:
     """Bytes that no text holds, against all ways to surround them with bytes."""
     leads, following = [0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4], [0x80, 0x90, 0xA0, 0xBF]

@@ -42,6 +42,7 @@ def test_in_a_terminal(records: Path, tmp_path: Path) -> None:
     assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q", "-t", "bpetite-32k") == ""
 
 
+@pytest.mark.slow
 def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("a")
     done = run("count", tmp_path / "one.txt")
@@ -50,6 +51,7 @@ def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:
     assert run("tokens", "a").stderr.splitlines()[-1] == b"1 token, 1 character, 1.00 characters per token"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
     [

@@ -230,6 +230,7 @@ def test_two_processes_fill_a_cache_by_name(tmp_path: Path, shared: Callable[[st
 # Paths in manifests
 
 
+@pytest.mark.slow
 def test_an_output_that_was_moved(tmp_path: Path) -> None:
     """Names in a manifest are those of its own folder; of inputs, they are the paths that were given."""
     odd = ["a b.txt", "ü猫.txt", "new\nline.txt", "-.txt", *([os.fsdecode(b"\xff.txt")] if os.name != "nt" else [])]

@@ -29,7 +29,7 @@ LONG = [
 ]
 
 
-@pytest.mark.parametrize("text", LONG, ids=lambda text: repr(text[:12]))
+@pytest.mark.parametrize("text", slow_but(LONG, *LONG[::3]), ids=lambda text: repr(text[:12]))
 @pytest.mark.parametrize("pattern", slow_but([patterns.GPT2, patterns.CL100K, patterns.O200K], patterns.CL100K))
 def test_any_number_of_threads(text: str, pattern: str) -> None:
     tok = Tokenizer(TOKENS, None, ["<|endoftext|>", "<|endoftext|>x"], pattern=pattern)
@@ -42,7 +42,7 @@ def test_any_number_of_threads(text: str, pattern: str) -> None:
     assert tok.count(data, num_threads=2) == len(expected)
 
 
-@pytest.mark.parametrize("millions", [0.6, 1.04, 1.06, 2.08, 2.12, 2.8])
+@pytest.mark.parametrize("millions", slow_but([0.6, 1.04, 1.06, 2.08, 2.12, 2.8], 1.04, 1.06))
 def test_results_below_and_above_a_large_one(millions: float) -> None:
     """Memory for more than 1,048,576 ids is written past the caches, from any offset on (_gather.pyx).
 

@@ -248,6 +248,7 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
         TRAINED.as_transformers()
 
 
+@pytest.mark.slow
 def test_the_view_has_the_settings_of_the_repository(tmp_path: Path, hub: Any) -> None:
     pytest.importorskip("transformers")
     endpoint = f"http://127.0.0.1:{hub.server_port}"

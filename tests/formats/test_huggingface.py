@@ -57,7 +57,7 @@ def test_the_same_ids_and_the_same_text(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(text=pieces)
 def test_the_same_ids_on_any_text(name: str, text: str) -> None:
     theirs = build(name)

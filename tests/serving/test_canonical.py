@@ -102,6 +102,7 @@ def test_texts_of_several_stretches(name: str) -> None:
         assert serving.first_divergence(tok, changed) == first_divergence(tok, changed)
 
 
+@pytest.mark.slow
 def test_characters_over_the_edges_of_blocks() -> None:
     """Each byte is an id: characters, and what is none, lie over the places where reading stops."""
     tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])

@@ -15,7 +15,7 @@ some_texts = st.lists(pieces, max_size=6).map("".join)
 
 @pytest.mark.parametrize("name", TOKENIZERS)
 @given(text=some_texts, more=some_texts)
-@settings(max_examples=40)
+@settings(max_examples=20)
 def test_the_ids_stand(name: str, text: str, more: str) -> None:
     tok = TOKENIZERS[name]
     ids, rest = serving.heal(tok, text)

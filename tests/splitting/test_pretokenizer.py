@@ -84,7 +84,9 @@ def test_shared_texts(name: str, shared: Callable[[str], Path]) -> None:
                 assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces
 
 
-@pytest.mark.parametrize("name", ["address.txt", "corpus.en", "german.txt", "tinystories_sample.txt"])
+@pytest.mark.parametrize(
+    "name", slow_but(["address.txt", "corpus.en", "german.txt", "tinystories_sample.txt"], "german.txt")
+)
 def test_shared_samples(name: str, shared: Callable[[str], Path]) -> None:
     text = shared(f"cs336/{name}").read_text(encoding="utf-8")
     for pattern in COMPILED.values():

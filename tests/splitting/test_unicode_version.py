@@ -151,6 +151,7 @@ def test_only_regex_can_split() -> None:
         assert (cut.scanner_kind, cut.split("ab\u1c89c")) == ("regex", expected)
 
 
+@pytest.mark.slow
 def test_stand_ins_are_forgotten_before_they_take_much_memory() -> None:
     table = StandIns("6.1", r"\w")
     text = "".join(map(chr, EVERY))

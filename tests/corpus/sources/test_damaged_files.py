@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from corpus_tools import byte_codec, run, texts_in
+from tiers import slow_but
 
 from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_part
 from bpetite.corpus.reading import blocks
@@ -61,7 +62,7 @@ def test_whole_members_before_a_damaged_one(ram_path: Path, kind: str, compressi
             assert set(made["problems"]) == {"damaged-file"}
 
 
-@pytest.mark.parametrize("kind", ["txt", "jsonl", "json", "whole"])
+@pytest.mark.parametrize("kind", slow_but(["txt", "jsonl", "json", "whole"], "jsonl", "whole"))
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_a_damaged_member_gives_nothing(ram_path: Path, kind: str, compression: str) -> None:
     texts = some_texts(200)
