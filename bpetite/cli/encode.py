@@ -8,8 +8,9 @@ import click
 
 from ..core._threads import job_count
 from ..corpus import Options, make_part
-from ..corpus.layouts.registry import LAYOUTS, layout_of
-from .base import Command
+from ..corpus.layouts.registry import layout_of
+from ..corpus.output.naming import names_of
+from .base import Command, as_typed
 from .options import (
     COUNT,
     SIZE,
@@ -103,15 +104,12 @@ def command(
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
-    if not output:
-        raise click.UsageError("--output has no name; . is this folder")
+    try:
+        names_of(output, layout_of(options["format"]))
+    except ValueError as wrong:
+        raise click.UsageError(as_typed(str(wrong), click.get_current_context().command.params)) from None
     if rank >= world_size:
         raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
-    own = layout_of(options["format"]).suffix
-    for name, layout in LAYOUTS.items():
-        if output.endswith(layout.suffix) and not output.endswith(own):
-            raise click.UsageError(f"{output}: {layout.suffix} is the suffix of --format {name}; {options['format']} "
-                                   f"has {own}")
     settings = Options(separator=unescape(separator), **options)
     settings.check()
     sources = find_inputs(files, settings.input_kind, settings.whole_files)

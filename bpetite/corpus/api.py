@@ -116,7 +116,9 @@ def make_part(
     layout = layout_of(options.format)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout.shard_tokens)
-    inputs = leave_out_own(found, names_of(sink, layout, shard_tokens=options.shard_tokens))
+    inputs = leave_out_own(found, names_of(
+        sink, layout, shard_tokens=options.shard_tokens, val_fraction=options.val_fraction
+    ))  # fmt: skip
     refuse_unread(inputs.unread, options.on_error)
     if not inputs.pieces:
         raise ValueError(f"{found.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")

@@ -184,8 +184,16 @@ def format_by_name(path: Source) -> WritableFormat:
 
     >>> format_by_name("out/tokenizer.json"), format_by_name("a.tiktoken"), format_by_name("a.json")
     ('huggingface', 'tiktoken', 'native')
+
+    Raises:
+        FormatError: The name is that of a folder, or of a file that no format here writes.
     """
-    name = os.path.basename(os.fspath(path))
+    whole = os.fspath(path)
+    if whole.endswith(("/", os.sep)):
+        raise FormatError(f"{whole}: a folder; its format is huggingface or gpt2, and has to be named")
+    if whole.endswith((".model", ".gguf")):
+        raise FormatError(f"{whole}: {whole[whole.rindex('.'):]} files are not written; name a .json or .tiktoken file")
+    name = os.path.basename(whole)
     if name == FILES["huggingface"][0]:
         return "huggingface"
     return "tiktoken" if name.endswith(".tiktoken") else "native"

@@ -15,6 +15,7 @@ from paths import PACKAGES
 from bpetite import Tokenizer
 from bpetite.cli import cli, main
 from bpetite.cli.options import unescape
+from bpetite.corpus import encode_corpus
 
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
@@ -354,7 +355,7 @@ def test_an_output_without_a_name(
     (ram_path / "a.txt").write_text("one")
     code, out, err = bpe(*command, "-o", "")
     assert (code, out) == (2, b"")
-    assert "--output has no name" in err
+    assert "output has no name" in err
     assert os.listdir(ram_path) == ["a.txt"]
 
 
@@ -376,6 +377,8 @@ def test_a_suffix_of_another_format(ram_path: Path, tok: str, bpe: Bpe) -> None:
         code, _, err = bpe("encode", ram_path / "a.txt", "-t", tok, "-f", format, "-o", ram_path / name)
         assert code == 2
         assert said in err
+        with pytest.raises(ValueError, match=f"is the suffix of format='{name[2:]}'; {format} has"):
+            encode_corpus(ram_path / "a.txt", ram_path / name, Tokenizer.load(tok), format=format)
     for format, name in (("nanogpt", "a.bin"), ("npy", "c.v2"), ("NanoGPT", "d.bin"), ("megatron", "e")):
         assert bpe("encode", ram_path / "a.txt", "-t", tok, "-f", format, "-o", ram_path / name)[0] == 0
 

@@ -229,3 +229,12 @@ def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
     place = tmp_path / "tok.json"
     place.write_bytes(b"\xef\xbb\xbf" + formats.native.dump(SMALL))
     assert formats.load(place) == SMALL
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("x.model", "are not written"), ("x.gguf", "are not written"), ("new/", "a folder")]
+)
+def test_names_of_formats_that_are_not_written(tmp_path: Path, name: str, said: str) -> None:
+    with pytest.raises(FormatError, match=said):
+        formats.save(SMALL, f"{tmp_path}/{name}")
+    assert not list(tmp_path.iterdir())

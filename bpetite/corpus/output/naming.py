@@ -211,6 +211,7 @@ def names_of(
     layout: Layout,
     *,
     shard_tokens: int | None = None,
+    val_fraction: float = 0.0,
     rank: int = 0,
     world_size: int = 1,
 ) -> Names:
@@ -219,15 +220,20 @@ def names_of(
     Args:
         output: Also a URL.
         layout: Of the final files; parts have spools.
+        val_fraction: With one, an output named "train" has a second file, "val", beside it.
 
     >>> from ..layouts.nanogpt import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train", 0).as_posix()
     'data/out_train'
+    >>> names_of("data/train.bin", NanoGPT(), val_fraction=0.1).base("val", 0).as_posix()
+    'data/val'
 
     Raises:
-        ValueError: ``output`` is empty.
+        ValueError: ``output`` is empty, or has the suffix of another layout.
     """
-    place, stem = place_and_stem(output, layout)
+    place, stem = _place_and_stem(output, layout)
+    if val_fraction and stem == "train":
+        stem = ""
     numbered = layout.numbered or shard_tokens is not None
     if world_size > 1:
         stem, layout, numbered = part_stem(stem, f"{rank:05d}", f"{world_size:05d}"), Spool(layout), False
@@ -236,7 +242,7 @@ def names_of(
     return Names(folder, stem, layout, numbered, home)
 
 
-def place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyPath, str]:
+def _place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyPath, str]:
     """(folder, start of all names) of an output; the start is "" where the output is a folder of its own."""
     name = local_name(output)
     if not name:
@@ -244,6 +250,10 @@ def place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyP
     path = path_of(name)
     if name.endswith(("/", os.sep)) or layout.whole is not None or path.is_dir():
         return path, ""
+    for other, kind in LAYOUTS.items():
+        if name.endswith(kind.suffix) and not name.endswith(layout.suffix):
+            raise ValueError(f"{name}: {kind.suffix} is the suffix of format={other!r}; {layout.name} has "
+                             f"{layout.suffix}")
     return path.parent, path.name.removesuffix(layout.suffix) or path.name
 
 

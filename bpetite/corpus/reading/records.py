@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from ..sources.streams import BOM
 from ._json_lines import plain_texts
 from .blocks import Block, Reading
 from .problems import Flaw, Problem
@@ -210,7 +211,7 @@ def _jsonl(block: Block, reading: Reading, out: Documents) -> None:
             record = loads(line)
             append(str.encode(get(record)))
         except _REFUSED:
-            if line and not line.isspace():
+            if line.removeprefix(BOM).strip():
                 text, record = _slow_line(line, get, reading)
                 if not out.add(text, _id_of(record, get_id)):
                     return

@@ -104,7 +104,8 @@ class Assembly:
         """The assembly of parts: of `find_parts`, all of them."""
         first = found[0][1]
         options = first["options"]
-        names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"])
+        names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"],
+                         val_fraction=options["val_fraction"])
         parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(found)}
         return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
                    splits_of(options["val_fraction"]), parts, overwrite)

@@ -62,7 +62,8 @@ def is_unfinished(path: str | os.PathLike[str]) -> bool:
     if path.is_dir():
         return any((path / ending).exists() for ending in endings)
     stems = stems_of(path.name)
-    return any(path.with_name(f"{stem}.{ending}").exists() for stem in stems for ending in endings)
+    begun = [f"{stem}.{ending}" for stem in stems for ending in endings] + [*endings] * ("train" in stems)
+    return any(path.with_name(name).exists() for name in begun)
 
 
 # Entries of manifests
@@ -132,6 +133,7 @@ def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
 def _beside(name: str) -> Found:
     path = path_of(name)
     folder, stems = (path, ["tokens"]) if path.is_dir() else (path.parent, stems_of(path.name))
+    stems += ["tokens"] * ("train" in stems)  # of train and val, which have a folder of their own
     there = folder.sizes() if isinstance(folder, RemotePath) else os.listdir(folder) if folder.is_dir() else ()
     for stem in stems:
         ours = _part_pattern(stem)

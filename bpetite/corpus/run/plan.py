@@ -84,8 +84,9 @@ class Plan:
     def names_of_part(self, rank: int, world_size: int) -> Names:
         """The names of the files of a part; of the output, for one of one."""
         return names_of(
-            self.output, self.layout, shard_tokens=self.options.shard_tokens, rank=rank, world_size=world_size
-        )
+            self.output, self.layout, shard_tokens=self.options.shard_tokens, val_fraction=self.options.val_fraction,
+            rank=rank, world_size=world_size,
+        )  # fmt: skip
 
     @cached_property
     def rules(self) -> EncodingRules:

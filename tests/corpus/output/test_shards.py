@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
+from bpetite.corpus import merge_outputs
 from bpetite.corpus.layouts.registry import layout_of
 from bpetite.corpus.output.naming import Names
 from bpetite.corpus.output.shards import ShardWriter, publish
+from bpetite.corpus.run.outputs import find_manifest
 
 
 def lines(path: Path, documents: list[str]) -> Path:
@@ -103,6 +105,23 @@ def test_a_folder_as_output(ram_path: Path) -> None:
     (ram_path / "data").mkdir()
     run(source, ram_path / "data", format="nanogpt", val_fraction=0.5)
     assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}
+
+
+def test_an_output_named_train_has_val_beside_it(ram_path: Path) -> None:
+    """In one run, and of ranks that are merged."""
+    source = lines(ram_path / "in.jsonl", [f"ab {number}" for number in range(50)])
+    (ram_path / "one").mkdir()
+    (ram_path / "two").mkdir()
+    run(source, ram_path / "one" / "train.bin", format="nanogpt", val_fraction=0.3)
+    for rank in range(2):
+        run(source, ram_path / "two" / "train.bin", rank=rank, world_size=2, format="nanogpt", val_fraction=0.3)
+    merge_outputs(ram_path / "two" / "train.bin", delete=True)
+    files = {path.name: path.read_bytes() for path in (ram_path / "one").iterdir()}
+    assert set(files) == {"train.bin", "val.bin", "manifest.json"}
+    assert {path.name: path.read_bytes() for path in (ram_path / "two").iterdir()} == files
+    found = find_manifest(ram_path / "one" / "val.bin")
+    assert found is not None
+    assert found[2] == ["val.bin"]
 
 
 @pytest.mark.parametrize("shard_tokens", slow_but([None, 1, 100, 999], 1, 999))

@@ -121,6 +121,8 @@ def test_a_mark_inside_is_text(ram_path: Path) -> None:
     path = ram_path / "joined.jsonl"
     path.write_bytes(('\ufeff{"text": "a"}\n{"text": "b"}\n' * 2 + '\ufeff{"text": "\ufeffc"}').encode())
     assert read(path) == ["a", "b", "a", "b", "\ufeffc"]
+    path.write_bytes('{"text": "a"}\n\ufeff\n\ufeff \r\n{"text": "b"}\n\ufeff'.encode())
+    assert read(path) == ["a", "b"]  # a line that holds a mark alone is blank
 
 
 @pytest.mark.parametrize(
