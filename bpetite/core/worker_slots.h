@@ -20,9 +20,9 @@ enum { BP_SLOTS = 64, BP_SLOT_BYTES = 64 };
 
 static inline size_t bp_own_slot(void) {
     static Py_ssize_t threads;
-    static BP_THREAD_LOCAL size_t number; /* plus one */
+    static BP_THREAD_LOCAL size_t number; /* from 1 on: slot 0 shares a line with what lies before the slots */
     if (number == 0) number = (size_t)_Py_atomic_add_ssize(&threads, 1) + 1;
-    return (number - 1) % BP_SLOTS;
+    return number % BP_SLOTS;
 }
 
 #define BP_LOOK(place) _Py_atomic_load_ptr_relaxed(place)
