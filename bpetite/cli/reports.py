@@ -97,9 +97,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def report_left_out(sources: Sources) -> None:
-    """Say which files of folders are not read, which names are not read again, and which are no patterns."""
-    if sources.patterns:
-        say(f"{sources.patterns[0]}: read as the name of a file, and not as a pattern, which matches other files")
+    """Say which files of folders are not read, and which names are not read again."""
     if sources.repeated:
         names = counted(len(sources.repeated), "name")
         say(f"not read again under another name: {names}, the first: {sources.repeated[0]}")

@@ -59,7 +59,7 @@ class Watch:
             self._write("finished" if kind is None else "failed", error)
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
-        """A step of the run, as `corpus.task.Progress` has it."""
+        """A step of the run, as `corpus.run.part.Progress` has it."""
         now = time.monotonic()
         self._read += raw
         self._tokens, self._documents = tokens, documents

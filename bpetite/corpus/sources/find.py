@@ -80,13 +80,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Sources:
-    """The pieces found; the files of folders that are left out because no reader knows their suffix; the names of files
-    that are read under another name already; and the names of files that are patterns of other files, too."""
+    """The pieces found; the files of folders that are left out because no reader knows their suffix; and the names of
+    files that are read under another name already."""
 
     pieces: tuple[Piece, ...]
     left_out: tuple[str, ...] = ()
     repeated: tuple[str, ...] = ()
-    patterns: tuple[str, ...] = ()
 
 
 def find_sources(
@@ -154,10 +153,7 @@ def find_sources(
         raise FileNotFoundError(errno.ENOENT, f"nothing to read here ({known})", name)
     if sum(piece.path == STDIN for piece in pieces) > 1:
         raise ValueError("standard input (-) can be read only once")
-    given = {piece.path for piece in pieces}
-    patterns = (piece.path for piece in pieces if glob.has_magic(piece.path) and not is_url(piece.path))
-    ambiguous = tuple(name for name in patterns if not _expand(name) <= given)
-    return Sources(tuple(pieces), tuple(left_out), tuple(repeated), ambiguous)
+    return Sources(tuple(pieces), tuple(left_out), tuple(repeated))
 
 
 def refuse_unread(left_out: Sequence[str], on_error: str) -> None:
