@@ -350,6 +350,20 @@ def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
     assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
 
 
+def test_tables_of_other_versions_are_not_taken(
+    ram_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ConnectionError):
+        count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+    before = set((ram_path / "work").iterdir())
+    monkeypatch.setattr("regex.__version__", "1.0")
+    with pytest.raises(ConnectionError):
+        count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
+    after = set((ram_path / "work").iterdir())
+    assert before < after
+    assert {path.name[:20] for path in after - before}.isdisjoint(path.name[:20] for path in before)
+
+
 def test_counting_meets_odd_records(ram_path: Path) -> None:
     source = ram_path / "in.txt"
     source.write_bytes(b"one two<|endoftext|>thr\xffee<|endoftext|>\nfour")

@@ -2,8 +2,10 @@
 import gzip
 import json
 import os
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, run, some_documents, texts_in, texts_of_part
@@ -251,6 +253,21 @@ def test_files_that_no_reader_knows_are_counted(ram_path: Path) -> None:
         task = make_part(folder, ram_path / "r", byte_codec(), rank=rank, world_size=2, options=options)
         assert task.run()["unread"] == 2
     assert merge_outputs(ram_path / "r")["inputs"]["unread"] == 2
+
+
+def test_a_folder_is_listed_once(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (ram_path / "in").mkdir()
+    for number in range(3):
+        (ram_path / "in" / f"{number}.txt").write_text("a")
+    listed = []
+
+    def scandir(path: str, original: Callable[[str], Any] = os.scandir) -> Any:
+        listed.append(path)
+        return original(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    run(ram_path / "in", ram_path / "o")
+    assert listed.count(str(ram_path / "in")) == 1
 
 
 def test_a_pattern_that_is_the_name_of_a_file(ram_path: Path) -> None:
