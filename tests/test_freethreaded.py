@@ -46,7 +46,7 @@ def run(free: Any, *arguments: str, **variables: str) -> str:
     paths = os.pathsep.join([str(free.lib), str(TESTS.parent)])
     environment = {name: value for name, value in free.environment().items() if name != "PYTHON_GIL"}
     done = subprocess.run(
-        [free.python, "-W", "error", *arguments],
+        [free.python, *arguments],
         cwd=TESTS.parent, env={**environment, "PYTHONPATH": paths, **variables}, capture_output=True, text=True,
     )  # fmt: skip
     assert done.returncode == 0, (done.stdout + done.stderr)[-6_000:]
@@ -54,12 +54,12 @@ def run(free: Any, *arguments: str, **variables: str) -> str:
 
 
 def test_no_module_turns_the_lock_on(free: Any) -> None:
-    assert run(free, "-c", IMPORTS) == "True False\n"
+    assert run(free, "-W", "error", "-c", IMPORTS) == "True False\n"
 
 
 @pytest.mark.parametrize("allocator", ["default", "debug"])
 def test_everything_that_threads_share_at_once(free: Any, allocator: str) -> None:
-    said = run(free, "tests/support/threads_stress.py", "6", PYTHONMALLOC=allocator)
+    said = run(free, "-W", "error", "tests/support/threads_stress.py", "6", PYTHONMALLOC=allocator)
     assert said == "6 rounds of 8 threads, without the interpreter lock\n"
 
 
