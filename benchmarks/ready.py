@@ -32,10 +32,10 @@ BEGIN = f"""
 import json, os, sys, time
 path, text = sys.argv[1], {TEXT!r}
 def resident():
-    # private and shared memory of the process, MB
+    # the memory of the process, and what it has written to, which no other shares, MB
     with open("/proc/self/smaps_rollup") as file:
         rows = dict(line.split()[:2] for line in file.readlines()[1:])
-    return int(rows["Rss:"]) / 1024, (int(rows["Private_Clean:"]) + int(rows["Private_Dirty:"])) / 1024
+    return int(rows["Rss:"]) / 1024, int(rows["Private_Dirty:"]) / 1024
 before = resident()
 """
 END = """
@@ -43,7 +43,8 @@ began = time.process_time_ns()
 encode(text)
 first = (time.process_time_ns() - began) / 1e6
 after = resident()
-print(json.dumps({"first": first, "rss": after[0] - before[0], "private": after[1] - before[1]}), file=sys.stderr)
+found = {"first": first, "rss": after[0] - before[0], "private": after[1] - before[1]}
+print(json.dumps(found | ({"load": loaded} if "loaded" in globals() else {})), file=sys.stderr)
 """
 OURS = "from bpetite import Tokenizer; encode = Tokenizer.load(path).encode_ordinary\n"
 OURS_TIKTOKEN = "from bpetite import Tokenizer; encode = Tokenizer.from_tiktoken(path).encode_ordinary\n"
@@ -55,6 +56,13 @@ import tiktoken_ext.openai_public as public
 from tiktoken.load import load_tiktoken_bpe
 public.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(path)
 encode = tiktoken.get_encoding("o200k_base").encode_ordinary    # by its name, which its pickle holds
+"""
+LOAD_COMPILED = """
+import bpetite.formats.compiled
+before = resident()
+began = time.process_time_ns()
+encode = bpetite.Tokenizer.load(path).encode_ordinary
+loaded = (time.process_time_ns() - began) / 1e6
 """
 UNPICKLE = """
 import pickle
@@ -86,6 +94,7 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "json-o200k": (OURS + END, TOKENIZERS + END, "tokenizers", "o200k/tokenizer.json"),
     "json-llama3": (OURS + END, TOKENIZERS + END, "tokenizers", "llama3/tokenizer.json"),
     "json-gpt2": (OURS + END, TOKENIZERS + END, "tokenizers", "gpt2/tokenizer.json"),
+    "compiled": (LOAD_COMPILED + END, "", "", "o200k.bpetite"),
     "pool": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
     "unpickle": (UNPICKLE, "", "", "o200k.pickle"),
     "import": ("import bpetite", "", "", ""),
@@ -109,6 +118,7 @@ def prepare(folder: Path) -> None:
     for name, tok in (("o200k", o200k), ("llama3", llama3)):
         (folder / name).mkdir()
         tok.to_merges().save(folder / name / "tokenizer.json")
+    o200k.save(folder / "o200k.bpetite")
     (folder / "o200k.pickle").write_bytes(pickle.dumps(o200k))
     (folder / "text.txt").write_text(texts.text("english", 4_000_000), encoding="utf-8", newline="")
 

@@ -4,7 +4,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
+from .headers cimport bp_grow, bp_pairs, bp_secret, bp_watch, token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
@@ -90,8 +90,11 @@ cdef struct known_pair:
 
 
 @cython.final
+@cython.no_gc
 cdef class MergeTable:
     cdef bp_pairs pairs
+    cdef bp_secret secret
+    cdef object owner                      # of the memory of a mapped table; None where it is the table's own
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
 

@@ -51,10 +51,12 @@ cdef bp_secret secret = draw_secret()
 
 
 @cython.final
+@cython.no_gc                  # its owner refers to nothing, and must outlive it
 cdef class MergeTable:
     """Pair of token ids -> (rank, id of the token that the pair becomes); immutable once it is filled.
 
-    ``MergeTable()`` has no merges; :mod:`bpetite.vocabulary._merge_builder` fills one from a merge list or from ranks.
+    ``MergeTable()`` has no merges, and hashes with the process's secret unless it gets a key of 48 bytes;
+    :mod:`bpetite.vocabulary._merge_builder` fills one from a merge list or from ranks.
 
     >>> from bpetite import Tokenizer
     >>> table = Tokenizer.train("ab ab ab", 258).to_vocab().merge_table
@@ -62,8 +64,12 @@ cdef class MergeTable:
     (0, 256)
     """
 
+    def __cinit__(self, bytes key=None):
+        self.secret = secret if key is None else draw_secret(key)
+
     def __dealloc__(self):
-        bp_pairs_free(&self.pairs)
+        if self.owner is None:
+            bp_pairs_free(&self.pairs)
 
     def __len__(self):
         return self.size
@@ -124,7 +130,7 @@ cdef class MergeTable:
         if self.pairs.entries != NULL:
             raise TypeError("a merge table is filled once")
         self.ranks = ranks
-        if not bp_pairs_init(&self.pairs, &secret, pairs, ranks):
+        if not bp_pairs_init(&self.pairs, &self.secret, pairs, ranks):
             raise MemoryError()
         return 0
 

@@ -47,6 +47,7 @@ ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}
 #: What stands above the module that imports it, and may: methods of the tokenizer that give a view of itself or that
 #: learn from files, training that gives a tokenizer, and the release.
 UPWARDS = {
+    ("formats/compiled.py", "bpetite"),
     ("tokenizer.py", "adapters"),
     ("tokenizer.py", "corpus"),
     ("training/options.py", "bpetite"),
@@ -207,7 +208,7 @@ INSIDE = {
         ["hub"],
         [""],
         ["huggingface", "published_ranks", "tekken"],
-        ["character_tokens"],
+        ["character_tokens", "compiled"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
         ["beside", "dialects", "encodings", "kinds", "spelling"],
         ["files"],

@@ -1,12 +1,15 @@
 """``bpetite audit``: a tokenizer's tokens and settings, and the mistakes in them."""
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
 import click
 
+from .. import formats
 from ..analysis import audit, disagreements
+from ..formats.files import is_compiled
 from .base import Command
 from .options import Sample, json_option, load_tokenizer, needed_tokenizer, overwrite_option, sample_options
 from .outputs import check_output, one_stream, write_page
@@ -65,6 +68,8 @@ def command(
             show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
         raise click.exceptions.Exit(bool(found))
     loaded = load_tokenizer(tokenizer)
+    if os.path.isfile(tokenizer) and is_compiled(tokenizer):
+        formats.compiled.verify(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
     if as_json:
         show_json(report.to_dict(), indent=1)

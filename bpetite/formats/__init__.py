@@ -6,6 +6,7 @@ huggingface tokenizer.json, or a directory with one         merges kind; byte-le
 gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind
+compiled    tables to be mapped, see :mod:`.compiled`       everything a tokenizer is, for this release
 =========== ============================================= ===========================================================
 """
 from __future__ import annotations
@@ -18,10 +19,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import FormatError, nearest, short_repr
 from ..vocabulary.vocab import Vocab
-from .files import FILES, Format, Source, WritableFormat, parse_json, read_file
+from .files import FILES, Format, Source, WritableFormat, is_compiled, parse_json, read_file
 
 if TYPE_CHECKING:
-    from . import gpt2, huggingface, kinds, native, tekken, tiktoken
+    from . import compiled, gpt2, huggingface, kinds, native, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -29,6 +30,7 @@ __all__ = [
     "WRITABLE_FORMATS",
     "Format",
     "WritableFormat",
+    "compiled",
     "dump",
     "format_by_name",
     "gpt2",
@@ -126,8 +128,11 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         return by_name
     if os.path.isdir(name):
         return _load_directory(name, format)
-    data = read_file(name)
     vocab: Vocab
+    if format == "compiled" or (format is None and is_compiled(name)):
+        vocab = _module("compiled").read(name)
+        return vocab
+    data = read_file(name)
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from ..vocabulary._printable import members
 
@@ -184,6 +189,8 @@ def format_by_name(path: Source) -> WritableFormat:
 
     >>> format_by_name("out/tokenizer.json"), format_by_name("a.tiktoken"), format_by_name("a.json")
     ('huggingface', 'tiktoken', 'native')
+    >>> format_by_name("a.bpetite")
+    'compiled'
 
     Raises:
         FormatError: The name is that of a folder, or of a file that no format here writes.
@@ -196,6 +203,8 @@ def format_by_name(path: Source) -> WritableFormat:
     name = os.path.basename(whole)
     if name == FILES["huggingface"][0]:
         return "huggingface"
+    if name.endswith(".bpetite"):
+        return "compiled"
     return "tiktoken" if name.endswith(".tiktoken") else "native"
 
 
@@ -230,7 +239,8 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         vocab: The vocabulary.
         path: A file; for "gpt2" a directory, which is made if it does not exist. For "huggingface" a name that ends in
             ``.json`` is a file, and any other a directory, which ``transformers.AutoTokenizer`` then loads.
-        format: By default native, but huggingface for ``tokenizer.json`` and tiktoken for ``*.tiktoken``.
+        format: By default native, but huggingface for ``tokenizer.json``, tiktoken for ``*.tiktoken`` and compiled
+            for ``*.bpetite``.
         overwrite: Replace files that exist.
 
     Raises:

@@ -12,12 +12,14 @@ from ..errors import FormatError, short_repr
 
 __all__ = [
     "FILES",
+    "MAGIC",
     "Format",
     "Source",
     "WritableFormat",
     "decode_utf8",
     "errors_named",
     "expect_keys",
+    "is_compiled",
     "parse_json",
     "read_file",
     "without",
@@ -27,8 +29,11 @@ __all__ = [
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken"]
-WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "compiled"]
+WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "compiled"]
+
+#: The first bytes of a compiled file.
+MAGIC = b"\x93bpetite"
 
 #: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
 FILES: dict[Format, tuple[str, ...]] = {
@@ -77,6 +82,12 @@ def read_file(path: Source) -> bytes:
     if not data:
         raise FormatError(f"{name}: the file is empty (0 bytes)")
     return data
+
+
+def is_compiled(path: Source) -> bool:
+    """True for a file that begins like a compiled one."""
+    with open(path, "rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def decode_utf8(data: bytes, name: str) -> str:

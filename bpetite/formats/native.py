@@ -20,9 +20,11 @@ from .files import errors_named, expect_keys, parse_json, without, without_colle
 from .spelling import check_ids, merge_pairs, same_id
 
 if TYPE_CHECKING:
+    from ..vocabulary._merge_list import MergeList
+    from ..vocabulary._tokens import TokenTable
     from ..vocabulary.characters import Characters
 
-__all__ = ["dump", "from_bytes", "from_json", "read", "recognizes"]
+__all__ = ["dump", "from_bytes", "from_head", "from_json", "head_of", "read", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
@@ -32,17 +34,14 @@ RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", 
 EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 
-def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
+def head_of(vocab: Vocab) -> dict[str, Any]:
+    """The file of a vocabulary without its tokens and merges."""
     import regex  # these three not at the top: reading does without them
 
     from ..splitting.pattern.unicode_version import unicode_version
     from ..steps import normalizers, splits
 
-    written = vocab.unreachable.union(vocab.special_tokens.values())
     aliases = vocab.aliases
-    by_id = sorted(vocab.tokens.items())
-    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     head = {
         "format": "bpetite",
         "version": VERSION,
@@ -72,9 +71,20 @@ def dump(vocab: Vocab) -> bytes:
     if aliases:
         head["aliases"] = dict(sorted(aliases.items(), key=lambda item: item[::-1]))
     if vocab.unreachable:
-        head["unreachable"] = [[spelled[token_id], token_id] for token_id in sorted(vocab.unreachable)]
+        head["unreachable"] = [
+            [encode_token(vocab.tokens[token_id]), token_id] for token_id in sorted(vocab.unreachable)
+        ]
     if vocab.train_config is not None:
         head["train_config"] = vocab.train_config
+    return head
+
+
+def dump(vocab: Vocab) -> bytes:
+    """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
+    written = vocab.unreachable.union(vocab.special_tokens.values())
+    by_id = sorted(vocab.tokens.items())
+    spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
+    head = head_of(vocab)
     parts = [f' "{key}": {json.dumps(value, ensure_ascii=False)}' for key, value in head.items()]
     ordinary = {spelled[token_id]: token_id for token_id, _ in by_id if token_id not in written}
     parts.append(' "tokens": ' + _lines(ordinary))
@@ -127,6 +137,12 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         return _build(content, "", table, merges, specials, unreachable)
     except (ValueError, TypeError):
         return None
+
+
+def from_head(content: Any, name: str, tokens: TokenTable, merges: MergeList | None) -> Vocab:
+    """The vocabulary of :func:`head_of`, with tokens and merges from elsewhere."""
+    content = {**content, "tokens": {}, **({} if merges is None else {"merges": []})}
+    return _build(content, name, tokens, merges, _check_head(content, name), _read_unreachable(content, name))
 
 
 def recognizes(content: Any) -> bool:

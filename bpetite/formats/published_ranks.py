@@ -19,6 +19,7 @@ from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, warn_caller
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
+from .compiled import kept
 from .encodings import PUBLISHED
 from .files import decode_utf8
 from .tiktoken import parse, vocab_of_tokens
@@ -111,6 +112,11 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
+    source = FORMS[encoding][0][0].sha256
+    return kept(encoding, source, cache_folder(), lambda: _load(encoding))
+
+
+def _load(encoding: str) -> Vocab:
     known = PUBLISHED[encoding]
     return vocab_of_tokens(_ranks(encoding), encoding, known.pattern, known.special_tokens, encoding)
 

@@ -48,9 +48,14 @@ cdef extern from "headers/pairs.h" nogil:
         uint32_t rank
     ctypedef struct bp_pairs:
         bp_pair_entry* entries
+        uint32_t* low
+        uint64_t* filter
+        uint64_t filter_mask
         uint32_t* joined
         uint64_t mask
         int shift
+        bp_secret secret
+    enum: BP_LOW_IDS
     bint bp_pairs_init(bp_pairs* pairs, const bp_secret* secret, uint64_t count, uint64_t ranks) noexcept
     void bp_pairs_free(bp_pairs* pairs) noexcept
     bint bp_pairs_add(bp_pairs* pairs, uint32_t left, uint32_t right, uint32_t rank, uint32_t joined) noexcept
@@ -68,11 +73,14 @@ cdef extern from "headers/watch.h":
     int bp_watch_check(const bp_watch* watch) except -1
 
 
-# OUT: a secret for keyed hashes from the system's source of random bytes; each module draws its own.
-cdef inline bp_secret draw_secret() except *:
+# OUT: a secret for keyed hashes of 48 bytes, or from the system's source of random bytes; each module draws its own.
+cdef inline bp_secret draw_secret(bytes drawn=None) except *:
     cdef bp_secret secret
-    from os import urandom
-    cdef bytes drawn = urandom(sizeof(bp_secret))
+    if drawn is None:
+        from os import urandom
+        drawn = urandom(sizeof(bp_secret))
+    if len(drawn) != sizeof(bp_secret):
+        raise ValueError(f"a key has {sizeof(bp_secret)} bytes, not {len(drawn)}")
     memcpy(&secret, PyBytes_AS_STRING(drawn), sizeof(bp_secret))
     secret.odd[0] |= 1
     secret.odd[1] |= 1

@@ -49,14 +49,14 @@ static inline int bp_pairs_init(bp_pairs *pairs, const bp_secret *secret, uint64
     pairs->mask = capacity - 1;
     pairs->filter_mask = 8 * capacity - 1;
     pairs->entries = (bp_pair_entry *)bp_allocate((size_t)(capacity + 1) * sizeof(bp_pair_entry));
-    pairs->joined = (uint32_t *)malloc((size_t)(ranks + 1) * sizeof(uint32_t));
+    pairs->joined = (uint32_t *)calloc((size_t)(ranks + 1), sizeof(uint32_t));
     pairs->low = (uint32_t *)malloc(BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t));
     pairs->filter = (uint64_t *)calloc((size_t)(capacity / 8), sizeof(uint64_t));
     if (!pairs->entries || !pairs->joined || !pairs->low || !pairs->filter) return 0;
     memset(pairs->low, 0xFF, BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t));
     for (uint64_t at = 0; at <= capacity; at++) {
-        pairs->entries[at].pair = 0;
-        pairs->entries[at].rank = BP_NO_MERGE;
+        const bp_pair_entry empty = {0, BP_NO_MERGE, 0};
+        pairs->entries[at] = empty;
     }
     return 1;
 }

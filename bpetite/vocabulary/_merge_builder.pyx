@@ -9,7 +9,7 @@ from cpython.array cimport array
 from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
@@ -20,7 +20,7 @@ from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
 
-def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None):
+def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None, bytes key=None):
     """The merge table of a vocabulary.
 
     Args:
@@ -31,6 +31,7 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
         excluded: Ids that no merge gives, and that take no part in merges of the ranks kind; an empty token never
             does. A merge of a list that would give one keeps its rank and is never applied.
         results: What :meth:`MergeList.results` gives, if that is known.
+        key: As for :class:`MergeTable`.
 
     Raises:
         TypeError, ValueError: As :class:`MergeList` and its results.
@@ -41,7 +42,7 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
     >>> table.get(0, 1)
     (0, 2)
     """
-    cdef MergeTable table = MergeTable()
+    cdef MergeTable table = MergeTable(key)
     if merges is None:
         _add_ranks(table, tokens, excluded)
     else:
@@ -226,6 +227,7 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     if not done:
         raise MemoryError()
     table.reserve(splits.count, tokens.size)
+    memcpy(table.pairs.joined, tokens.ids, tokens.size * sizeof(token_t))
     with nogil:
         for i in range(splits.count):
             ahead = &splits.found[min(i + LOOK_AHEAD, splits.count - 1)]

@@ -1,7 +1,7 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from ..headers cimport bp_key, token_t
+from ..headers cimport bp_key, bp_secret, token_t
 
 
 cdef enum:
@@ -39,6 +39,8 @@ cdef class TokenTable:
     cdef uint32_t* by_bytes
     cdef uint64_t mask             # of by_bytes
     cdef int tag_shift             # bits of by_bytes that are the slot's
+    cdef bp_secret secret          # of the hashes in by_bytes
+    cdef object owner              # of the memory of a mapped table; None where it is the table's own
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
@@ -53,7 +55,7 @@ cdef class TokenTable:
 
 
 # A table of tokens in any order, None where an id occurs twice.
-cdef TokenTable table_of(TokenList tokens, object unreachable)
+cdef TokenTable table_of(TokenList tokens, object unreachable, bytes key=*)
 
 
 # Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.

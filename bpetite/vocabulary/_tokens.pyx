@@ -5,6 +5,7 @@ building of the merge table, and is the only copy of the tokens: a bytes object 
 bytes objects would cost a pointer chase and the interpreter lock at each use. Ids may be any uint32: where they are
 dense enough an array maps id -> slot, otherwise a binary search over the sorted ids does.
 """
+cimport cython
 from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort
@@ -77,8 +78,10 @@ cdef int by_id(const void* one, const void* other) noexcept nogil:
     return (a > b) - (a < b)
 
 
-cdef TokenTable table_of(TokenList tokens, unreachable):
+cdef TokenTable table_of(TokenList tokens, unreachable, bytes key=None):
     cdef TokenTable table = TokenTable()
+    if key is not None:
+        table.secret = draw_secret(key)
     return table if fill(table, tokens, unreachable) else None
 
 
@@ -124,6 +127,7 @@ cdef TokenTable appended(TokenTable old, dict more):
     reserve(table, old.size + added.size, old.starts[old.size] + added.ends[added.size - 1])
     if table.mask != old.mask:
         return None
+    table.secret = old.secret
     memcpy(table.ids, old.ids, slot * sizeof(token_t))
     memcpy(table.starts, old.starts, (slot + 1) * sizeof(uint64_t))
     memcpy(table.sizes, old.sizes, slot)
@@ -146,9 +150,9 @@ cdef int reserve(TokenTable table, Py_ssize_t size, uint64_t total) except -1:
         table.tag_shift = min(table.tag_shift + 1, 31)
     table.size = size
     table.mask = capacity - 1
-    table.ids = <token_t*> malloc((size + 1) * sizeof(token_t))
+    table.ids = <token_t*> calloc(size + 1, sizeof(token_t))
     table.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
-    table.sizes = <uint8_t*> malloc(size + 1)
+    table.sizes = <uint8_t*> calloc(size + 1, 1)
     table.blob = <uint8_t*> malloc(total + 16)
     table.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
     if (table.ids == NULL or table.starts == NULL or table.sizes == NULL or table.blob == NULL
@@ -193,7 +197,7 @@ cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
 cdef void add_to_index(TokenTable table, Py_ssize_t slot) noexcept nogil:
     cdef const uint8_t* token = table.blob + table.starts[slot]
     cdef Py_ssize_t length = table.starts[slot + 1] - table.starts[slot]
-    cdef uint64_t hash = bp_hash_bytes(&secret, token, length), at = hash >> 32
+    cdef uint64_t hash = bp_hash_bytes(&table.secret, token, length), at = hash >> 32
     cdef uint32_t tag = <uint32_t> hash << table.tag_shift, known
     cdef bint same = False
     while table.by_bytes[at & table.mask]:
@@ -205,6 +209,7 @@ cdef void add_to_index(TokenTable table, Py_ssize_t slot) noexcept nogil:
     table.repeated += same
 
 
+@cython.no_gc                  # its owner refers to nothing, and must outlive it
 cdef class TokenTable:
     """Tokens of a vocabulary: a mapping of id -> bytes in the order of the ids, which never changes.
 
@@ -224,6 +229,7 @@ cdef class TokenTable:
 
     def __cinit__(self, tokens=None, unreachable=()):
         cdef TokenList found = TokenList()
+        self.secret = secret
         if tokens is None:                     # table_of fills it
             return
         if not isinstance(tokens, Mapping):
@@ -276,13 +282,14 @@ cdef class TokenTable:
             sizes.data.as_uints[slot] = <uint32_t> (self.starts[slot + 1] - self.starts[slot])
         return ids, sizes, PyBytes_FromStringAndSize(<char*> self.blob, self.starts[self.size] if self.size else 0)
 
-    def with_tokens(self, dict more not None, unreachable=()):
-        """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew."""
+    def with_tokens(self, dict more not None, unreachable=(), bytes key=None):
+        """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew, and
+        hashes with the process's secret, or with a key of 48 bytes."""
         cdef TokenList found = TokenList()
         cdef TokenTable table = None
         cdef Py_ssize_t slot, length
         cdef uint8_t* room
-        if not (unreachable or self.hidden) and min(more, default=0) >= self.next_id:
+        if key is None and not (unreachable or self.hidden) and min(more, default=0) >= self.next_id:
             table = appended(self, more)
         if table is not None:
             return table
@@ -297,9 +304,11 @@ cdef class TokenTable:
             if not found.add(self.ids[slot], length):
                 raise MemoryError()
         add_all(found, more)
-        return table_of(found, unreachable)
+        return table_of(found, unreachable, key)
 
     def __dealloc__(self):
+        if self.owner is not None:
+            return
         free(self.ids)
         free(self.starts)
         free(self.sizes)
@@ -320,7 +329,7 @@ cdef class TokenTable:
         return low if low < self.size and self.ids[low] == token_id else -1
 
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t hash = bp_hash_bytes(&secret, data, length), place = (hash >> 32) & self.mask
+        cdef uint64_t hash = bp_hash_bytes(&self.secret, data, length), place = (hash >> 32) & self.mask
         cdef Py_ssize_t slot = -1
         while True:
             slot = next_alike(self, &place, <uint32_t> hash << self.tag_shift)
@@ -335,7 +344,7 @@ cdef class TokenTable:
         cdef uint64_t hash
         cdef Py_ssize_t i
         for i in range(n):
-            hash = bp_hash_key(&secret, keys[i].low, keys[i].high)
+            hash = bp_hash_key(&self.secret, keys[i].low, keys[i].high)
             tags[i] = <uint32_t> hash << self.tag_shift
             places[i] = (hash >> 32) & self.mask
             BP_PREFETCH(self.by_bytes + places[i])

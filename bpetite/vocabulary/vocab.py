@@ -365,8 +365,12 @@ class Vocab:
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
+        return self.keyed_merge_table(self.tokens)
+
+    def keyed_merge_table(self, tokens: TokenTable, key: bytes | None = None) -> MergeTable:
+        """The merge table over an equal table of tokens, which hashes with a key."""
         never = self.not_looked_up if self.merges is None else self.skipped
-        return build_merge_table(self.tokens, self.merges, never, self.merge_results)
+        return build_merge_table(tokens, self.merges, never, self.merge_results, key)
 
     @cached_property
     def word_merges(self) -> WordMerges | None:

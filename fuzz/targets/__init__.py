@@ -35,6 +35,7 @@ TARGETS = {
     "tekken": Target(loading.tekken, loading.tekken_seeds, loading.JSON_WORDS),
     "tiktoken": Target(loading.tiktoken, loading.tiktoken_seeds, (b" ", b"\n", b"YQ==", b"=", b" 0\n", b"4294967296")),
     "gpt2": Target(loading.gpt2, loading.gpt2_seeds, (*loading.JSON_WORDS, b"#version: 0.2\n", b"\0", "Ġ".encode())),
+    "compiled": Target(loading.compiled, loading.compiled_seeds),
     "encode": Target(encoding.one, encoding.seeds, encoding.WORDS),
     "vocabulary": Target(encoding.vocabulary, encoding.vocabulary_seeds),
     "split": Target(splitting.one, splitting.seeds, splitting.WORDS),

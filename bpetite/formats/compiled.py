@@ -1,0 +1,162 @@
+"""The compiled file: the tables of a tokenizer as memory holds them, to be mapped and shared by processes.
+
+It is made of a header, the settings as JSON, and flat parts, each at a multiple of 64 bytes. Nothing depends on it: it
+is made again from its source, and another version's is refused. The file must not change while a process uses it;
+saving puts a new file in its place, and so does no harm.
+"""
+from __future__ import annotations
+
+import hashlib
+import json
+import mmap
+import os
+import struct
+from array import array
+from collections.abc import Callable
+from contextlib import suppress
+
+from ..errors import FormatError
+from ..vocabulary._compiled import checksum, parts_of, tables_of
+from ..vocabulary._merge_list import MergeList
+from ..vocabulary.vocab import Vocab
+from . import native
+from .files import MAGIC, Source, errors_named, parse_json
+
+__all__ = ["dump", "kept", "read", "seal", "verify"]
+
+VERSION = 1
+#: Magic, version, byte order, bytes of the file, checksum and SHA-256 of what follows.
+HEADER = struct.Struct("<8sI4sQQ32s")
+ORDER = struct.pack("=I", 0x01020304)
+ALIGN = 64
+AGAIN = "make it again from its source with Tokenizer.save"
+
+
+def dump(vocab: Vocab) -> bytes:
+    """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
+    fingerprint = vocab.fingerprint()
+    key = hashlib.sha512(fingerprint.encode()).digest()[:48]
+    tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
+    parts = parts_of(tokens, vocab.keyed_merge_table(tokens, key))
+    if vocab.merges is not None:
+        parts.append(MergeList(vocab.merges).flat().tobytes())
+    facts = {
+        "head": native.head_of(vocab),
+        "fingerprint": fingerprint,
+        "repeated": tokens.repeated,
+        "parts": [len(part) for part in parts],
+    }
+    text = json.dumps(facts, ensure_ascii=False).encode()
+    return seal(b"".join(part + bytes(-len(part) % ALIGN) for part in (struct.pack("<Q", len(text)) + text, *parts)))
+
+
+def seal(body: bytes) -> bytes:
+    """A file: what follows the header, behind a header with its size, checksum and SHA-256."""
+    body += bytes(max(0, 16 - len(body)))
+    whole = HEADER.size + len(body)
+    return HEADER.pack(MAGIC, VERSION, ORDER, whole, checksum(body), hashlib.sha256(body).digest()) + body
+
+
+def read(path: Source, name: str | None = None) -> Vocab:
+    """The vocabulary of a file, whose tables stay in the file; the file is mapped until nothing uses them.
+
+    Args:
+        path: The file.
+        name: The name that the vocabulary has.
+
+    Raises:
+        FormatError: The file is damaged, or of another version or byte order; the message has the way out.
+        OSError: The file cannot be read.
+    """
+    vocab, _, mapped = _read(path)
+    if hasattr(mmap, "MADV_DONTNEED"):  # what was only checked takes no memory of the process
+        mapped.madvise(mmap.MADV_DONTNEED)
+    object.__setattr__(vocab, "name", name)
+    return vocab
+
+
+def verify(path: Source) -> None:
+    """Check what loading does not: the SHA-256 of the content, and its fingerprint.
+
+    Raises:
+        FormatError: One of them differs.
+    """
+    vocab, fingerprint, mapped = _read(path)
+    if hashlib.sha256(memoryview(mapped)[HEADER.size :]).digest() != mapped[HEADER.size - 32 : HEADER.size]:
+        raise FormatError(f"{os.fspath(path)}: its content has another SHA-256 than its header says; {AGAIN}")
+    if vocab.fingerprint() != fingerprint:
+        raise FormatError(f"{os.fspath(path)}: its tokenizer is not that of its fingerprint {fingerprint}; {AGAIN}")
+
+
+def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Vocab:
+    """The vocabulary of a name, from its compiled file in a folder, or else made and put there.
+
+    The file does not depend on ``regex`` or Python: patterns are compiled, and settings checked, when it is loaded.
+    ``BPETITE_CACHE=off`` keeps and reads none; where none can be kept, the vocabulary is made each time.
+
+    Args:
+        name: The name, a part of the file's.
+        source: The SHA-256 of the file that the vocabulary is made of.
+        folder: The folder.
+        make: Reads the source.
+    """
+    from .. import __version__
+    from ..atomic import write_file  # not at the top: reading does without it
+
+    if os.environ.get("BPETITE_CACHE") == "off":
+        return make()
+    key = hashlib.sha256(f"{name} {source} {__version__} {VERSION}".encode()).hexdigest()[:16]
+    path = os.path.join(folder, f"{name}-{key}.bpetite")
+    with suppress(OSError, FormatError):
+        return read(path, name)
+    vocab = make()
+    with suppress(OSError):
+        os.makedirs(folder, exist_ok=True)
+        write_file(path, dump(vocab), overwrite=True)
+    return vocab
+
+
+def _read(path: Source) -> tuple[Vocab, str, mmap.mmap]:
+    name = os.fspath(path)
+    with open(name, "rb") as file:
+        start = file.read(HEADER.size)
+        expected = _checked(start, os.fstat(file.fileno()).st_size, name)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    whole = memoryview(mapped)
+    if checksum(whole[HEADER.size :]) != expected:
+        raise FormatError(f"{name}: damaged: its checksum differs; {AGAIN}")
+    at = HEADER.size + 8
+    stop = at + int.from_bytes(whole[HEADER.size : at], "little")
+    facts = parse_json(bytes(whole[at:stop]), name)
+    with errors_named(name, (ValueError, TypeError, LookupError, OverflowError)):
+        parts = []
+        for size in facts["parts"]:
+            at = stop + -stop % ALIGN
+            stop = at + size
+            if type(size) is not int or size < 0 or stop > len(whole):
+                raise ValueError(f"a part of {size!r} bytes at {at}, and the file has {len(whole)}")
+            parts.append(whole[at:stop])
+        merges = MergeList(array("I", parts.pop().tobytes())) if facts["head"]["kind"] == "merges" else None
+        tokens, table = tables_of(parts, facts["repeated"], hashlib.sha512(facts["fingerprint"].encode()).digest()[:48])
+        vocab = native.from_head(facts["head"], name, tokens, merges)
+        if vocab.tokens is not tokens or table.ranks != len(tokens if merges is None else merges):
+            raise ValueError("its settings are not those of its tables")
+    vars(vocab)["merge_table"] = table
+    return vocab, facts["fingerprint"], mapped
+
+
+def _checked(start: bytes, size: int, name: str) -> int:
+    """The checksum in a header."""
+    if len(start) < HEADER.size:
+        raise FormatError(f"{name}: cut off after {size} bytes, within its header of {HEADER.size}; {AGAIN}")
+    magic, version, order, whole, found, _ = HEADER.unpack(start)
+    if magic != MAGIC:
+        raise FormatError(f"{name}: no compiled tokenizer: it begins with {magic!r}")
+    if version != VERSION:
+        raise FormatError(f"{name}: version {version} of compiled files, and this release reads {VERSION}; {AGAIN}")
+    if order != ORDER:
+        raise FormatError(f"{name}: made on a machine with another order of bytes; {AGAIN}")
+    if size != whole or size < HEADER.size + 16:
+        raise FormatError(f"{name}: it has {size} bytes, and its header says {whole}; {AGAIN}")
+    checked: int = found
+    return checked
