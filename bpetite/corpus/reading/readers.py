@@ -9,7 +9,6 @@ A block has the position where reading goes on after it, which a journal records
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import importlib.util
 import io
 import json
@@ -71,7 +70,7 @@ def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
     found = {}
     for package, needed in (("orjson", {"json", "jsonl"}), ("pyarrow", {"parquet"})):
         if kinds & needed and importlib.util.find_spec(package) is not None:
-            found[package] = importlib.metadata.version(package)
+            found[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
     return found
 
 
