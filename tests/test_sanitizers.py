@@ -25,7 +25,7 @@ LONG = (
 )  # fmt: skip
 
 #: Targets that reach compiled code, and seconds for each.
-FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "native", "tiktoken")
+FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "native", "tiktoken", "compiled")
 SECONDS = 2
 
 #: Without its own allocator, each object of Python's has red zones; leaks are not looked for, the interpreter has some.
