@@ -1,5 +1,6 @@
-"""The functions of Python's C interface that several modules call. Cython's own cpython.bytes, .list or .ref bring all object
-types and stdio along, which every module would parse again.
+"""The functions of Python's C interface that several modules call.
+
+Cython's own cpython.bytes, .list or .ref bring all object types and stdio along, which every module would parse again.
 """
 cdef extern from "Python.h":
     ctypedef struct PyObject:
