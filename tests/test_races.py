@@ -34,4 +34,4 @@ def test_a_planted_race_is_found(thread: Build) -> None:
 def test_threads_do_not_race(thread: Build) -> None:
     done = thread.run("tests/support/threads_stress.py", fixed_addresses=True)
     passed(done)
-    assert "rounds of 6 threads" in done.stdout
+    assert "rounds of 8 threads" in done.stdout
