@@ -58,7 +58,7 @@ public.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(path)
 encode = tiktoken.get_encoding("o200k_base").encode_ordinary    # by its name, which its pickle holds
 """
 LOAD_COMPILED = """
-import bpetite.formats.compiled
+import bpetite.formats.compiled, bpetite.tokenizer
 before = resident()
 began = time.process_time_ns()
 encode = bpetite.Tokenizer.load(path).encode_ordinary

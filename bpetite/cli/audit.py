@@ -1,7 +1,6 @@
 """``bpetite audit``: a tokenizer's tokens and settings, and the mistakes in them."""
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +67,7 @@ def command(
             show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
         raise click.exceptions.Exit(bool(found))
     loaded = load_tokenizer(tokenizer)
-    if os.path.isfile(tokenizer) and is_compiled(tokenizer):
+    if is_compiled(tokenizer):
         formats.compiled.verify(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
     if as_json:

@@ -96,7 +96,7 @@ def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Voca
 
     Args:
         name: The name, a part of the file's.
-        source: The SHA-256 of the file that the vocabulary is made of.
+        source: All that the vocabulary is made of: the SHA-256 of its file, and its settings.
         folder: The folder.
         make: Reads the source.
     """

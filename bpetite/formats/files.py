@@ -85,7 +85,9 @@ def read_file(path: Source) -> bytes:
 
 
 def is_compiled(path: Source) -> bool:
-    """True for a file that begins like a compiled one."""
+    """True for a file that begins like a compiled one. A pipe, which can be read only once, is none."""
+    if not os.path.isfile(path):
+        return False
     with open(path, "rb") as file:
         return file.read(len(MAGIC)) == MAGIC
 

@@ -112,7 +112,7 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
-    source = FORMS[encoding][0][0].sha256
+    source = f"{FORMS[encoding][0][0].sha256} {PUBLISHED[encoding]}"
     return kept(encoding, source, cache_folder(), lambda: _load(encoding))
 
 

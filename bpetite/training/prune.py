@@ -74,7 +74,7 @@ def prove(counts: Iterable[bytes], ids: Mapping[int, int], before: Encode, after
     """Encode every pre-token with both vocabularies. A pre-token without a removed token must keep its tokens.
 
     Raises:
-        AssertionError: They are not, which is a mistake in this package.
+        AssertionError: One does not, which is a mistake in this package.
     """
     for pretoken in counts:
         old = before(pretoken)

@@ -7,11 +7,11 @@ parts are refused where one could. So the memory of the file is used as it is, a
 All indices are proven here, in one pass: whatever the parts hold, nothing outside of them is read. That they are those
 of the vocabulary is what the checksum of the file says.
 """
-from cpython.bytes cimport PyBytes_FromStringAndSize
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable
 from ..headers cimport BP_LOW_IDS, bp_hash_long, bp_pair_entry, bp_secret, draw_secret, token_t
+from ..headers.python cimport PyBytes_FromStringAndSize
 from ._tokens cimport BP_MANY, TokenTable
 
 cdef enum:

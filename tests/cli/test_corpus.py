@@ -347,15 +347,21 @@ def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: li
     assert len(err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize("command", [["encode", "a.txt", "-t", "bpetite-32k"], ["merge"]])
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (["encode", "a.txt", "-t", "bpetite-32k"], "the output has no name; give one, or a folder ('.' is this one)"),
+        (["merge"], "--output has no name"),
+    ],
+)
 def test_an_output_without_a_name(
-    ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str]
+    ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str], said: str
 ) -> None:
     monkeypatch.chdir(ram_path)
     (ram_path / "a.txt").write_text("one")
     code, out, err = bpe(*command, "-o", "")
     assert (code, out) == (2, b"")
-    assert "output has no name" in err
+    assert said in err
     assert os.listdir(ram_path) == ["a.txt"]
 
 

@@ -3,6 +3,7 @@ import base64
 import json
 import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,15 @@ def test_the_name_decides_where_no_format_is_given(tmp_path: Path) -> None:
     assert (tmp_path / "small.tiktoken").read_bytes().startswith(base64.b64encode(b"\0") + b" 0\n")
     formats.save(SMALL, tmp_path / "small")
     assert json.loads((tmp_path / "small").read_bytes())["format"] == "bpetite"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
+def test_a_pipe_is_read_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit((tmp_path / "pipe").write_bytes, formats.native.dump(SMALL))
+        assert formats.load(tmp_path / "pipe") == SMALL
+        writing.result()
 
 
 def test_vocab_json_is_found_by_its_content(tmp_path: Path) -> None:
