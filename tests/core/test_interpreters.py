@@ -17,12 +17,12 @@ ids = tok.encode(text)
 calls = [
     lambda: tok.encode(text) == ids,
     lambda: tok.encode_to_numpy(text).size == len(ids),
-    lambda: tok.encode_batch([text] * 8) == [ids] * 8,
-    lambda: tok.encode(text * 30, num_threads=2) == ids * 30,
+    lambda: tok.encode_batch([text] * 8, num_threads=threads) == [ids] * 8,
+    lambda: tok.encode(text * 30, num_threads=threads) == ids * 30,
     lambda: tok.decode(ids) == text,
-    lambda: tok.count_batch([text] * 4).sum() == 4 * len(ids),
+    lambda: tok.count_batch([text] * 4, num_threads=threads).sum() == 4 * len(ids),
     lambda: len(list(tok.encode_iterable([text]))) == len(ids),
-    lambda: count_pretokens([text] * 4, num_threads=2).documents == 4,
+    lambda: count_pretokens([text] * 4, num_threads=threads).documents == 4,
 ]
 wrong = [call for call in calls if not call()]  # a fork inside a first import leaves the module's lock to nobody
 def work(call):
@@ -32,7 +32,10 @@ def work(call):
 for call in calls:
     threading.Thread(target=work, args=(call,), daemon=True).start()
 """
-END = "time.sleep(0.2)"
+END = """
+time.sleep(0.2)
+print(wrong)
+"""
 FORK = """
 for wait in range(5):
     time.sleep(0.01 * wait)
@@ -42,17 +45,21 @@ for wait in range(5):
         os._exit(not all(call() for call in calls))
     if os.waitpid(child, 0)[1]:
         wrong.append(child)
+print(wrong, flush=True)
+os._exit(0)
 """
 SIGNAL = """
 for wait in range(5):
     try:
         threading.Timer(0.01 * wait, os.kill, (os.getpid(), signal.SIGINT)).start()
         while True:
-            tok.encode(text * 100, num_threads=2)
+            tok.encode(text * 100, num_threads=threads)
     except KeyboardInterrupt:
         pass
     if not calls[0]():
         wrong.append(wait)
+print(wrong, flush=True)
+os._exit(0)
 """
 NEW = """
 import sys
@@ -84,7 +91,9 @@ def test_eight_threads_in_calls_and(then: str) -> None:
         pytest.skip("not on this system")
     if "asan" in os.environ.get("LD_PRELOAD", ""):
         pytest.skip("no fork inside the sanitizer's locks, and its end waits for threads")
-    assert printed(f"{EIGHT}{then}\nprint(wrong)") == "[]\n"
+    # Before 3.12, Python itself crashes now and then where a thread starts at its end (CPython's issue 104690).
+    threads = 1 if then is END and sys.version_info < (3, 12) else 2
+    assert printed(f"threads = {threads}\n{EIGHT}{then}") == "[]\n"
 
 
 def test_a_second_interpreter_is_refused() -> None:
