@@ -10,9 +10,9 @@ from .. import formats
 from ..analysis import audit, disagreements
 from ..formats.files import is_compiled
 from .base import Command
-from .options import Sample, json_option, load_tokenizer, needed_tokenizer, overwrite_option, sample_options
-from .outputs import check_output, one_stream, write_page
-from .reports import manner, show, show_json
+from .options import load_tokenizer, needed_tokenizer, sample_options, sampled
+from .outputs import check_output, report_options, show_report
+from .reports import show, show_json
 
 __all__ = ["command"]
 
@@ -27,9 +27,7 @@ __all__ = ["command"]
     verdict=True,
 )
 @needed_tokenizer
-@json_option
-@click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
-@overwrite_option
+@report_options
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
 @click.option(
     "--transformers", "agrees", is_flag=True,
@@ -55,10 +53,8 @@ def command(
 
     Exit codes: 0 done, 1 a fault with --strict or a difference with --transformers, 2 an error.
     """
-    if page is not None:
-        check_output(page, overwrite)
-    sample = Sample(files, **reading) if files else None
-    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    check_output(page, overwrite)
+    texts, read = sampled(files, reading)
     if agrees:
         found = disagreements(tokenizer, texts or ())
         if as_json:
@@ -70,10 +66,6 @@ def command(
     if is_compiled(tokenizer):
         formats.compiled.verify(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
-    if as_json:
-        show_json(report.to_dict(), indent=1)
-    elif not manner.quiet:
-        show(str(report))
-    write_page(report, page, overwrite)
+    show_report(report, page, overwrite, as_json)
     if strict and report.faults:
         raise click.exceptions.Exit(1)

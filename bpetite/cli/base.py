@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,7 @@ import click
 from ..errors import FormatError
 from . import reports
 
-__all__ = ["MISTAKES", "Command", "Preempted", "as_typed", "one_line"]
+__all__ = ["MISTAKES", "Command", "Preempted", "as_typed", "one_line", "usage"]
 
 #: The exceptions that the library raises for a user's mistake.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
@@ -142,6 +143,15 @@ def exit_code(error: Exception, ctx: click.Context) -> int:
         remote = error.errno == errno.EIO and isinstance(error.filename, str) and is_url(error.filename)
         return 75 if remote or isinstance(error, ConnectionError | TimeoutError) else 1
     return 1
+
+
+@contextmanager
+def usage() -> Iterator[None]:
+    """A wrong value in here is a mistake of the command line: exit code 2."""
+    try:
+        yield
+    except ValueError as wrong:
+        raise click.UsageError(as_typed(one_line(wrong), click.get_current_context().command.params)) from None
 
 
 def one_line(error: Exception) -> str:

@@ -8,9 +8,8 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .options import Sample, corpus_options, json_option, load_tokenizer, overwrite_option, several_tokenizers
-from .outputs import check_output, one_stream, write_page
-from .reports import manner, show, show_json
+from .options import Sample, corpus_options, load_tokenizer, several_tokenizers
+from .outputs import check_output, report_options, show_report
 
 __all__ = ["command"]
 
@@ -25,10 +24,8 @@ __all__ = ["command"]
 )
 @several_tokenizers
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
-@json_option
+@report_options
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
-@click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page with plots, besides,"))
-@overwrite_option
 @corpus_options
 def command(
     files: tuple[str, ...],
@@ -50,18 +47,11 @@ def command(
         raise click.UsageError("--json and --csv are two forms of one output: choose one")
     if len(set(tokenizers)) < len(tokenizers):
         raise click.UsageError("a tokenizer is named twice")
-    if page is not None:
-        check_output(page, overwrite)
+    check_output(page, overwrite)
     loaded = {name: load_tokenizer(name) for name in tokenizers}
     sample = Sample(files, **reading)
-    texts: Any = sample.texts()
-    if by is not None:
-        texts = sample.by_group(by)
+    texts: Any = sample.texts() if by is None else sample.by_group(by)
     found = compare(loaded, texts, by=by, files=sample.files)
-    if as_json:
-        show_json(found.to_dict(), indent=1)
-    elif as_csv:
+    if as_csv:
         click.echo(found.to_csv().replace("\r\n", "\n"), nl=False)
-    elif not manner.quiet:
-        show(str(found))
-    write_page(found, page, overwrite)
+    show_report(found, page, overwrite, as_json, text=not as_csv)

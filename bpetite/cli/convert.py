@@ -2,18 +2,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import click
 
-from ..formats import FORMATS, Format, WritableFormat, format_by_name
+from ..formats import FORMATS, Format
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .options import overwrite_option
-from .outputs import named
 from .reports import counted, say
-from .saving import check_target, save, special_tokens, to_option
+from .saving import Target, special_tokens, target_options
 
 __all__ = ["command"]
 
@@ -28,24 +25,21 @@ __all__ = ["command"]
     ],
 )
 @click.argument("source")
-@click.argument("target", type=click.Path(path_type=Path))
+@click.argument("target")
 @click.option("--from", "source_format", type=click.Choice(FORMATS), help="The format of SOURCE.")
-@to_option
+@target_options
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE.")
 @click.option("--unicode", help="Hold TARGET to a version of Unicode, such as 16.0.")
-@overwrite_option
 def command(
     source: str,
-    target: Path,
+    target: Target,
     source_format: Format | None,
-    target_format: WritableFormat | None,
     name: str | None,
     pattern: str | None,
     specials: tuple[str, ...],
     unicode: str | None,
-    overwrite: bool,
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
 
@@ -53,9 +47,6 @@ def command(
     or - for standard output. A merge list becomes ranks, or ranks a merge list, only if the ids stay the same for every
     text; otherwise nothing is written.
     """
-    if target_format is None:
-        target_format = format_by_name(target)
-    check_target(target, target_format, overwrite)
     if name is not None or pattern is not None or specials:
         tokenizer = Tokenizer.from_tiktoken(
             source,
@@ -67,5 +58,5 @@ def command(
         tokenizer = Tokenizer.load(source, format=source_format)
     if unicode is not None:
         tokenizer = Tokenizer.from_vocab(replace(tokenizer.to_vocab(), unicode=unicode))
-    tokenizer = save(tokenizer, target, target_format, overwrite)
-    say(f"{named(target)}: {counted(len(tokenizer), 'token')}, {target_format}")
+    tokenizer = target.save(tokenizer)
+    say(f"{target}: {counted(len(tokenizer), 'token')}, {target.format}")

@@ -8,17 +8,8 @@ import click
 
 from ..analysis import diff
 from .base import Command
-from .options import (
-    COUNT_OR_NONE,
-    Sample,
-    json_option,
-    load_tokenizer,
-    ordinary_option,
-    overwrite_option,
-    sample_options,
-)
-from .outputs import check_output, one_stream, write_page
-from .reports import manner, show, show_json
+from .options import COUNT_OR_NONE, load_tokenizer, ordinary_option, sample_options, sampled
+from .outputs import check_output, report_options, show_report
 
 __all__ = ["command"]
 
@@ -34,9 +25,7 @@ __all__ = ["command"]
 )
 @click.argument("a")
 @click.argument("b")
-@json_option
-@click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page, besides,"))
-@overwrite_option
+@report_options
 @click.option("--places", type=COUNT_OR_NONE, default=10, show_default=True, help="Differing places to show.")
 @ordinary_option
 @sample_options
@@ -56,16 +45,10 @@ def command(
 
     Exit codes are those of diff: 0 the same, 1 different, 2 an error.
     """
-    if page is not None:
-        check_output(page, overwrite)
+    check_output(page, overwrite)
     first, second = load_tokenizer(a), load_tokenizer(b)
-    sample = Sample(files, **reading) if files else None
-    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    texts, read = sampled(files, reading)
     report = diff(first, second, texts, ordinary=ordinary, places=places, names=(a, b), files=read)
-    if as_json:
-        show_json(report.to_dict(), indent=1)
-    elif not (manner.quiet or report.same):
-        show(str(report))
-    write_page(report, page, overwrite)
+    show_report(report, page, overwrite, as_json, text=not report.same)
     if not report.same:
         raise click.exceptions.Exit(1)

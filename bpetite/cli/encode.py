@@ -10,7 +10,8 @@ from ..core._threads import job_count
 from ..corpus import Options, make_part
 from ..corpus.layouts.registry import layout_of
 from ..corpus.output.naming import names_of
-from .base import Command, as_typed
+from ..corpus.sources.share import check_rank
+from .base import Command, usage
 from .options import (
     COUNT,
     SIZE,
@@ -104,12 +105,9 @@ def command(
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
-    try:
+    with usage():
         names_of(output, layout_of(options["format"]))
-    except ValueError as wrong:
-        raise click.UsageError(as_typed(str(wrong), click.get_current_context().command.params)) from None
-    if rank >= world_size:
-        raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
+        check_rank(rank, world_size)
     settings = Options(separator=unescape(separator), **options)
     settings.check()
     sources = find_inputs(files, settings.input_kind, settings.whole_files)

@@ -2,20 +2,16 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import click
 
-from .. import formats
-from ..formats import WritableFormat
 from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
 from .learning import learn, learning_options, parted, warnings_said
-from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, overwrite_option, tokenizer_option
-from .outputs import named, one_stream
+from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
 from .reports import counted, say
-from .saving import check_target, save_trained, to_option
+from .saving import Target, output_options
 
 __all__ = ["command"]
 
@@ -29,9 +25,7 @@ __all__ = ["command"]
     after_interrupt="nothing is written",
 )
 @click.option("--add", "tokens", type=COUNT, required=True, help="How many tokens to learn, as 500 or 1k.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
-@to_option
-@overwrite_option
+@output_options
 @tokenizer_option
 @learning_options(ExtendOptions, EXTEND_DEFAULTS)
 @jobs_option
@@ -40,16 +34,11 @@ def command(
     files: tuple[str, ...],
     tokenizer: str | None,
     tokens: int,
-    output: Path,
-    target_format: WritableFormat | None,
-    overwrite: bool,
+    target: Target,
     jobs: int | None,
     **others: Any,
 ) -> None:
     """Learn further tokens from FILES (as for train) after those of a tokenizer, whose ids all stay, and save it."""
-    if target_format is None:
-        target_format = formats.format_by_name(output)
-    check_target(output, target_format, overwrite)
     given = load_tokenizer(tokenizer)
     options, reading = parted(others, ExtendOptions)
     given.extend({}, 0, **options)  # finds mistakes before the corpus is read
@@ -59,6 +48,6 @@ def command(
         extended = learn(texts, lambda documents, progress: given.extend(
             documents, tokens, num_threads=jobs, progress=progress, **options
         ))
-    extended = save_trained(extended, output, target_format, overwrite)
+    extended = target.save_trained(extended)
     size = f"{counted(len(extended), 'token')}, {len(extended) - len(given):,} of them new"
-    say(f"{named(output)}: {size}, fingerprint {extended.fingerprint()}")
+    say(f"{target}: {size}, fingerprint {extended.fingerprint()}")

@@ -5,7 +5,9 @@ import click
 
 from ..core._threads import in_order, job_count
 from ..corpus import merge_outputs
-from .base import Command
+from ..corpus.output.naming import check_output_name
+from ..corpus.sources.share import check_rank
+from .base import Command, usage
 from .options import jobs_option, json_option, overwrite_option
 from .reports import counted, progress_bar, say, show_summary
 
@@ -38,10 +40,9 @@ def command(
     PARTS are the ranks' outputs [default: those of the same name beside the output]. A summary goes to standard output
     as JSON; to a terminal only with --json.
     """
-    if not output:
-        raise click.UsageError("--output has no name; . is this folder")
-    if rank >= world_size:
-        raise click.UsageError(f"--rank {rank} is not below --world-size {world_size}")
+    with usage():
+        check_output_name(output)
+        check_rank(rank, world_size)
     with progress_bar(unit=" tokens", unit_scale=True) as bar:
         manifest = merge_outputs(
             output, parts, overwrite=overwrite, delete=delete, rank=rank, world_size=world_size,

@@ -23,7 +23,10 @@ __all__ = [
     "PACKAGED",
     "SIZE",
     "Amount",
+    "Command",
+    "Options",
     "Sample",
+    "all_of",
     "corpus_options",
     "find_inputs",
     "jobs_option",
@@ -34,6 +37,7 @@ __all__ = [
     "ordinary_option",
     "overwrite_option",
     "sample_options",
+    "sampled",
     "several_tokenizers",
     "special_policy",
     "tokenizer_option",
@@ -64,7 +68,7 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
     return Tokenizer.load(spec)
 
 
-def _all_of(*options: Options) -> Options:
+def all_of(*options: Options) -> Options:
     """One decorator for several options, which ``--help`` lists in this order."""
 
     def decorate(command: Command) -> Command:
@@ -133,7 +137,7 @@ def option_of(name: str, *spellings: str, **how: Any) -> Options:
 
 def _documents_in(*, required: bool) -> Options:
     """FILES, and how documents are found in them."""
-    return _all_of(
+    return all_of(
         click.argument("files", nargs=-1, required=required),
         option_of("input_kind", "--input-format"),
         option_of("separator"),
@@ -179,7 +183,7 @@ ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read s
 special_policy: Options = option_of("special", "--on-special")
 
 #: Watching a long run, and when it gives up.
-watch_options: Options = _all_of(
+watch_options: Options = all_of(
     click.option(
         "--max-errors", metavar="N|X%",
         help="End the run at more problems than this: a number, or a share of the records.",
@@ -250,3 +254,11 @@ class Sample:
             found = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
             for label, text in found:
                 yield "(none)" if label is None else label, text.decode()
+
+
+def sampled(files: Sequence[str], reading: dict[str, Any]) -> tuple[Iterator[str] | None, list[str]]:
+    """The texts of FILES, if there are any, and their paths; ``reading`` are the arguments of a `Sample`."""
+    if not files:
+        return None, []
+    sample = Sample(files, **reading)
+    return sample.texts(), sample.files

@@ -8,12 +8,17 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
+
+import click
 
 from ..errors import file_exists
-from .reports import say
+from .options import Options, all_of, json_option, overwrite_option
+from .reports import manner, say, show, show_json
 
-__all__ = ["check_output", "create_output", "is_stream", "named", "one_stream", "write_page"]
+__all__ = [
+    "check_output", "create_output", "is_stream", "named", "one_stream", "report_options", "show_report",
+]  # fmt: skip
 
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
@@ -45,13 +50,13 @@ def is_stream(path: str | os.PathLike[str]) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
-def check_output(path: str | os.PathLike[str], overwrite: bool) -> None:
-    """Find out now, not at the end of the work, that a file cannot be written.
+def check_output(path: str | os.PathLike[str] | None, overwrite: bool) -> None:
+    """Find out now, not at the end of the work, that a file cannot be written, if one is asked for.
 
     Raises:
         OSError: It exists, or cannot be made in its place.
     """
-    if is_stream(path):
+    if path is None or is_stream(path):
         return
     name = os.fspath(path)
     if os.path.isdir(name):
@@ -87,15 +92,30 @@ def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Bin
             yield file
 
 
-class Drawn(Protocol):
+class Report(Protocol):
     """A report that has a page."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return its content as JSON."""
 
     def page(self) -> str:
         """Return the page."""
 
 
-def write_page(report: Drawn, page: Path | None, overwrite: bool) -> None:
-    """Write the page of a report, where one is asked for, and say so."""
+#: The forms of a report, see `show_report`.
+report_options: Options = all_of(
+    json_option,
+    click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page, besides,")),
+    overwrite_option,
+)
+
+
+def show_report(report: Report, page: Path | None, overwrite: bool, as_json: bool, *, text: bool = True) -> None:
+    """Print a report, with ``text`` also for people, and write its page where one is asked for."""
+    if as_json:
+        show_json(report.to_dict(), indent=1)
+    elif text and not manner.quiet:
+        show(str(report))
     if page is not None:
         with create_output(page, overwrite) as file:
             file.write(report.page().encode("utf-8"))

@@ -1,22 +1,22 @@
 """Writing a tokenizer in any format, for all commands that make one."""
 from __future__ import annotations
 
-import os
-from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 
 from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
-from .outputs import check_output, create_output, is_stream
+from .options import Command, Options, all_of, overwrite_option
+from .outputs import check_output, create_output, is_stream, named, one_stream
 from .reports import say
 
-__all__ = ["check_target", "save", "save_trained", "special_tokens", "to_option"]
+__all__ = ["Target", "output_options", "special_tokens", "target_options"]
 
-to_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+_to_option = click.option(
     "--to",
     "target_format",
     type=click.Choice(WRITABLE_FORMATS, case_sensitive=False),
@@ -25,17 +25,72 @@ to_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
 )
 
 
-def check_target(path: Path, format: WritableFormat, overwrite: bool) -> None:
-    """Raise an error, before any work, if a tokenizer could not be saved at a path."""
-    if not formats.in_folder(path, format):
-        check_output(path, overwrite)
-    elif is_stream(path):
-        raise click.UsageError(f"{format} is a folder with several files, which do not go to {path}")
-    elif path.exists() and not path.is_dir():
-        raise click.UsageError(f"{path}: a file has this name, and {format} is a folder")
-    else:
-        for name in formats.FILES[format]:
-            check_output(path / name, overwrite)
+def target_options(command: Command) -> Command:
+    """Give a command that has a parameter ``target``, a path, the options --to and --overwrite, and a `Target`."""
+
+    @wraps(command)
+    def with_target(*, target: str, target_format: WritableFormat | None, overwrite: bool, **others: Any) -> None:
+        # by the name as it was typed: a path has no slash at its end
+        command(target=Target(Path(target), target_format or formats.format_by_name(target), overwrite), **others)
+
+    return _to_option(overwrite_option(cast(Command, with_target)))
+
+
+#: The same for a command that makes a tokenizer, with -o.
+output_options: Options = all_of(
+    click.option("-o", "--output", "target", required=True, help=one_stream("the tokenizer")),
+    target_options,
+)
+
+
+class Target:
+    """The place where a tokenizer goes; that nothing is in its way is found out before any work.
+
+    Raises:
+        OSError, click.UsageError: A tokenizer could not be saved there.
+    """
+
+    def __init__(self, path: Path, format: WritableFormat, overwrite: bool) -> None:
+        self.path, self.format, self.overwrite = path, format, overwrite
+        if not formats.in_folder(path, format):
+            check_output(path, overwrite)
+        elif is_stream(path):
+            raise click.UsageError(f"{format} is a folder with several files, which do not go to {path}")
+        elif path.exists() and not path.is_dir():
+            raise click.UsageError(f"{path}: a file has this name, and {format} is a folder")
+        else:
+            for name in formats.FILES[format]:
+                check_output(path / name, overwrite)
+
+    def __str__(self) -> str:
+        return named(self.path)
+
+    def save(self, tokenizer: Tokenizer) -> Tokenizer:
+        """Save a tokenizer in the kind that the format holds, and report what the file lacks; returns the saved one."""
+        path, format = self.path, self.format
+        tokenizer = _in_kind(tokenizer, format)
+        if formats.in_folder(path, format):
+            tokenizer.save(path, format=format, overwrite=self.overwrite)
+        else:
+            data = formats.dump(tokenizer.to_vocab(), format)
+            with create_output(path, self.overwrite) as file:
+                file.write(data)
+        if format == "native" and "tokenizer" in path.name:
+            say(f"{path.name} is in the native format; --to huggingface for transformers")
+        if format == "tiktoken":
+            say(f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
+                f"{tokenizer.special_tokens!r}: give both to read it")
+        return tokenizer
+
+    def save_trained(self, tokenizer: Tokenizer) -> Tokenizer:
+        """:meth:`save`; in the native format beside ``path`` if the format turns out not to hold the tokenizer."""
+        try:
+            return self.save(tokenizer)
+        except ValueError as bad:
+            rescued = Path("trained.native.json" if is_stream(self.path) else f"{self.path}.native.json")
+            rescued.parent.mkdir(parents=True, exist_ok=True)
+            tokenizer.save(rescued, format="native", overwrite=True)
+            raise ValueError(f"{self.path}: {bad}. The tokenizer is saved as {rescued}") from None
 
 
 def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
@@ -51,36 +106,6 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
         tokenizer = tokenizer.to_merges()
         say("the ranks became a merge list; the ids stay the same for every text")
     return tokenizer
-
-
-def save(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
-    """Save a tokenizer in the kind that the format holds, and report what the file lacks; returns the saved one."""
-    tokenizer = _in_kind(tokenizer, format)
-    if formats.in_folder(path, format):
-        tokenizer.save(path, format=format, overwrite=overwrite)
-    else:
-        data = formats.dump(tokenizer.to_vocab(), format)
-        with create_output(path, overwrite) as file:
-            file.write(data)
-    if format == "native" and "tokenizer" in path.name:
-        say(f"{path.name} is in the native format; --to huggingface for transformers")
-    if format == "tiktoken":
-        say(
-            f"a .tiktoken file holds neither the split pattern {tokenizer.pattern!r} nor the special tokens "
-            f"{tokenizer.special_tokens!r}: give both to read it"
-        )
-    return tokenizer
-
-
-def save_trained(tokenizer: Tokenizer, path: Path, format: WritableFormat, overwrite: bool) -> Tokenizer:
-    """:func:`save` a trained tokenizer; in the native format beside ``path`` if the format turns out not to hold it."""
-    try:
-        return save(tokenizer, path, format, overwrite)
-    except ValueError as bad:
-        rescued = Path("trained.native.json" if is_stream(path) else f"{os.fspath(path)}.native.json")
-        rescued.parent.mkdir(parents=True, exist_ok=True)
-        tokenizer.save(rescued, format="native", overwrite=True)
-        raise ValueError(f"{path}: {bad}. The tokenizer is saved as {rescued}") from None
 
 
 def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:

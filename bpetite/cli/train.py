@@ -9,25 +9,16 @@ from typing import Any
 import click
 
 from .. import formats
-from ..formats import WritableFormat
 from ..tokenizer import Tokenizer
 from ..training.counting.texts import Progress, count_pretokens
 from ..training.options import TrainingOptions, TrainOptions
 from ..training.parity import train_parity
 from ..training.train import check_trainable, train_from_counts
-from .base import Command, one_line
+from .base import Command, usage
 from .learning import learn, learning_options, parted, warnings_said
-from .options import (
-    COUNT,
-    Amount,
-    Sample,
-    corpus_options,
-    jobs_option,
-    overwrite_option,
-)
-from .outputs import named, one_stream
+from .options import COUNT, Amount, Sample, corpus_options, jobs_option
 from .reports import counted, say
-from .saving import check_target, save_trained, to_option
+from .saving import Target, output_options
 
 __all__ = ["command"]
 
@@ -47,9 +38,7 @@ __all__ = ["command"]
 @click.option(
     "-n", "--vocab-size", type=COUNT, required=True, help="256 bytes plus learned tokens, as 32k; specials on top."
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the tokenizer"))
-@to_option
-@overwrite_option
+@output_options
 @learning_options(TrainOptions)
 @click.option(
     "--memory", type=Amount(1024, 32 << 20), metavar="SIZE",
@@ -77,9 +66,7 @@ __all__ = ["command"]
 def command(
     files: tuple[str, ...],
     vocab_size: int,
-    output: Path,
-    target_format: WritableFormat | None,
-    overwrite: bool,
+    target: Target,
     memory: int | None,
     min_count: int | None,
     spill: Path | None,
@@ -94,9 +81,6 @@ def command(
 
     Special tokens in the text separate it and are in no merge.
     """
-    if target_format is None:
-        target_format = formats.format_by_name(output)
-    check_target(output, target_format, overwrite)
     options, reading = parted(others, TrainOptions)
     for option, value, needed, given in (
         ("--spill", spill, "--memory", memory),
@@ -114,7 +98,7 @@ def command(
     chosen_ways = [name for name, value in ways.items() if value is not None]
     if len(chosen_ways) > 1:
         raise click.UsageError(f"{chosen_ways[0]} does not go with {chosen_ways[1]}")
-    chosen = _checked(target_format, vocab_size, options)
+    chosen = _checked(target, vocab_size, options)
     sample = Sample(files, **reading)
     with warnings_said():
         if parity is not None:
@@ -130,20 +114,18 @@ def command(
                 learned = partial(_train_within, chosen, bounds)
             texts = partial(sample.documents, desc="counting")
             tokenizer = learn(texts, learned, repeated=chosen.superwords_from is not None)
-    tokenizer = save_trained(tokenizer, output, target_format, overwrite)
-    say(f"{named(output)}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
+    tokenizer = target.save_trained(tokenizer)
+    say(f"{target}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 
 
-def _checked(format: WritableFormat, vocab_size: int, options: dict[str, Any]) -> TrainingOptions:
+def _checked(target: Target, vocab_size: int, options: dict[str, Any]) -> TrainingOptions:
     """The options; mistakes in them, and what the format cannot hold, are errors before the corpus is read."""
-    try:
+    with usage():
         chosen = TrainingOptions(vocab_size, **options)
-    except ValueError as wrong:
-        raise click.UsageError(one_line(wrong)) from None
     start = Tokenizer.from_vocab(check_trainable(chosen))
-    if format == "tiktoken":
+    if target.format == "tiktoken":
         start = start.to_ranks()
-    formats.dump(start.to_vocab(), format)
+    formats.dump(start.to_vocab(), target.format)
     return chosen
 
 

@@ -331,7 +331,7 @@ def test_problems_are_reported(ram_path: Path, tok: str, bpe: Bpe) -> None:
         (["{source}", "-o", "o", "-f", "nope"], "nope"),
         (["{source}", "-o", "o", "--val-fraction", "2"], "--val-fraction"),
         (["{source}", "-o", "{source}/o"], "in.txt"),
-        (["{source}", "-o", "o", "--rank", "5", "--world-size", "2"], "--rank 5"),
+        (["{source}", "-o", "o", "--rank", "5", "--world-size", "2"], "rank 5"),
         (["{source}", "-o", "o", "-t", "{source}"], "in.txt"),
     ],
 )
@@ -341,27 +341,21 @@ def test_mistakes_are_one_line(ram_path: Path, tok: str, bpe: Bpe, arguments: li
     if "-t" not in arguments:
         arguments = [*arguments, "-t", "{tok}"]
     code, out, err = bpe("encode", *(it.format(tok=tok, source=source) for it in arguments))
-    expected = 2 if message in ("nope", "--val-fraction", "--rank 5") else 3 if arguments[-1] == "{source}" else 1
+    expected = 2 if message in ("nope", "--val-fraction", "rank 5") else 3 if arguments[-1] == "{source}" else 1
     assert (code, out) == (expected, b"")
     assert message in err
     assert len(err.strip().splitlines()) == 1
 
 
-@pytest.mark.parametrize(
-    ("command", "said"),
-    [
-        (["encode", "a.txt", "-t", "bpetite-32k"], "the output has no name; give one, or a folder ('.' is this one)"),
-        (["merge"], "--output has no name"),
-    ],
-)
+@pytest.mark.parametrize("command", [["encode", "a.txt", "-t", "bpetite-32k"], ["merge"]])
 def test_an_output_without_a_name(
-    ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str], said: str
+    ram_path: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.chdir(ram_path)
     (ram_path / "a.txt").write_text("one")
     code, out, err = bpe(*command, "-o", "")
     assert (code, out) == (2, b"")
-    assert said in err
+    assert "the output has no name; give one, or a folder ('.' is this one)" in err
     assert os.listdir(ram_path) == ["a.txt"]
 
 

@@ -40,6 +40,17 @@ def run(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: 
     return Run(capfdbinary)
 
 
+def test_a_folder_needs_a_format_by_name(run: Run) -> None:
+    for command in (("convert", "gpt2", "new/"), ("train", "corpus.txt", "-n", 270, "-o", "new/")):
+        done = run(*command)
+        assert (done.code, done.err) == (1, "Error: new/: a folder; its format is huggingface or gpt2, and has to be "
+                                         "named\n")
+        assert run(*command, "--to", "huggingface").code == 0
+        assert Path("new/tokenizer.json").exists()
+        Path("new/tokenizer.json").unlink()
+        Path("new/tokenizer_config.json").unlink()
+
+
 def test_one_stream_goes_to_standard_output(run: Run) -> None:
     native = Path("tok.json").read_bytes()
     done = run("train", "corpus.txt", "-n", 270, "-o", "-")

@@ -20,7 +20,9 @@ from ..sources.paths import AnyPath, RemotePath, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
 
-__all__ = ["REJECTED", "Names", "default_staging", "names_of", "part_stem", "splits_of", "stems_of"]
+__all__ = [
+    "REJECTED", "Names", "check_output_name", "default_staging", "names_of", "part_stem", "splits_of", "stems_of",
+]  # fmt: skip
 
 #: The stream of rejected records beside those of tokens ("all", or "train" and "val").
 REJECTED = "rejected"
@@ -242,11 +244,20 @@ def names_of(
     return Names(folder, stem, layout, numbered, home)
 
 
+def check_output_name(output: str | os.PathLike[str]) -> str:
+    """The path or URL of an output.
+
+    Raises:
+        ValueError: It is empty.
+    """
+    if name := local_name(output):
+        return name
+    raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
+
+
 def _place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[AnyPath, str]:
     """(folder, start of all names) of an output; the start is "" where the output is a folder of its own."""
-    name = local_name(output)
-    if not name:
-        raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
+    name = check_output_name(output)
     path = path_of(name)
     if name.endswith(("/", os.sep)) or layout.whole is not None or path.is_dir():
         return path, ""

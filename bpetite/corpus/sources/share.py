@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from .find import GIVEN, STDIN, Piece
 
-__all__ = ["TASK_BYTES", "empty_ranks", "share", "shares"]
+__all__ = ["TASK_BYTES", "check_rank", "empty_ranks", "share", "shares"]
 
 #: Bytes of input of a task on a cluster, unless told otherwise.
 TASK_BYTES = 256 << 20
@@ -33,9 +33,14 @@ def share(pieces: Sequence[Piece], rank: int, world_size: int, *, cut_files: boo
     Raises:
         ValueError: The rank is out of range, or an input can be read only once.
     """
+    check_rank(rank, world_size)
+    return next(shares(pieces, world_size, ranks=[rank], cut_files=cut_files))
+
+
+def check_rank(rank: int, world_size: int) -> None:
+    """Raises ValueError for the number of a worker that there is not."""
     if not 0 <= rank < world_size:
         raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
-    return next(shares(pieces, world_size, ranks=[rank], cut_files=cut_files))
 
 
 def shares(
