@@ -9,6 +9,8 @@ from os import environ as _environ
 from typing import TYPE_CHECKING
 
 from .errors import FormatError, MissingExtraError, TrainingWarning, UnknownTokenError
+from .lazy import names_of as _names_of
+from .release import __version__ as __version__
 
 if TYPE_CHECKING:
     from . import (
@@ -70,48 +72,21 @@ __all__ = [
     "UnknownTokenError",
 ]
 
-__version__ = "0.1.0"
-
 if not TYPE_CHECKING:
-    #: The module of each name that is imported when it is first used; None where the name is a module itself. Loading
-    #: a tokenizer must not import the trainer, nor a command what it does not use.
-    _HOMES = {
+    # Loading a tokenizer must not import the trainer, nor a command what it does not use.
+    __getattr__, __dir__ = _names_of(__name__, __all__, {
         "CountFile": "training.counting.counts",
         "PretokenCounts": "training.counting.counts",
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
         "accelerate": "adapters",
-        "analysis": None,
-        "bytelevel": None,
-        "charlevel": None,
-        "chat": None,
-        "cluster": None,
-        "corpus": None,
         "count_pretokens": "training.counting.texts",
         "decelerate": "adapters",
         "encoding_for_model": "published",
-        "formats": None,
-        "gage": None,
         "get_encoding": "published",
-        "patterns": None,
         "pretokenize": "splitting.pretokenizer",
-        "reference": None,
-        "serving": None,
         "simd": "_simd",
-        "training": None,
-    }
-
-    def __getattr__(name):
-        if name not in _HOMES:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from importlib import import_module
-
-        module = import_module(f".{_HOMES[name] or name}", __name__)
-        found = globals()[name] = getattr(module, name) if _HOMES[name] else module
-        return found
-
-    def __dir__():
-        return sorted(__all__)
+    })  # fmt: skip
 
     if _environ.get("BPETITE_SIMD"):
         from ._simd import check_environment

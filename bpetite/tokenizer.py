@@ -14,10 +14,9 @@ from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
 from .engine import methods
 from .engine.assembly import parts_of
+from .lazy import lists_options
 from .patterns import BY_NAME
 from .serving import limits
-from .training.counting.cutting import lists_options
-from .training.options import DEFAULTS, EXTEND_DEFAULTS, ExtendOptions, LearningOptions, TrainOptions, chosen_options
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from .steps.splits import SplitPatternLike
     from .training.counting.counts import CountFile
     from .training.counting.texts import Corpus, Progress
+    from .training.options import ExtendOptions, LearningOptions, TrainOptions
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
@@ -105,7 +105,7 @@ class Tokenizer(TokenizerBase):
         return self._vocab
 
     @classmethod
-    @lists_options(TrainOptions, DEFAULTS)
+    @lists_options("training.options", "TrainOptions", "DEFAULTS")
     def train(
         cls,
         corpus: Text | Iterable[Text],
@@ -154,6 +154,7 @@ class Tokenizer(TokenizerBase):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
+        from .training.options import chosen_options
         from .training.train import train
 
         chosen = chosen_options(vocab_size, options)
@@ -185,7 +186,7 @@ class Tokenizer(TokenizerBase):
         return cls.from_vocab(train_from_files(paths, vocab_size, options))
 
     @classmethod
-    @lists_options(LearningOptions, DEFAULTS)
+    @lists_options("training.options", "LearningOptions", "DEFAULTS")
     def train_from_counts(
         cls,
         counts: Mapping[bytes, int] | CountFile,
@@ -210,6 +211,7 @@ class Tokenizer(TokenizerBase):
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
+        from .training.options import LearningOptions, chosen_options
         from .training.train import train_from_counts
 
         chosen = chosen_options(vocab_size, options, LearningOptions)
@@ -327,7 +329,7 @@ class Tokenizer(TokenizerBase):
 
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
-    @lists_options(ExtendOptions, EXTEND_DEFAULTS)
+    @lists_options("training.options", "ExtendOptions", "EXTEND_DEFAULTS")
     def extend(
         self,
         corpus: Corpus,

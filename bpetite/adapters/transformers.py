@@ -5,7 +5,6 @@ import inspect
 import json
 import os
 import tempfile
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from transformers import AddedToken, PreTrainedTokenizerBase
@@ -38,7 +37,7 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     if (prefix_space := options.get("add_prefix_space", settings.get("add_prefix_space"))) is not None:
         tokenizer = _with_prefix_space(tokenizer, prefix_space)
     # errors= and unicode= say nothing to a backend, and tokenizer.json has no place for them
-    vocab = replace(tokenizer.to_merges().to_vocab(), errors="strict", unicode=None)
+    vocab = tokenizer.to_merges().to_vocab().replace(errors="strict", unicode=None)
     files = beside | {"tokenizer.json": huggingface.dump(vocab).decode("utf-8")}
     if not beside and tokenizer.eot_token is not None:
         options.setdefault("eos_token", tokenizer.token_bytes(tokenizer.eot_token).decode("utf-8"))
@@ -87,4 +86,4 @@ def _with_prefix_space(tokenizer: Tokenizer, wanted: bool) -> Tokenizer:
     patterns_of: dict[bool, SplitPattern] = {False: GPT2, True: (PrefixSpace(), GPT2)}
     if vocab.pattern not in patterns_of.values() or vocab.pattern == patterns_of[wanted]:
         return tokenizer
-    return type(tokenizer).from_vocab(replace(vocab, pattern=patterns_of[wanted]))
+    return type(tokenizer).from_vocab(vocab.replace(pattern=patterns_of[wanted]))

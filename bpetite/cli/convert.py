@@ -1,8 +1,6 @@
 """``bpetite convert``: a tokenizer in another file format, with the same ids."""
 from __future__ import annotations
 
-from dataclasses import replace
-
 import click
 
 from ..formats import FORMATS, Format
@@ -57,6 +55,6 @@ def command(
     else:
         tokenizer = Tokenizer.load(source, format=source_format)
     if unicode is not None:
-        tokenizer = Tokenizer.from_vocab(replace(tokenizer.to_vocab(), unicode=unicode))
+        tokenizer = Tokenizer.from_vocab(tokenizer.to_vocab().replace(unicode=unicode))
     tokenizer = target.save(tokenizer)
     say(f"{target}: {counted(len(tokenizer), 'token')}, {target.format}")

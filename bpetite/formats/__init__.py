@@ -18,6 +18,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, get_args
 
 from ..errors import FormatError, nearest, short_repr
+from ..lazy import names_of
 from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, is_compiled, parse_json, read_file
 
@@ -53,16 +54,8 @@ WRITABLE_FORMATS: tuple[WritableFormat, ...] = get_args(WritableFormat)
 #: The directory with the tokenizers that ship with the package.
 _PACKAGED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "data")
 
-if not TYPE_CHECKING:
-
-    def __getattr__(name):
-        # a format's module is imported when it is first needed: reading one format does not wait for the others
-        if name not in __all__:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        return _module(name)
-
-    def __dir__():
-        return sorted({*globals(), *__all__})
+if not TYPE_CHECKING:  # reading one format does not wait for the others
+    __getattr__, __dir__ = names_of(__name__, __all__, {})
 
 
 def _module(format: str) -> Any:

@@ -34,5 +34,5 @@ def remember(vocab: Vocab, folder: str) -> Vocab:
                         continue
                     content = json.dumps({"model_type": value["model_type"]})
             found[name] = content
-    object.__setattr__(vocab, "beside", found)
+    vars(vocab)["beside"] = found
     return vocab

@@ -6,16 +6,16 @@ saving puts a new file in its place, and so does no harm.
 """
 from __future__ import annotations
 
-import hashlib
-import json
 import mmap
 import os
 import struct
 from array import array
 from collections.abc import Callable
 from contextlib import suppress
+from operator import xor
 
 from ..errors import FormatError
+from ..release import __version__
 from ..vocabulary._compiled import checksum, parts_of, tables_of
 from ..vocabulary._merge_list import MergeList
 from ..vocabulary.vocab import Vocab
@@ -24,7 +24,7 @@ from .files import MAGIC, Source, errors_named, parse_json
 
 __all__ = ["dump", "kept", "read", "seal", "verify"]
 
-VERSION = 1
+VERSION = 2
 #: Magic, version, byte order, bytes of the file, checksum and SHA-256 of what follows.
 HEADER = struct.Struct("<8sI4sQQ32s")
 ORDER = struct.pack("=I", 0x01020304)
@@ -35,7 +35,7 @@ AGAIN = "make it again from its source with Tokenizer.save"
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
     fingerprint = vocab.fingerprint()
-    key = hashlib.sha512(fingerprint.encode()).digest()[:48]
+    key = _key(fingerprint)
     tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
     parts = parts_of(tokens, vocab.keyed_merge_table(tokens, key))
     if vocab.merges is not None:
@@ -46,12 +46,16 @@ def dump(vocab: Vocab) -> bytes:
         "repeated": tokens.repeated,
         "parts": [len(part) for part in parts],
     }
+    import json  # not at the top, as hashlib: reading does without it
+
     text = json.dumps(facts, ensure_ascii=False).encode()
     return seal(b"".join(part + bytes(-len(part) % ALIGN) for part in (struct.pack("<Q", len(text)) + text, *parts)))
 
 
 def seal(body: bytes) -> bytes:
     """A file: what follows the header, behind a header with its size, checksum and SHA-256."""
+    import hashlib
+
     body += bytes(max(0, 16 - len(body)))
     whole = HEADER.size + len(body)
     return HEADER.pack(MAGIC, VERSION, ORDER, whole, checksum(body), hashlib.sha256(body).digest()) + body
@@ -71,7 +75,7 @@ def read(path: Source, name: str | None = None) -> Vocab:
     vocab, _, mapped = _read(path)
     if hasattr(mmap, "MADV_DONTNEED"):  # what was only checked takes no memory of the process
         mapped.madvise(mmap.MADV_DONTNEED)
-    object.__setattr__(vocab, "name", name)
+    vars(vocab)["name"] = name
     return vocab
 
 
@@ -81,6 +85,8 @@ def verify(path: Source) -> None:
     Raises:
         FormatError: One of them differs.
     """
+    import hashlib
+
     vocab, fingerprint, mapped = _read(path)
     if hashlib.sha256(memoryview(mapped)[HEADER.size :]).digest() != mapped[HEADER.size - 32 : HEADER.size]:
         raise FormatError(f"{os.fspath(path)}: its content has another SHA-256 than its header says; {AGAIN}")
@@ -100,8 +106,9 @@ def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Voca
         folder: The folder.
         make: Reads the source.
     """
-    from .. import __version__
-    from ..atomic import write_file  # not at the top: reading does without it
+    import hashlib  # not at the top: reading does without these two
+
+    from ..atomic import write_file
 
     if os.environ.get("BPETITE_CACHE") == "off":
         return make()
@@ -137,12 +144,18 @@ def _read(path: Source) -> tuple[Vocab, str, mmap.mmap]:
                 raise ValueError(f"a part of {size!r} bytes at {at}, and the file has {len(whole)}")
             parts.append(whole[at:stop])
         merges = MergeList(array("I", parts.pop().tobytes())) if facts["head"]["kind"] == "merges" else None
-        tokens, table = tables_of(parts, facts["repeated"], hashlib.sha512(facts["fingerprint"].encode()).digest()[:48])
+        tokens, table = tables_of(parts, facts["repeated"], _key(facts["fingerprint"]))
         vocab = native.from_head(facts["head"], name, tokens, merges)
         if vocab.tokens is not tokens or table.ranks != len(tokens if merges is None else merges):
             raise ValueError("its settings are not those of its tables")
     vars(vocab)["merge_table"] = table
     return vocab, facts["fingerprint"], mapped
+
+
+def _key(fingerprint: str) -> bytes:
+    """The key of 48 bytes of both hash tables."""
+    digest = bytes.fromhex(fingerprint)
+    return digest + bytes(map(xor, digest[:16], digest[16:]))
 
 
 def _checked(start: bytes, size: int, name: str) -> int:

@@ -95,7 +95,7 @@ def is_compiled(path: Source) -> bool:
 def decode_utf8(data: bytes, name: str) -> str:
     """The text of a file without a byte-order mark."""
     try:
-        return data.decode("utf-8-sig")
+        return data.decode("utf-8").removeprefix("\ufeff")
     except UnicodeDecodeError as bad:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
 

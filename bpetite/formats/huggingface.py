@@ -515,7 +515,7 @@ def dump(vocab: Vocab) -> bytes:
     if vocab.unicode is not None:
         raise FormatError(
             f"tokenizer.json cannot hold unicode={vocab.unicode!r}: what reads the file has a version of its own "
-            "(dataclasses.replace(vocab, unicode=None) makes a vocabulary without it)"
+            "(vocab.replace(unicode=None) makes a vocabulary without it)"
         )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")

@@ -3,13 +3,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import chain, repeat
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.characters import Characters
 from ..vocabulary.vocab import Vocab
+
+if TYPE_CHECKING:
+    from ..vocabulary.characters import Characters
 
 __all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]
@@ -132,7 +134,7 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
     for literal, token_id in vocab.aliases.items():
         raise FormatError(
             f"{what} cannot hold the special token {literal!r}, which has the id {token_id} of "
-            f"{vocab.tokens[token_id].decode('utf-8')!r} (dataclasses.replace(vocab, special_tokens=...) makes a "
+            f"{vocab.tokens[token_id].decode('utf-8')!r} (vocab.replace(special_tokens=...) makes a "
             "vocabulary without it)"
         )
 

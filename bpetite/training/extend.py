@@ -9,7 +9,6 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
@@ -83,7 +82,7 @@ def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
     if vocab.ignore_merges or parts_of(vocab)[2] is not None:
         raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens whole, "
                          "or has steps beyond a pattern")  # fmt: skip
-    return replace(vocab, pattern=patterns.resolve(pattern))
+    return vocab.replace(pattern=patterns.resolve(pattern))
 
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
@@ -95,7 +94,7 @@ def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
         known = vocab.find(literal.encode())
         new[literal] = new[literal] if known is None else known
     tokens = {**vocab.tokens, **{token_id: literal.encode() for literal, token_id in new.items()}}
-    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
+    return vocab.replace(tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
@@ -142,4 +141,4 @@ def _extended(
     merges = None
     if vocab.merges is not None:
         merges = [*vocab.merges, *merger.merges(list(ids.values()))]
-    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)
+    return vocab.replace(tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)

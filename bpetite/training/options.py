@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hi
 from .. import patterns
 from ..errors import check_integer
 from ..patterns import Pattern, PatternLike
+from ..release import __version__
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .counting.cutting import COUNT_DEFAULTS, CountOptions, Cutting, Specials, refuse_unknown
 
@@ -203,8 +204,6 @@ def train_config(method: str, options: Mapping[str, Any], before: Vocab | None =
         options: The arguments of the call.
         before: The vocabulary that it began with; its own record is kept under "after".
     """
-    from .. import __version__
-
     found: dict[str, Any] = {"method": method, "bpetite": __version__, "options": {
         name: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
         for name, value in options.items()

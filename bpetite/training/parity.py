@@ -15,13 +15,13 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import check_integer, short_repr
+from ..lazy import lists_options
 from ..vocabulary.vocab import Vocab
 from .counting._count_table import CountTable
 from .counting.counts import CountFile, Counts, PretokenCounts, reader_of, table_of
-from .counting.cutting import lists_options
 from .counting.texts import Progress, count_pretokens, texts_not_paths
 from .merging._merger import Merger, join_together
-from .options import DEFAULTS, LearningOptions, TrainingOptions, chosen_options, train_config
+from .options import LearningOptions, TrainingOptions, chosen_options, train_config
 from .train import check_cut, learn_until, merger_of, new_merger, new_vocab, warn_of_few
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ AnyCounts: TypeAlias = Mapping[bytes, int] | CountFile
 Corpora: TypeAlias = Mapping[str, str | bytes | Iterable[str | bytes] | AnyCounts] | Iterable[tuple[str, str | bytes]]
 
 
-@lists_options(LearningOptions, DEFAULTS)
+@lists_options("training.options", "LearningOptions", "DEFAULTS")
 def train_parity(
     corpora: Corpora,
     vocab_size: int,

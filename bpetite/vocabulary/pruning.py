@@ -120,8 +120,7 @@ def renumbered(
         template = replace(template, **{name: tuple(
             replace(part, ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
         ) for name in ("single", "pair")})  # fmt: skip
-    return replace(
-        vocab,
+    return vocab.replace(
         tokens={new: vocab.tokens[old] for old, new in ids.items()},
         merges=merges,
         special_tokens=special_tokens,

@@ -8,9 +8,8 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 from .. import patterns
 from .._merge import MergeTable
@@ -22,6 +21,8 @@ from ._word_merges import WordMerges, first_across
 from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
+    from typing import TypedDict
+
     from typing_extensions import Unpack
 
     from ..steps.normalizers import Normalization
@@ -30,6 +31,23 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ._letters import Letters
     from .characters import Characters
     from .prefix_index import PrefixIndex
+
+    class Settings(TypedDict, total=False):
+        """The fields of a :class:`Vocab` that have defaults, but the pattern."""
+
+        normalization: Normalization
+        ignore_merges: bool
+        alphabet: Characters | None
+        errors: ErrorHandler
+        token_flags: dict[str, tuple[str, ...]]
+        template: Template | None
+        kept: dict[str, Any]
+        unicode: str | None
+        unreachable: frozenset[int]
+        name: str | None
+        beside: dict[str, str]
+        train_config: dict[str, Any] | None
+
 
 __all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
 
@@ -48,22 +66,6 @@ FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "added")
 QUIET_FLAGS = frozenset(("plain", "added"))
 
 
-class Settings(TypedDict, total=False):
-    """The fields of a :class:`Vocab` that have defaults, but the pattern."""
-
-    normalization: Normalization
-    ignore_merges: bool
-    alphabet: Characters | None
-    errors: ErrorHandler
-    token_flags: dict[str, tuple[str, ...]]
-    template: Template | None
-    kept: dict[str, Any]
-    unicode: str | None
-    unreachable: frozenset[int]
-    train_config: dict[str, Any] | None
-
-
-@dataclass(frozen=True, repr=False)
 class Vocab:
     """A validated vocabulary; immutable by contract, comparable, picklable.
 
@@ -120,16 +122,31 @@ class Vocab:
     ignore_merges: bool = False
     alphabet: Characters | None = None
     errors: ErrorHandler = "strict"
-    token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    token_flags: dict[str, tuple[str, ...]]
     template: Template | None = None
-    kept: dict[str, Any] = field(default_factory=dict)
+    kept: dict[str, Any]
     unicode: str | None = None
     unreachable: frozenset[int] = frozenset()
-    name: str | None = field(default=None, compare=False)
-    beside: dict[str, str] = field(default_factory=dict, compare=False)
-    train_config: dict[str, Any] | None = field(default=None, compare=False)
+    name: str | None = None
+    beside: dict[str, str]
+    train_config: dict[str, Any] | None = None
 
-    def __post_init__(self) -> None:
+    def __init__(
+        self,
+        tokens: Mapping[int, bytes],
+        merges: Iterable[tuple[int, int]] | None,
+        special_tokens: dict[str, int],
+        pattern: SplitPattern = patterns.GPT2,
+        **settings: Unpack[Settings],
+    ) -> None:
+        # no dataclass: the import of that module takes longer than loading a tokenizer
+        if unknown := settings.keys() - FIELDS:
+            raise TypeError(f"Vocab has no field {min(unknown)!r}; it has {', '.join(FIELDS)}")
+        vars(self).update(token_flags={}, kept={}, beside={}, tokens=tokens, merges=merges)
+        vars(self).update(settings, special_tokens=special_tokens, pattern=pattern)
+        self._check()
+
+    def _check(self) -> None:
         if self.merges is not None and not isinstance(self.merges, Iterable):
             raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
         tokens = self.tokens if isinstance(self.tokens, TokenTable) else TokenTable(self.tokens, self.unreachable)
@@ -140,8 +157,7 @@ class Vocab:
             unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
         if tokens.hidden != len(unreachable):  # of a loader that did not know of them
             tokens = tokens.with_tokens({}, unreachable)
-        object.__setattr__(self, "tokens", tokens)
-        object.__setattr__(self, "unreachable", unreachable)
+        vars(self).update(tokens=tokens, unreachable=unreachable)
         if tokens.repeated:
             _check_tokens(tokens, self.special_tokens, unreachable)
         _check_specials({literal: self.literal_bytes(literal) for literal in self.special_tokens},
@@ -150,11 +166,10 @@ class Vocab:
         #: The resulting id of each merge, uint32 in rank order; empty for the ranks kind.
         self.merge_results: array[int]
         if self.merges is None:
-            object.__setattr__(self, "merge_results", array("I"))
+            vars(self)["merge_results"] = array("I")
         else:
             merges = self.merges if isinstance(self.merges, MergeList) else MergeList(self.merges)
-            object.__setattr__(self, "merges", merges)
-            object.__setattr__(self, "merge_results", merges.results(tokens, unreachable))
+            vars(self).update(merges=merges, merge_results=merges.results(tokens, unreachable))
         if self.unicode is not None:
             from ..splitting.pattern.unicode_version import check_unicode
 
@@ -452,7 +467,26 @@ class Vocab:
 
     def settings(self) -> dict[str, Any]:
         """The fields by name: ``Vocab(**vocab.settings())`` is an equal vocabulary."""
-        return {item.name: getattr(self, item.name) for item in fields(self)}
+        return {name: getattr(self, name) for name in FIELDS}
+
+    def replace(self, **changes: Any) -> Vocab:
+        """The vocabulary with other values of some fields.
+
+        >>> Vocab({0: b"a", 1: b"b"}, (), {}, pattern=None).replace(special_tokens={"a": 0}).special_tokens
+        {'a': 0}
+        """
+        return type(self)(**self.settings() | changes)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a Vocab is immutable; vocab.replace({name}=...) makes another one")
+
+    def __delattr__(self, name: str) -> NoReturn:
+        raise AttributeError(f"a Vocab is immutable: it keeps its {name}")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Vocab):
+            return NotImplemented
+        return all(value == getattr(other, key) for key, value in self.settings().items() if key not in APART)
 
     def reduced(self, owner: object) -> tuple[Any, ...]:
         """The value of ``__reduce__`` for a tokenizer that runs this vocabulary."""
@@ -462,6 +496,11 @@ class Vocab:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.reduced(self)
+
+
+#: The fields of a vocabulary, and those of them that are no part of its content.
+FIELDS = tuple(Vocab.__annotations__)
+APART = ("name", "beside", "train_config")
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:

@@ -26,7 +26,7 @@ ranks = tok.to_ranks()
 ranks.save(f"{folder}/t.tiktoken")
 tok.save(f"{folder}/gpt2", format="gpt2")
 template = Template((TemplatePart((ids[0],)), TemplatePart(text="A")), ())
-around = Tokenizer.from_vocab(dataclasses.replace(tok.to_vocab(), template=template))
+around = Tokenizer.from_vocab(tok.to_vocab().replace(template=template))
 stream = lambda: [(one.feed(ids), one.flush()) for one in [tok.decode_stream(context=ids[:1])]]
 
 calls = [

@@ -89,7 +89,7 @@ def test_an_empty_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("at", "new", "said"),
-    [(8, b"\2\0\0\0", "version 2 of compiled files, and this release reads 1; make it again from its source"),
+    [(8, b"\3\0\0\0", "version 3 of compiled files, and this release reads 2; make it again from its source"),
      (12, compiled.ORDER[::-1], "another order of bytes; make it again from its source"),
      (32, b"\0", "another SHA-256"), (16, b"\0", "bytes, and its header says")],
 )  # fmt: skip

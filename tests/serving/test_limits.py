@@ -1,7 +1,6 @@
 """count with a limit, count_batch and truncate: what they promise."""
 import ctypes
 import time
-from dataclasses import replace
 from random import Random
 
 import numpy as np
@@ -189,7 +188,7 @@ def test_a_limit_and_a_template() -> None:
 
 def replace_template(tok: Tokenizer) -> Vocab:
     end = TemplatePart((tok.special_tokens[END],))
-    return replace(tok.to_vocab(), template=Template((end, TemplatePart(text="A"), end), ()))
+    return tok.to_vocab().replace(template=Template((end, TemplatePart(text="A"), end), ()))
 
 
 @pytest.mark.parametrize("text", ["", "a", "the cat", END, "的", "😀" * 3])

@@ -193,7 +193,7 @@ def test_faults(change: dict[str, object], message: str) -> None:
     vocab = llama().to_vocab()
     assert vocab.alphabet is not None
     with pytest.raises(ValueError, match=message):
-        replace(vocab, alphabet=replace(vocab.alphabet, **change))  # type: ignore[arg-type]
+        vocab.replace(alphabet=replace(vocab.alphabet, **change))  # type: ignore[arg-type]
 
 
 def test_what_needs_bytes_is_refused() -> None:
@@ -207,6 +207,6 @@ def test_what_needs_bytes_is_refused() -> None:
 
 
 def test_a_character_without_any_token_is_an_error_with_its_offset() -> None:
-    vocab = replace(llama().to_vocab(), alphabet=Characters(space="▁"), unreachable=frozenset(range(2, 258)))
+    vocab = llama().to_vocab().replace(alphabet=Characters(space="▁"), unreachable=frozenset(range(2, 258)))
     with pytest.raises(ValueError, match="byte 0xc3, at offset 4 "):
         Tokenizer.from_vocab(vocab).encode("the é")

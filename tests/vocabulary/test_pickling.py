@@ -5,7 +5,6 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -29,8 +28,8 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 VOCABS = [
     TOK.to_vocab(),
     TOK.to_ranks().to_vocab(),
-    replace(TOK.to_vocab(), name="a", beside={"config.json": "{}"}, kept={"dropout": 0.5}, unicode="16.0"),
-    replace(TOK.to_vocab(), normalization=Prepend("x"), token_flags={"<é>": ("lstrip",)}, pattern=patterns.LLAMA3),
+    TOK.to_vocab().replace(name="a", beside={"config.json": "{}"}, kept={"dropout": 0.5}, unicode="16.0"),
+    TOK.to_vocab().replace(normalization=Prepend("x"), token_flags={"<é>": ("lstrip",)}, pattern=patterns.LLAMA3),
     Vocab({2**32 - 1: b"a", 7: b"", 3: b"a"}, None, {}, unreachable=frozenset({3}), pattern=None, errors="replace"),
     Vocab({}, (), {}, pattern=None),
 ]
@@ -79,7 +78,7 @@ def test_few_objects_are_kept() -> None:
 @pytest.mark.usefixtures("forgotten")
 def test_what_the_fingerprint_leaves_out_is_kept_apart(changes: dict[str, Any]) -> None:
     vocab = TOK.to_vocab()
-    other = replace(vocab, **changes)
+    other = vocab.replace(**changes)
     assert pickle.loads(pickle.dumps(vocab)) is vocab
     assert pickle.loads(pickle.dumps(other)) is other
     assert pickle.loads(pickle.dumps(vocab)) is vocab

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
 from ...errors import check_integer
+from ...lazy import lists_options
 from ...patterns import Pattern
 from .._pretokens import PretokenReader
 from ._count_records import RecordMerger, RecordReader
 from ._count_table import CountTable
-from .cutting import COUNT_DEFAULTS, CountOptions, Cutting, lists_options
+from .cutting import CountOptions, Cutting
 from .table_file import PART, Records, head_of, open_table, write_table
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
     {b' the': 3, b'cat': 2}
     """
 
-    @lists_options(CountOptions, COUNT_DEFAULTS)
+    @lists_options("training.counting.cutting", "CountOptions", "COUNT_DEFAULTS")
     def __init__(
         self,
         counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),

@@ -1,10 +1,9 @@
 """Options that decide the pre-tokens of a text. Counts carry them."""
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
 
 from ... import patterns
 from ...patterns import Pattern, PatternLike
@@ -19,14 +18,11 @@ __all__ = [
     "Cutting",
     "Specials",
     "distinct_literals",
-    "lists_options",
     "refuse_unknown",
 ]
 
 #: Special tokens of a training: literals, or literal -> id.
 Specials: TypeAlias = Sequence[str] | Mapping[str, int]
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 class CountOptions(TypedDict, total=False):
@@ -110,20 +106,3 @@ def refuse_unknown(given: Mapping[str, Any], kind: type) -> None:
     for name in given:
         if name not in known:
             raise TypeError(f"unexpected keyword argument {name!r}; the options are {', '.join(known)}")
-
-
-def lists_options(options: type, defaults: Mapping[str, Any]) -> Callable[[Function], Function]:
-    """Let ``help`` show the keyword arguments of a function that takes them as a TypedDict, one by one."""
-
-    def decorate(function: Function) -> Function:
-        signature = inspect.signature(function)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-        listed = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults.get(name, ...),
-                              annotation=getattr(kind, "__forward_arg__", kind))
-            for name, kind in options.__annotations__.items()
-        ]  # fmt: skip
-        function.__signature__ = signature.replace(parameters=[*own, *listed])  # type: ignore[attr-defined]
-        return function
-
-    return decorate

@@ -15,13 +15,14 @@ from ...core._special import Specials
 from ...core._threads import in_order, thread_count
 from ...engine.assembly import parts_of
 from ...engine.pipeline import Pipeline
+from ...lazy import lists_options
 from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ...steps.normalizers import normalizer
 from ...vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
-from .cutting import COUNT_DEFAULTS, CountOptions, Cutting, lists_options, refuse_unknown
+from .cutting import CountOptions, Cutting, refuse_unknown
 from .long_text import Job, LongText, Text
 from .spilling import LEAST_MEMORY, Runs, memory_bytes
 
@@ -67,7 +68,7 @@ def count_pretokens(
 ) -> CountFile: ...
 
 
-@lists_options(CountOptions, COUNT_DEFAULTS)
+@lists_options("training.counting.cutting", "CountOptions", "COUNT_DEFAULTS")
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
