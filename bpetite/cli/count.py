@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any
 
 import click
@@ -16,11 +15,11 @@ from .options import (
     jobs_option,
     json_option,
     load_tokenizer,
+    max_errors_option,
     sample_options,
     special_policy,
     tokenizer_option,
     unescape,
-    watch_options,
 )
 from .reports import counted, refuse_nothing, report_problems, say, show, show_json
 from .watching import Watch
@@ -40,7 +39,7 @@ __all__ = ["command"]
 @special_policy
 @jobs_option
 @sample_options
-@watch_options
+@max_errors_option
 @json_option
 def command(
     files: tuple[str, ...],
@@ -49,7 +48,6 @@ def command(
     as_json: bool,
     separator: str | None,
     max_errors: str | None,
-    status: Path | None,
     **options: Any,
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
@@ -66,7 +64,7 @@ def command(
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
-    with Watch(sources.pieces, status) as watch:
+    with Watch(sources.pieces) as watch:
         found = count_corpus(
             sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
             problems=watch.count_problems, log=say, max_errors=max_errors, **asdict(settings),

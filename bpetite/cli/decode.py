@@ -11,7 +11,7 @@ from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.encoding.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
-from ..corpus.run.outputs import find_manifest, is_unfinished, token_files
+from ..corpus.run.outputs import begun_at, find_manifest, token_files
 from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -46,9 +46,9 @@ def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any],
     found = None if format else find_manifest(path)
     if found is not None:
         return found
-    if not format and is_unfinished(path):
-        raise FormatError(f"{path}: the output is not finished; the same command goes on (--status FILE shows how far "
-                          "it is)")
+    if not format and begun_at(path) is not None:
+        raise FormatError(f"{path}: the output is not finished; the same command goes on, `merge` joins ranks, "
+                          "`inspect` shows how far it is")
     if path_of(path).is_dir():
         raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
     if not path_of(path).exists():

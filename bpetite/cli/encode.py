@@ -1,7 +1,6 @@
 """``bpetite encode``: a corpus to token files."""
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import click
@@ -20,12 +19,12 @@ from .options import (
     jobs_option,
     json_option,
     load_tokenizer,
+    max_errors_option,
     needed_tokenizer,
     option_of,
     overwrite_option,
     special_policy,
     unescape,
-    watch_options,
 )
 from .outputs import is_stream
 from .reports import counted, refuse_nothing, report_cuts, report_problems, say, show_summary
@@ -79,7 +78,7 @@ __all__ = ["command"]
     "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
     help="A crash costs at most this much work.",
 )
-@watch_options
+@max_errors_option
 @json_option
 def command(
     files: tuple[str, ...],
@@ -92,7 +91,6 @@ def command(
     checkpoint_seconds: float,
     separator: str | None,
     max_errors: str | None,
-    status: Path | None,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -116,7 +114,7 @@ def command(
         overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,
         max_errors=max_errors,
     )  # fmt: skip
-    with Watch(part.pieces, status) as watch:
+    with Watch(part.pieces) as watch:
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
     report_problems(summary)
     report_cuts(part.pieces, summary)

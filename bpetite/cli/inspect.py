@@ -10,15 +10,16 @@ from ..core._threads import thread_count
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import file_of_all, files_of_shard
+from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest
+from ..corpus.run.status import status_of
 from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .decode import find_output, tokenizer_of, unknown_token
 from .options import COUNT_OR_NONE, json_option, load_tokenizer
-from .reports import show, show_json
-from .watching import read_status
+from .reports import counted, show, show_json
+from .watching import duration
 
 __all__ = ["command"]
 
@@ -28,6 +29,7 @@ __all__ = ["command"]
     examples=[
         "bpetite inspect tokens/gpt2",
         "bpetite inspect tokens/gpt2 --verify --json",
+        "bpetite inspect tokens/running",
         "bpetite inspect tokens/nano/train.bin -f nanogpt -t tok.json --tokens 8",
     ],
 )
@@ -52,10 +54,18 @@ def command(
 ) -> None:
     """Describe token FILES: documents, tokens, type, the first tokens as text.
 
-    A file may also be an output name as given to encode, a manifest, a folder, or a status file of encode. With --json,
-    a line a file.
+    A file may also be an output name as given to encode, a manifest or a folder. Of an output that is not finished, the
+    progress of each rank, and of all. With --json, a line a file or rank.
     """
     for name in files:
+        ranks = None if format or verify or find_manifest(name) else status_of(name)
+        if ranks is not None:
+            for rank in ranks:
+                if as_json:
+                    show_json({"file": name, **rank})
+                else:
+                    show(f"{name}: {_progress(rank)}")
+            continue
         for found in _look(name, tokenizer, format, dtype, shown, verify):
             if as_json:
                 show_json(found)
@@ -69,9 +79,6 @@ def command(
 def _look(
     name: str, spec: str | None, format: str | None, dtype: str | None, shown: int, verify: bool
 ) -> list[dict[str, Any]]:
-    status = read_status(name)
-    if status is not None:
-        return [status]
     located = find_output(name, format)
     if located is None:
         if verify:
@@ -95,6 +102,23 @@ def _look(
             found["verified"] = _verify(path.parent, manifest, token_file)
         described.append(found)
     return described
+
+
+def _progress(rank: dict[str, Any]) -> str:
+    """The state of a rank, in a line."""
+    counts = ", ".join(counted(rank[f"{noun}s"], noun) for noun in ("document", "token", "problem"))
+    line = f"rank {rank['rank']}: {rank['state']}, {counts}"
+    if rank["bytes_total"]:
+        line += f", {rank['bytes_read'] / rank['bytes_total']:.0%} read"
+    if rank["tokens_per_second"]:
+        line += f", {rank['tokens_per_second'] / 1e6:.1f}M tokens/s"
+    if rank["seconds_left"]:
+        line += f", {duration(rank['seconds_left'])} left"
+    if "age_seconds" in rank:
+        line += f"; last sign of life {duration(rank['age_seconds'])} ago"
+    if "host" in rank:
+        line += f", process {rank['pid']} of {rank['host']}"
+    return f"{line}: {rank['error']}" if "error" in rank else line
 
 
 def _listed(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import click
@@ -32,6 +31,7 @@ __all__ = [
     "jobs_option",
     "json_option",
     "load_tokenizer",
+    "max_errors_option",
     "needed_tokenizer",
     "option_of",
     "ordinary_option",
@@ -42,7 +42,6 @@ __all__ = [
     "special_policy",
     "tokenizer_option",
     "unescape",
-    "watch_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -182,17 +181,10 @@ ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read s
 #: The reading of special tokens in documents; --special is a literal, in the commands that make tokenizers.
 special_policy: Options = option_of("special", "--on-special")
 
-#: Watching a long run, and when it gives up.
-watch_options: Options = all_of(
-    click.option(
-        "--max-errors", metavar="N|X%",
-        help="End the run at more problems than this: a number, or a share of the records.",
-    ),
-    click.option(
-        "--status", type=click.Path(dir_okay=False, path_type=Path),
-        help="A JSON file of the progress, for `inspect` and for scripts.",
-    ),
+max_errors_option: Options = click.option(
+    "--max-errors", metavar="N|X%", help="End the run at more problems than this: a number, or a share of the records."
 )
+
 
 def unescape(value: str | None) -> str | None:
     r"""A separator as typed, with \n, \r, \t, \0 and \\ replaced."""

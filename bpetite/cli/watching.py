@@ -1,32 +1,20 @@
-"""The progress of a run over a corpus: a bar in a terminal, lines elsewhere, a file for other machines."""
+"""The progress of a run over a corpus: a bar in a terminal, lines elsewhere."""
 from __future__ import annotations
 
-import json
-import os
-import platform
 import time
 from collections.abc import Iterable
-from contextlib import suppress
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..atomic import write_file
-from ..errors import FormatError
 from . import reports
 from .reports import bytes_bar, counted
 
 if TYPE_CHECKING:
     from ..corpus import Piece
 
-__all__ = ["Watch", "read_status"]
+__all__ = ["Watch", "duration"]
 
-#: Seconds between two lines, and between two states of the file.
+#: Seconds between two lines.
 LINE_SECONDS = 30.0
-STATUS_SECONDS = 5.0
-
-#: The version of the status file.
-VERSION = 1
 
 
 class Watch:
@@ -34,29 +22,23 @@ class Watch:
 
     Args:
         pieces: What is read.
-        status: A JSON file of the progress.
     """
 
-    def __init__(self, pieces: Iterable[Piece], status: Path | None = None) -> None:
+    def __init__(self, pieces: Iterable[Piece]) -> None:
         pieces = tuple(pieces)
         self._total = sum(piece.raw_bytes for piece in pieces)
         self._bar = bytes_bar(pieces)
-        self._status = status
         self._lines = self._bar.disable and reports.manner.bars and not reports.manner.quiet
-        self._started = _now()
-        self._said = self._written = time.monotonic()
+        self._said = time.monotonic()
         self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
         self._read = self._tokens = self._documents = self._problems = 0
 
     def __enter__(self) -> Watch:
-        self._write("running")
         self._bar.__enter__()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._bar.__exit__(kind, error, trace)
-        with suppress(OSError):
-            self._write("finished" if kind is None else "failed", error)
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.part.Progress` has it."""
@@ -71,10 +53,6 @@ class Watch:
         if self._lines and now - self._said >= LINE_SECONDS:
             self._said = now
             self._say()
-        if now - self._written >= STATUS_SECONDS:
-            self._written = now
-            with suppress(OSError):  # a full disk ends the run where it matters
-                self._write("running")
 
     def count_problems(self, count: int) -> None:
         """The number of problems so far."""
@@ -112,51 +90,16 @@ class Watch:
         if self._total:
             text += f", {min(1, self._read / self._total):.0%} read"
         if found["seconds_left"] is not None:
-            text += f", {_duration(found['seconds_left'])} left"
+            text += f", {duration(found['seconds_left'])} left"
         if self._problems:
             text += f", {counted(self._problems, 'problem')}"
         reports.say(text, event="progress", **found)
 
-    def _write(self, state: str, error: BaseException | None = None) -> None:
-        if self._status is None:
-            return
-        content: dict[str, Any] = {
-            "bpetite_status": VERSION, "state": state, "host": platform.node(), "pid": os.getpid(),
-            "started": self._started, "updated": _now(), **self.numbers(),
-        }  # fmt: skip
-        if error is not None:
-            content["error"] = " ".join(str(error).split()) or type(error).__name__
-        write_file(self._status, json.dumps(content, indent=1).encode() + b"\n", overwrite=True)
 
-
-def read_status(path: str) -> dict[str, Any] | None:
-    """The content of a status file, and its age in seconds; None for a file that is something else.
-
-    Raises:
-        FormatError: It is of another version.
-    """
-    try:
-        with open(path, "rb") as file:
-            if not file.read(64).lstrip().startswith(b'{\n "bpetite_status"'):
-                return None
-            file.seek(0)
-            content = json.load(file)
-        age = datetime.now(UTC) - datetime.fromisoformat(content["updated"])
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if content["bpetite_status"] != VERSION:
-        raise FormatError(f"{path}: status file of version {content['bpetite_status']!r}; this release reads {VERSION}")
-    return {"file": path, **content, "age_seconds": round(age.total_seconds())}
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _duration(seconds: int) -> str:
+def duration(seconds: int) -> str:
     """A time for people.
 
-    >>> _duration(59), _duration(61), _duration(7260), _duration(90061)
+    >>> duration(59), duration(61), duration(7260), duration(90061)
     ('59 s', '1 min', '2 h 1 min', '1 d 1 h')
     """
     if seconds < 60:

@@ -66,27 +66,6 @@ def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["t.json", "whole.json"]
 
 
-@posix
-def test_count_that_was_killed_leaves_its_last_state(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "in")
-    status = tmp_path / "status.json"
-    with (
-        start("count", tmp_path / "in", "-t", "bpetite-32k", "--status", status) as process,
-        (tmp_path / "in").open("w") as pipe,
-    ):
-        pipe.write(TEXT)
-        pipe.flush()
-        for _ in range(1200):
-            if status.exists():
-                break
-            time.sleep(0.05)
-        process.kill()
-        process.communicate()
-    assert json.loads(status.read_text())["state"] == "running"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "status.json"]
-    assert run("inspect", status)[1].startswith(f"file: {status}\n")
-
-
 # Another file system
 
 

@@ -1,12 +1,17 @@
-"""Runs seen from afar: lines without a terminal, JSON, the status file, a limit on problems, nothing kept."""
+"""Runs seen from afar: lines without a terminal, JSON, ranks, a limit on problems, nothing kept."""
 import json
+import os
+import platform
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from bpetite import Tokenizer
 from bpetite.cli import main, watching
+from bpetite.corpus import Options, RecordError, make_part
 
 Bpe = Callable[..., tuple[int, str, str]]
 
@@ -39,7 +44,6 @@ def records(ram_path: Path) -> Path:
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(watching, "LINE_SECONDS", 0)
-    monkeypatch.setattr(watching, "STATUS_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("often")
@@ -73,41 +77,36 @@ def test_json_lines(ram_path: Path, records: Path, bpe: Bpe) -> None:
     assert not bpe("count", records)[2].startswith("{")
 
 
-@pytest.mark.usefixtures("often")
-def test_the_status_file(
-    ram_path: Path, records: Path, bpe: Bpe, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    states = []
-    write = watching.write_file
-    monkeypatch.setattr(
-        watching, "write_file",
-        lambda path, data, **options: (states.append(json.loads(data)), write(path, data, **options))[1],
+def test_one_view_of_many_ranks(ram_path: Path, records: Path, bpe: Bpe) -> None:
+    """Finished, failed behind a checkpoint, and not begun: from the journals alone."""
+    command = ("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o", "--world-size", 3, "--rank")
+    assert bpe(*command, 0)[0] == 0
+    part = make_part(
+        records, ram_path / "o", Tokenizer.load("bpetite-32k"), rank=1, world_size=3, options=Options(on_error="skip"),
+        tokenizer_name="bpetite-32k", checkpoint_seconds=0, max_errors=5,
     )  # fmt: skip
-    status = ram_path / "status.json"
-    assert bpe("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o", "--status", status)[0] == 0
-    assert [state["state"] for state in states] == ["running", "running", "finished"]
-    assert [state["documents"] for state in states] == [0, 20, 20]
-    code, out, _ = bpe("inspect", status, "--json")
-    assert code == 0
-    found = json.loads(out)
-    assert (found["state"], found["documents"], found["problems"]) == ("finished", 20, 20)
-    assert found["seconds_left"] in (None, 0)
-    assert 0 <= found["age_seconds"] < 100
-    assert "state: finished" in bpe("inspect", status)[1]
-    assert bpe("encode", records, *NAMED, "-o", ram_path / "p", "--status", status)[0] == 3
-    found = json.loads(bpe("inspect", status, "--json")[1])
-    assert found["state"] == "failed"
-    assert "no text" in found["error"]
-
-
-def test_a_status_file_of_another_version(ram_path: Path, bpe: Bpe) -> None:
-    path = ram_path / "status.json"
-    path.write_text('{\n "bpetite_status": 9,\n "updated": "2026-01-01T00:00:00+00:00"}')
-    code, _, err = bpe("inspect", path)
-    assert code == 3
-    assert "status file of version 9" in err
-    path.write_text('{\n "bpetite_status": 1, "updated": 5}')
-    assert bpe("inspect", path)[0] == 3
+    with pytest.raises(RecordError):
+        replace(part, block=64).run()
+    code, out, _ = bpe("inspect", ram_path / "o", "--json")
+    ranks = list(map(json.loads, out.splitlines()))
+    assert (code, [rank["rank"] for rank in ranks]) == (0, ["0 of 3", "1 of 3", "2 of 3", "all"])
+    assert [rank["state"] for rank in ranks[:3]] == ["finished", "failed", "not begun"]
+    assert ranks[3]["state"] == "1 finished, 1 failed, 1 not begun"
+    assert ranks[0]["documents"] == json.loads((ram_path / "o.rank00000of00003.manifest.json").read_text())["documents"]
+    assert 0 < ranks[1]["bytes_read"] < ranks[1]["bytes_total"]
+    assert (ranks[1]["pid"], ranks[1]["host"]) == (os.getpid(), platform.node())
+    assert 0 <= ranks[1]["age_seconds"] < 100
+    assert "more than max_errors 5" in ranks[1]["error"]
+    for name in ("documents", "tokens", "problems", "bytes_read"):
+        assert ranks[3][name] == sum(rank[name] for rank in ranks[:3])
+    assert "rank 1 of 3: failed, " in bpe("inspect", ram_path / "o")[1]
+    code, _, err = bpe("decode", ram_path / "o")
+    assert (code, "`inspect` shows how far it is" in err) == (3, True)
+    for rank in (1, 2):
+        assert bpe(*command, rank)[0] == 0
+    assert "rank all: 3 finished, 20 documents" in bpe("inspect", ram_path / "o")[1]
+    assert bpe("merge", "-o", ram_path / "o", "--delete")[0] == 0
+    assert "rank" not in bpe("inspect", ram_path / "o")[1]
 
 
 def test_too_many_problems(ram_path: Path, records: Path, bpe: Bpe) -> None:

@@ -6,6 +6,7 @@ anything acts on it, and a file gets its final name only when it is complete.
 from __future__ import annotations
 
 import errno
+import io
 import json
 import os
 import stat
@@ -287,13 +288,17 @@ class Journal:
             self._file.close()
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """The records of a journal, which another process may be writing; nothing is changed.
+def read_records(path: AnyPath) -> list[dict[str, Any]]:
+    """The records of a journal, here or in a store, which another process may be writing; nothing is changed.
 
     Raises:
         FormatError: A file of this name is not a journal.
         OSError: It cannot be read.
     """
+    if isinstance(path, RemotePath):
+        if not (data := b"".join(Pieces(path).read())):
+            raise FileNotFoundError(errno.ENOENT, "no journal", str(path))
+        return _parse(io.BytesIO(data), path)[0]
     with path.open("rb") as file:
         return _parse(file, path)[0]
 

@@ -21,7 +21,8 @@ from ..sources.urls import local_name
 from .durable import PARTIAL
 
 __all__ = [
-    "REJECTED", "Names", "check_output_name", "default_staging", "names_of", "part_stem", "splits_of", "stems_of",
+    "REJECTED", "Names", "beside", "check_output_name", "default_staging", "names_of", "part_stem", "splits_of",
+    "stems_of",
 ]  # fmt: skip
 
 #: The stream of rejected records beside those of tokens ("all", or "train" and "val").
@@ -72,7 +73,7 @@ class Names:
         return f"{self.stem}_{split}" if self.stem else split
 
     def _beside(self, name: str) -> str:
-        return f"{self.stem}.{name}" if self.stem else name
+        return beside(self.stem, name)
 
     def beside(self, name: str) -> Path:
         """The path of a file that belongs to the output while it grows."""
@@ -266,6 +267,11 @@ def _place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[Any
             raise ValueError(f"{name}: {kind.suffix} is the suffix of format={other!r}; {layout.name} has "
                              f"{layout.suffix}")
     return path.parent, path.name.removesuffix(layout.suffix) or path.name
+
+
+def beside(stem: str, name: str) -> str:
+    """The name of a file that belongs to the output of a stem, such as its manifest."""
+    return f"{stem}.{name}" if stem else name
 
 
 def part_stem(stem: str, rank: str, world_size: str) -> str:

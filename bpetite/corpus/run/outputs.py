@@ -12,13 +12,13 @@ from typing import Any, TypeAlias
 from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_in
 from ..output.manifest import read_manifest
-from ..output.naming import Names, part_stem, stems_of
+from ..output.naming import Names, beside, part_stem, stems_of
 from ..sources.find import STDIN, Piece, Sources
-from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.urls import is_url
 
 __all__ = [
-    "Found", "Inputs", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts", "is_unfinished",
+    "Found", "Inputs", "begun_at", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts",
     "leave_out_own", "token_files",
 ]  # fmt: skip
 
@@ -55,15 +55,26 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any]
     return None
 
 
-def is_unfinished(path: str | os.PathLike[str]) -> bool:
-    """True for an output that was begun and is not finished."""
-    path = path_of(path)
-    endings = ("unfinished",) if isinstance(path, RemotePath) else ("journal",)
+def begun_at(path: str | os.PathLike[str]) -> tuple[AnyPath, str, int] | None:
+    """(folder, stem, number of ranks) of an output that was begun and is not finished, or whose ranks are not merged;
+    0 ranks for a single process. None if there is none."""
+    folder, stems = _place(path_of(path))
+    there = names_in(folder)
+    for stem in stems:
+        if there & {beside(stem, "journal"), beside(stem, "unfinished")}:
+            return folder, stem, 0
+        found = (re.match(_part_pattern(stem) + r"\.(?:manifest\.json|journal|unfinished)", name) for name in there)
+        if count := max((int(one[1]) for one in found if one), default=0):
+            return folder, stem, count
+    return None
+
+
+def _place(path: AnyPath) -> tuple[AnyPath, list[str]]:
+    """The folder of an output, and the stems that it may have; "" for a folder of its own."""
     if path.is_dir():
-        return any((path / ending).exists() for ending in endings)
+        return path, [""]
     stems = stems_of(path.name)
-    begun = [f"{stem}.{ending}" for stem in stems for ending in endings] + [*endings] * ("train" in stems)
-    return any(path.with_name(name).exists() for name in begun)
+    return path.parent, stems + [""] * ("train" in stems)  # of train and val, which have a folder of their own
 
 
 # Entries of manifests
@@ -131,13 +142,10 @@ def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
 
 
 def _beside(name: str) -> Found:
-    path = path_of(name)
-    folder, stems = (path, ["tokens"]) if path.is_dir() else (path.parent, stems_of(path.name))
-    stems += ["tokens"] * ("train" in stems)  # of train and val, which have a folder of their own
-    there = folder.sizes() if isinstance(folder, RemotePath) else os.listdir(folder) if folder.is_dir() else ()
+    folder, stems = _place(path_of(name))
     for stem in stems:
         ours = _part_pattern(stem)
-        named = [folder / one for one in sorted(there) if re.fullmatch(rf"{ours}\.manifest\.json", one)]
+        named = [folder / one for one in sorted(names_in(folder)) if re.fullmatch(rf"{ours}\.manifest\.json", one)]
         if named:
             return [(manifest, read_manifest(manifest)) for manifest in named]
     what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
@@ -145,8 +153,8 @@ def _beside(name: str) -> Found:
 
 
 def _part_pattern(stem: str) -> str:
-    """The stems of the parts of an output, as a regular expression."""
-    return re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of\d{5}")
+    """The stems of the parts of an output, as a regular expression whose group is their number."""
+    return re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of(\d{5})")
 
 
 def check_parts(found: Found, output: str | os.PathLike[str]) -> None:

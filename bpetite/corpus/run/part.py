@@ -6,6 +6,7 @@ ended, it goes on from its journal or, once finished, does nothing.
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
@@ -33,6 +34,7 @@ from ..sources.urls import is_url
 from .options import Options
 from .plan import Plan
 from .sink import Sink
+from .status import stamp
 from .tally import Tally
 
 __all__ = ["Part", "Progress", "finished", "remove", "summary_of"]
@@ -42,6 +44,9 @@ Progress = Callable[[int, int, int], None]
 
 #: Bytes of input that batches being worked on may hold together, unless it is a single one.
 HELD = 64 << 20
+
+#: Seconds between two signs of life where nothing can be recorded.
+SIGN_SECONDS = 15.0
 
 WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
 
@@ -154,7 +159,7 @@ class Part(Plan):
         try:
             if resumed and progress is not None:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
-            last_time = time.monotonic()
+            last_time = last_sign = time.monotonic()
             with closing(self.results(position, jobs)) as results:
                 for encoded in results:
                     sink.add(encoded)
@@ -165,12 +170,19 @@ class Part(Plan):
                     # where documents are shuffled, later ones than those of the position may be in the files
                     certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
-                        _checkpoint(publisher, sink.record(), shards)
+                        self._checkpoint(publisher, sink.record(), shards)
                         position, last_time = sink.resumes_behind, time.monotonic()
+                    if time.monotonic() - max(last_time, last_sign) >= SIGN_SECONDS:
+                        os.utime(self.names.journal)
+                        last_sign = time.monotonic()
             tally.check_limit(at_end=True)
             sink.finish()
-            _checkpoint(publisher, sink.record(at_end=True), shards)
+            self._checkpoint(publisher, sink.record(at_end=True), shards)
             publisher.finish()
+        except BaseException as error:
+            if not isinstance(error, TornError):
+                self._note(error, journal)
+            raise
         finally:
             publisher.close()
             sink.close()
@@ -238,6 +250,21 @@ class Part(Plan):
             yield Batch(blocks, size)
 
     # Crash safety
+
+    def _checkpoint(
+        self, publisher: Publisher, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]
+    ) -> None:
+        read = _raw_before(self.pieces, Position(**record["position"]))
+        publisher.checkpoint({**record, "stamp": stamp(read, sum(piece.raw_bytes for piece in self.pieces))})
+        _list_finished(record, shards)
+
+    def _note(self, error: BaseException, journal: Journal) -> None:
+        """Record what has ended a run, for `status`; whoever goes on does so from the record before."""
+        with suppress(OSError):
+            written = read_records(self.names.journal)  # an append may have failed when all was written
+            if len(written) > 1:
+                said = " ".join(str(error).split()) or type(error).__name__
+                journal.append({**written[-1], "finished": {}, "error": said})
 
     def _header(self) -> dict[str, Any]:
         """The first record of the journal, as it is read back."""
@@ -323,11 +350,6 @@ class Part(Plan):
             for batch in batches:
                 Tally(self.pieces, self.options.on_error).add(self.work(batch))
                 break
-
-
-def _checkpoint(publisher: Publisher, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:
-    publisher.checkpoint(record)
-    _list_finished(record, shards)
 
 
 def _list_finished(record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:

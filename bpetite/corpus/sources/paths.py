@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 from contextlib import suppress
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,7 +16,7 @@ from .files import RemoteFile
 from .stores import ask, found_in, look_up, patiently, store_of
 from .urls import is_url, local_name
 
-__all__ = ["AnyPath", "RemotePath", "exists", "path_of", "read_numbers", "sizes_in"]
+__all__ = ["AnyPath", "RemotePath", "exists", "names_in", "path_of", "read_numbers", "sizes_in"]
 
 
 class RemotePath:
@@ -162,6 +162,13 @@ def path_of(path: str | os.PathLike[str]) -> AnyPath:
 def exists(path: AnyPath) -> bool:
     """True if there is anything of this name; also a link that leads nowhere."""
     return os.path.lexists(path) if isinstance(path, Path) else path.exists()
+
+
+def names_in(folder: AnyPath) -> Set[str]:
+    """The names of the files in a folder, if there is one."""
+    if isinstance(folder, RemotePath):
+        return folder.sizes().keys()
+    return set(os.listdir(folder)) if folder.is_dir() else set()
 
 
 def read_numbers(
