@@ -3,15 +3,16 @@
     python tools/freethreaded.py                           makes what is missing, and compiles the modules
     python tools/freethreaded.py -m bpetite --help         and runs that Python with these arguments
     python tools/freethreaded.py --ordinary -c '...'       the same version with the lock, to compare with
+    python tools/freethreaded.py --sanitized -c '...'      without the lock, all of it under ThreadSanitizer
 
 The first run compiles CPython: some ten minutes of processor time. It takes gcc, make, CPython's usual libraries, and
 ``apt-get`` and ``pip`` for what is downloaded; nothing of the system is changed. The interpreters are kept for all
 clones, in ``BPETITE_FREETHREADED`` or else ``~/.cache/bpetite/freethreaded``:
 
-    source/             Debian's source package
-    free/, ordinary/    the interpreters, each with the packages that bpetite needs
+    source/                        Debian's source package
+    free/, ordinary/, sanitized/   the interpreters, each with the packages that bpetite needs
 
-The modules compiled for them are in ``build/freethreaded/free`` and ``build/freethreaded/ordinary`` of the clone.
+The modules compiled for them are in ``build/freethreaded/free`` and its neighbours in the clone.
 """
 import fcntl
 import os
@@ -29,7 +30,7 @@ KEYS = "/usr/share/keyrings/debian-archive-keyring.gpg"
 SOURCES = f"deb-src [signed-by={KEYS}] http://deb.debian.org/debian trixie main\n"
 PACKAGE, VERSION = "python3.13", "3.13"
 MACHINE = platform.machine()
-OPTIONS = {"free": ["--disable-gil"], "ordinary": []}
+OPTIONS = {"free": ["--disable-gil"], "ordinary": [], "sanitized": ["--disable-gil", "--with-thread-sanitizer"]}
 WHEELS = ["numpy", "regex", "click", "tqdm", "pytest>=8", "hypothesis>=6.100"]
 
 
@@ -58,7 +59,7 @@ class Interpreter:
     """CPython with the lock or without it.
 
     Args:
-        kind: "free" or "ordinary".
+        kind: "free", "ordinary" or "sanitized".
     """
 
     def __init__(self, kind: str = "free") -> None:
@@ -92,8 +93,9 @@ class Interpreter:
     def environment(self, more: dict[str, str] | None = None) -> dict[str, str]:
         """The variables of a process that is to find the modules; the lock stays off whatever is imported."""
         kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
-        off = {"PYTHON_GIL": "0"} if self.kind == "free" else {}
-        return {**kept, **off, "PYTHONPATH": str(self.lib), "PYTHONSAFEPATH": "1", **(more or {})}
+        off = {"PYTHON_GIL": "0"} if self.kind != "ordinary" else {}
+        paths = f"{self.lib}{os.pathsep}{REPOSITORY}"
+        return {**kept, **off, "PYTHONPATH": paths, "PYTHONSAFEPATH": "1", **(more or {})}
 
     def _source(self) -> Path:
         """The folder of CPython's source, downloaded with apt's keys into a state of its own."""
@@ -141,14 +143,15 @@ class Interpreter:
     def _compile(self) -> None:
         """setup.py of this Python, whose Cython is compiled, with the headers of the other one before its own."""
         compiler = ["ccache"] * (shutil.which("ccache") is not None) + ["gcc"]
-        suffix = "t" if self.kind == "free" else ""
+        suffix = "t" if self.kind != "ordinary" else ""
+        sanitize = {"BPETITE_SANITIZE": "thread"} if self.kind == "sanitized" else {}
         run(
             sys.executable, "setup.py", "--quiet",
             "build", "--build-base", self.lib.with_name(f"{self.kind}-objects"), "--build-lib", self.lib,
             "build_ext", f"--include-dirs={self.home / 'include' / f'python{VERSION}{suffix}'}",
             cwd=REPOSITORY, log=self.lib / "log",
             env={
-                **os.environ, "CC": " ".join(compiler),
+                **os.environ, **sanitize, "CC": " ".join(compiler),
                 "SETUPTOOLS_EXT_SUFFIX": f".cpython-{VERSION.replace('.', '')}{suffix}-{MACHINE}-linux-gnu.so",
             },
         )  # fmt: skip
@@ -156,10 +159,11 @@ class Interpreter:
 
 if __name__ == "__main__":
     arguments = sys.argv[1:]
-    chosen = Interpreter("ordinary" if arguments[:1] == ["--ordinary"] else "free")
+    kinds = [kind for kind in OPTIONS if arguments[:1] == [f"--{kind}"]]
+    arguments = arguments[len(kinds) :]
+    chosen = Interpreter(*kinds)
     try:
         chosen.make()
     except NotHere as error:
         sys.exit(str(error))
-    arguments = arguments[1:] if chosen.kind == "ordinary" else arguments
     sys.exit(chosen.run(*arguments) if arguments else 0)
