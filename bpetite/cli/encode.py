@@ -49,7 +49,7 @@ __all__ = ["command"]
             "max_document_bytes",
         ),
         "Token files": (
-            "dtype", "eot", "id_key", "shard_tokens", "shuffle", "memory", "val_fraction", "seed",
+            "dtype", "eot", "id_key", "shard_tokens", "shuffle", "memory", "val_fraction", "seed", "stats_by",
         ),
         "Several processes": ("rank", "world_size"),
     },
@@ -72,6 +72,7 @@ __all__ = ["command"]
 @option_of("shard_tokens", type=COUNT)
 @option_of("val_fraction", type=click.FloatRange(0, 1, max_open=True))
 @option_of("seed", type=int)
+@option_of("stats_by", metavar="KEY|file|folder")
 @click.option("--rank", type=click.IntRange(0), default=0, help="Which of --world-size equal parts to encode.")
 @click.option("--world-size", type=click.IntRange(1), default=1, help="Parts; `merge` joins them.")
 @click.option(

@@ -11,6 +11,7 @@ from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_fil
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
 from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest
+from ..corpus.run.stats import stats_rows
 from ..corpus.run.status import status_of
 from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
@@ -42,6 +43,7 @@ __all__ = ["command"]
 @click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
+@click.option("--stats", is_flag=True, help="The statistics that encode made --stats-by, a row a group.")
 @json_option
 def command(
     files: tuple[str, ...],
@@ -50,6 +52,7 @@ def command(
     dtype: str | None,
     shown: int,
     verify: bool,
+    stats: bool,
     as_json: bool,
 ) -> None:
     """Describe token FILES: documents, tokens, type, the first tokens as text.
@@ -58,6 +61,9 @@ def command(
     progress of each rank, and of all. With --json, a line a file or rank.
     """
     for name in files:
+        if stats:
+            _show_stats(name, as_json)
+            continue
         ranks = None if format or verify or find_manifest(name) else status_of(name)
         if ranks is not None:
             for rank in ranks:
@@ -102,6 +108,23 @@ def _look(
             found["verified"] = _verify(path.parent, manifest, token_file)
         described.append(found)
     return described
+
+
+def _show_stats(name: str, as_json: bool) -> None:
+    found = find_output(name, None)
+    if found is None or "stats" not in found[1]:
+        raise FormatError(f"{name}: no statistics in its manifest; --stats-by of encode makes them")
+    rows = stats_rows(found[1])
+    if as_json:
+        for row in rows:
+            show_json(row)
+        return
+    columns = ("documents", "tokens", "bytes", "rejected", "bytes_per_token")
+    width = max((len(row["group"]) for row in rows), default=5)
+    show(" ".join([f"{'group':{width}}", *(f"{column:>16}" for column in columns), " lengths"]))
+    for row in rows:
+        lengths = " ".join(f"{least}+:{count:,}" for least, count in row["lengths"].items())
+        show(" ".join([f"{row['group']:{width}}", *(f"{row[column]:>16,}" for column in columns), f" {lengths}"]))
 
 
 def _progress(rank: dict[str, Any]) -> str:

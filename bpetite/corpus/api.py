@@ -173,7 +173,7 @@ def count_corpus(
         raise TypeError("count_corpus() missing 1 required argument: 'tokenizer'")
     settings = replace(
         Options(**options), format="npy", eot="none", rejected=False, shuffle=None, memory=Options.memory,
-        shard_tokens=None,
+        shard_tokens=None, stats_by=None,
     )
     found = as_sources(
         _given("count_corpus", sources, documents), kind=settings.input_kind, whole_files=settings.whole_files

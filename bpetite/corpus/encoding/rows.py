@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +33,7 @@ class EncodingRules:
 
     ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
     and the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
+    ``stats`` asks for statistics by the piece, or by the id of the record.
     """
 
     reading: Reading
@@ -45,6 +46,7 @@ class EncodingRules:
     eot_of_empty: bool = True
     together: bool = False
     keep_order: bool = False
+    stats: Literal["piece", "label"] | None = None
 
 
 @dataclass
@@ -70,6 +72,7 @@ class Encoded:
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
+    stats: dict[int | str | None, dict[str, int]] | None = None  # by the piece or the id, see `run.stats`
 
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
@@ -88,7 +91,9 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         ids, offsets = join_rows(rows)
         texts = _texts(parsed)
     problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
-    meta = None
+    meta = stats = None
+    if rules.stats is not None:
+        stats = _stats(blocks, parsed, texts, np.diff(offsets), rules)
     if rules.with_origins:
         meta = [
             (found, number, record)
@@ -105,6 +110,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
+        stats=stats,
     )
 
 
@@ -114,11 +120,45 @@ def _place(problem: Problem) -> tuple[int, int, int]:
 
 
 def _parsed(blocks: Sequence[Block], reading: Reading, rules: EncodingRules) -> list[Documents]:
-    return [documents_of(block, reading, rules.on_error, with_origins=rules.with_origins) for block in blocks]
+    origins = rules.with_origins or rules.stats == "label"
+    return [documents_of(block, reading, rules.on_error, with_origins=origins) for block in blocks]
 
 
 def _texts(parsed: Sequence[Documents]) -> list[bytes]:
     return parsed[0].texts if len(parsed) == 1 else [text for documents in parsed for text in documents.texts]
+
+
+def _stats(
+    blocks: Sequence[Block], parsed: Sequence[Documents], texts: Sequence[bytes], lengths: npt.NDArray[np.int64],
+    rules: EncodingRules,
+) -> dict[int | str | None, dict[str, int]]:  # fmt: skip
+    """The statistics of documents, whose lengths are without end-of-text tokens."""
+    if rules.eot != "none":
+        lengths = lengths + (np.True_ if rules.eot_of_empty else lengths > 0)
+    groups: dict[int | str | None, list[int]] = {}
+    number = 0
+    for block, documents in zip(blocks, parsed, strict=True):
+        for at in range(len(documents.texts)):
+            label = block.piece if rules.stats == "piece" else (documents.origins or ())[at][0]
+            groups.setdefault(label, []).append(number)
+            number += 1
+    return {
+        label: count_lengths(lengths[chosen], sum(len(texts[one]) for one in chosen))
+        for label, chosen in groups.items()
+    }
+
+
+def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
+    """The numbers of a group of documents, of their lengths in tokens and the bytes of their text.
+
+    >>> count_lengths(np.array([0, 1, 5, 7]), 40)
+    {'documents': 4, 'tokens': 13, 'bytes': 40, 'lengths_0': 1, 'lengths_1': 1, 'lengths_4': 2}
+    """
+    bits, counts = np.unique(np.frexp(lengths)[1], return_counts=True)  # of 4 to 7: 3
+    found = {"documents": len(lengths), "tokens": int(lengths.sum()), "bytes": size}
+    return found | {
+        f"lengths_{1 << bit >> 1}": count for bit, count in zip(bits.tolist(), counts.tolist(), strict=True)
+    }
 
 
 def _goes_together(block: Block, rules: EncodingRules) -> bool:
@@ -140,15 +180,17 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     tokens[: len(ids)] = ids
     tokens[len(ids) :] = codec.eot_id
     ends = np.flatnonzero(tokens == codec.eot_id) + 1
-    separators = len(ends) - added
+    lengths = np.diff(ends, prepend=0)
+    size = len(data) - (len(ends) - added) * len(rules.reading.separator)
     return Encoded(
         end=block.end,
         raw=block.raw,
-        splits={"all": SplitTokens(tokens, np.diff(ends, prepend=0))},
+        splits={"all": SplitTokens(tokens, lengths)},
         documents=len(ends),
-        text_bytes=len(data) - separators * len(rules.reading.separator),
+        text_bytes=size,
         blocks=[(block.piece, len(ends))],
         final_separator=terminated,
+        stats={block.piece: count_lengths(lengths, size)} if rules.stats else None,
     )
 
 

@@ -32,6 +32,7 @@ from ..output.shards import GrowingShard, forget, publish
 from ..output.upload import begin_staging, end_staging
 from ..sources.paths import AnyPath, sizes_in
 from .outputs import Found, check_parts, find_manifest, find_parts
+from .stats import Stats, add_stats, sorted_stats
 
 __all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
 
@@ -428,6 +429,11 @@ def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     for kind, problem in itertools.chain.from_iterable(manifest["problems"].items() for manifest in manifests):
         known = joined["problems"].setdefault(kind, {**problem, "count": 0})
         known["count"] += problem["count"]
+    if "stats" in joined:
+        stats: Stats = {}
+        for manifest in manifests:
+            add_stats(stats, manifest["stats"].items(), joined["options"]["stats_by"])
+        joined["stats"] = sorted_stats(stats)
     inputs = {file["path"]: file for manifest in manifests for file in manifest["inputs"]["files"]}
     joined["inputs"] = {**joined["inputs"], "files": list(inputs.values())}
     if joined["inputs"]["count"] > LISTED:

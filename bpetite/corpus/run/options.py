@@ -50,6 +50,7 @@ class Options:
         seed: Chooses the documents of the second output.
         input_kind: Content of all inputs, text, jsonl, json or parquet; by default by their names.
         whole_files: One document a text file.
+        stats_by: Statistics in the manifest, by file, folder or a key of records.
     """
 
     format: Format = "npy"
@@ -69,6 +70,7 @@ class Options:
     seed: int = 0
     input_kind: InputKind | None = None
     whole_files: bool = False
+    stats_by: str | None = None
 
     def check(self) -> None:
         """Raises ValueError for a value out of range, and for an option without the one that gives it a meaning."""
@@ -135,6 +137,7 @@ class CorpusOptions(ReadingOptions, total=False):
     shard_tokens: int | None
     val_fraction: float
     seed: int
+    stats_by: str | None
 
 
 class TaskOptions(TypedDict, total=False):

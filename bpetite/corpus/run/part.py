@@ -276,7 +276,7 @@ class Part(Plan):
         self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None] | None
     ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
         """The state to go on from: (last record of the journal, counts, finished shards)."""
-        tally = Tally(self.pieces, self.options.on_error, log, self.max_errors)
+        tally = Tally(self.pieces, self.options.on_error, log, self.max_errors, self.options.stats_by)
         if journal.adopted:  # the files here are those of another one
             self.names.clear_temporary(unknown=True)
         if self.overwrite and not self._goes_on(journal, header):

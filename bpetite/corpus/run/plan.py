@@ -24,6 +24,7 @@ from ..sources.find import Piece
 from ..sources.share import share
 from ..sources.streams import Torn
 from .options import Options
+from .stats import add_stats, group_of, sorted_stats
 from .tally import Tally
 
 __all__ = ["Plan"]
@@ -106,6 +107,15 @@ class Plan:
         if self.layout.whole is not None and options.val_fraction:
             raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
                              "no place in it; encode the inputs of each split into a folder of its own")
+        by_label = options.stats_by not in (None, "file", "folder")
+        if by_label and self.layout.meta:
+            raise ValueError(f"format={self.layout.name!r} keeps the id of each record, and one key is read besides "
+                             "the text: stats_by= takes 'file' or 'folder' there")
+        if by_label and (plain := next((one.path for one in self.inputs if one.kind in ("text", "whole")), None)):
+            raise ValueError(f"{plain}: text has no records with a key {options.stats_by!r}: stats_by= takes 'file' or "
+                             "'folder'")
+        if options.stats_by is not None and not by_label:
+            add_stats({}, ((group_of(piece, options.stats_by), {}) for piece in self.inputs), options.stats_by)
         eot = options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
@@ -116,7 +126,8 @@ class Plan:
             separator = "\0"
         return EncodingRules(
             reading=Reading(
-                separator.encode("utf-8"), options.text_key, options.id_key if self.layout.meta else None, self.block,
+                separator.encode("utf-8"), options.text_key,
+                options.id_key if self.layout.meta else options.stats_by if by_label else None, self.block,
                 options.max_document_bytes, stop=options.on_error == "fail", damage=self.damage,
             ),
             on_error=options.on_error,
@@ -127,6 +138,7 @@ class Plan:
             with_origins=self.layout.meta,
             keep_order=options.shuffle is not None,
             eot_of_empty=self.layout.eot_of_empty,
+            stats=None if options.stats_by is None else "label" if by_label else "piece",
             together=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
@@ -262,6 +274,7 @@ class Plan:
             "tokens": tally.tokens,
             "bytes": tally.bytes,
             "problems": tally.problems,
+            **({"stats": sorted_stats(tally.stats)} if self.options.stats_by else {}),
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),
         }

@@ -2,18 +2,20 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..encoding.rows import Encoded
 from ..reading.problems import Problems
 from ..sources.find import Piece
+from .stats import NO_LABEL, Stats, add_stats, group_of
 
 __all__ = ["Tally"]
 
 #: The attributes of a tally that a journal records.
 STATE = (
-    "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "all_records",
+    "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "all_records", "stats",
 )  # fmt: skip
 
 
@@ -25,12 +27,16 @@ class Tally:
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
         all_records: The number of all records that have been read, whatever became of them.
+        stats: By the groups of ``stats_by``, if that is given.
     """
 
     def __init__(
         self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
-        max_errors: str | int | None = None,
+        max_errors: str | int | None = None, stats_by: str | None = None,
     ) -> None:
+        self._pieces = pieces
+        self._stats_by = stats_by
+        self.stats: Stats = {}
         self.noted: Problems = Problems(pieces, policy, log, max_errors)
         self.documents: int = 0
         self.tokens: int = 0
@@ -53,6 +59,8 @@ class Tally:
         self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
+        if self._stats_by is not None:
+            self._add_stats(encoded, self._stats_by)
         firsts = []
         for piece, records in encoded.blocks:
             if piece != self.piece:
@@ -63,6 +71,14 @@ class Tally:
         if encoded.problems:
             self.check_limit()
         return firsts
+
+    def _add_stats(self, encoded: Encoded, by: str) -> None:
+        added = [
+            (group_of(self._pieces[found], by) if isinstance(found, int) else found or NO_LABEL, numbers)
+            for found, numbers in (encoded.stats or {}).items()
+        ]
+        added += [(group_of(self._pieces[problem.piece], by), {"rejected": 1}) for problem in encoded.problems]
+        add_stats(self.stats, added, by)
 
     @property
     def problems(self) -> dict[str, dict[str, Any]]:
@@ -90,3 +106,4 @@ class Tally:
         """Go on from a state that the journal recorded."""
         for name, value in copy.deepcopy(state).items():
             setattr(self, name, value)
+        self.stats = {group: Counter(numbers) for group, numbers in self.stats.items()}
