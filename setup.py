@@ -27,9 +27,10 @@ SHARED = "bpetite._cython_views"
 # time to compile: half of it, for all modules together.
 LEVELS = {
     "-O3": "_merge core._decode core._ids core._limit core._special core._worker splitting.scan._byte_splits "
-    "splitting.scan._scan training.counting._text_counter training.merging._pairs",
+    "splitting.scan._scan training.counting._text_counter training.merging._pairs "
+    "vocabulary._compiled",
     "-O2": "core._batch core._encode core._tokenizer_base training.counting._count_table training.merging._merger "
-    "training.merging._words vocabulary._compiled",
+    "training.merging._words",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
 headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))

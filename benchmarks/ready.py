@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import os
 import statistics
 import sys
 import tempfile
@@ -119,6 +120,9 @@ def prepare(folder: Path) -> None:
         (folder / name).mkdir()
         tok.to_merges().save(folder / name / "tokenizer.json")
     o200k.save(folder / "o200k.bpetite")
+    with open(folder / "o200k.bpetite", "rb") as file:  # read it from the disk, as after a restart
+        os.fsync(file.fileno())
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     (folder / "o200k.pickle").write_bytes(pickle.dumps(o200k))
     (folder / "text.txt").write_text(texts.text("english", 4_000_000), encoding="utf-8", newline="")
 

@@ -16,7 +16,7 @@ from operator import xor
 
 from ..errors import FormatError
 from ..release import __version__
-from ..vocabulary._compiled import checksum, parts_of, tables_of
+from ..vocabulary._compiled import Parts, checksum, parts_of
 from ..vocabulary._merge_list import MergeList
 from ..vocabulary.vocab import Vocab
 from . import native
@@ -34,29 +34,35 @@ AGAIN = "make it again from its source with Tokenizer.save"
 
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
-    fingerprint = vocab.fingerprint()
-    key = _key(fingerprint)
-    tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
-    parts = parts_of(tokens, vocab.keyed_merge_table(tokens, key))
-    if vocab.merges is not None:
-        parts.append(MergeList(vocab.merges).flat().tobytes())
+    import json  # not at the top: reading does without the half of it that writes
+
+    parts = _parts(vocab)
     facts = {
         "head": native.head_of(vocab),
-        "fingerprint": fingerprint,
-        "repeated": tokens.repeated,
+        "fingerprint": vocab.fingerprint(),
+        "repeated": vocab.token_table.repeated,
+        "across": vocab.across,
         "parts": [len(part) for part in parts],
     }
-    import json  # not at the top, as hashlib: reading does without it
-
     text = json.dumps(facts, ensure_ascii=False).encode()
-    return seal(b"".join(part + bytes(-len(part) % ALIGN) for part in (struct.pack("<Q", len(text)) + text, *parts)))
+    return seal(_aligned([struct.pack("<Q", len(text)) + text, *parts]))
+
+
+def _parts(vocab: Vocab) -> list[bytes]:
+    key = _key(vocab.fingerprint())
+    tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
+    parts: list[bytes] = parts_of(tokens, vocab.keyed_merge_table(tokens, key))
+    return parts if vocab.merges is None else [*parts, MergeList(vocab.merges).flat().tobytes()]
+
+
+def _aligned(parts: list[bytes]) -> bytes:
+    return b"".join(part + bytes(-len(part) % ALIGN) for part in parts)
 
 
 def seal(body: bytes) -> bytes:
     """A file: what follows the header, behind a header with its size, checksum and SHA-256."""
     import hashlib
 
-    body += bytes(max(0, 16 - len(body)))
     whole = HEADER.size + len(body)
     return HEADER.pack(MAGIC, VERSION, ORDER, whole, checksum(body), hashlib.sha256(body).digest()) + body
 
@@ -80,7 +86,8 @@ def read(path: Source, name: str | None = None) -> Vocab:
 
 
 def verify(path: Source) -> None:
-    """Check what loading does not: the SHA-256 of the content, and its fingerprint.
+    """Check what loading does not: the SHA-256 of the content, its fingerprint, and that its tables are those which the
+    vocabulary has.
 
     Raises:
         FormatError: One of them differs.
@@ -92,6 +99,9 @@ def verify(path: Source) -> None:
         raise FormatError(f"{os.fspath(path)}: its content has another SHA-256 than its header says; {AGAIN}")
     if vocab.fingerprint() != fingerprint:
         raise FormatError(f"{os.fspath(path)}: its tokenizer is not that of its fingerprint {fingerprint}; {AGAIN}")
+    made = _aligned(_parts(vocab.replace()))  # without the tables of the file
+    if mapped[len(mapped) - len(made) :] != made:
+        raise FormatError(f"{os.fspath(path)}: its tables are not those of its tokens and merges; {AGAIN}")
 
 
 def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Vocab:
@@ -130,26 +140,38 @@ def _read(path: Source) -> tuple[Vocab, str, mmap.mmap]:
         expected = _checked(start, os.fstat(file.fileno()).st_size, name)
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     whole = memoryview(mapped)
-    if checksum(whole[HEADER.size :]) != expected:
+    try:
+        found, vocab, fingerprint = _tables(whole, name)
+    except FormatError:
+        found = checksum(whole[HEADER.size :])
+        if found == expected:
+            raise
+    if found != expected:
         raise FormatError(f"{name}: damaged: its checksum differs; {AGAIN}")
+    return vocab, fingerprint, mapped
+
+
+def _tables(whole: memoryview, name: str) -> tuple[int, Vocab, str]:
+    """The checksum of a file, the vocabulary whose tables are in it, and its fingerprint."""
     at = HEADER.size + 8
     stop = at + int.from_bytes(whole[HEADER.size : at], "little")
     facts = parse_json(bytes(whole[at:stop]), name)
     with errors_named(name, (ValueError, TypeError, LookupError, OverflowError)):
-        parts = []
-        for size in facts["parts"]:
-            at = stop + -stop % ALIGN
-            stop = at + size
-            if type(size) is not int or size < 0 or stop > len(whole):
-                raise ValueError(f"a part of {size!r} bytes at {at}, and the file has {len(whole)}")
-            parts.append(whole[at:stop])
-        merges = MergeList(array("I", parts.pop().tobytes())) if facts["head"]["kind"] == "merges" else None
-        tokens, table = tables_of(parts, facts["repeated"], _key(facts["fingerprint"]))
+        parts = Parts(whole, HEADER.size, stop, facts["parts"])
+        key = _key(facts["fingerprint"])
+        tokens = parts.tokens(facts["repeated"], key)
+        merges = None
+        if facts["head"]["kind"] == "merges":
+            merges = MergeList(array("I", whole[parts.ends[-1] - facts["parts"][-1] : parts.ends[-1]].tobytes()))
         vocab = native.from_head(facts["head"], name, tokens, merges)
+        table = parts.merges(tokens, key, vocab.never_merged)
         if vocab.tokens is not tokens or table.ranks != len(tokens if merges is None else merges):
             raise ValueError("its settings are not those of its tables")
-    vars(vocab)["merge_table"] = table
-    return vocab, facts["fingerprint"], mapped
+        across = facts["across"]
+        if across is not None and (type(across) is not int or not 0 <= across <= table.ranks):
+            raise ValueError(f"across {across!r} is no rank")
+    vars(vocab).update(merge_table=table, across=across)
+    return parts.checksum(), vocab, facts["fingerprint"]
 
 
 def _key(fingerprint: str) -> bytes:
@@ -169,7 +191,7 @@ def _checked(start: bytes, size: int, name: str) -> int:
         raise FormatError(f"{name}: version {version} of compiled files, and this release reads {VERSION}; {AGAIN}")
     if order != ORDER:
         raise FormatError(f"{name}: made on a machine with another order of bytes; {AGAIN}")
-    if size != whole or size < HEADER.size + 16:
+    if size != whole:
         raise FormatError(f"{name}: it has {size} bytes, and its header says {whole}; {AGAIN}")
     checked: int = found
     return checked

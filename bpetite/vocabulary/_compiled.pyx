@@ -1,21 +1,26 @@
 """The tables of a vocabulary as flat parts of a file, and tables that are views of such parts.
 
 Both hash tables are in the parts, keyed with a secret that is made of the content: nobody can choose tokens that meet
-under it. The secret is known to all, but texts only look up, and no look-up passes more than LONGEST_RUN entries: the
-parts are refused where one could. So the memory of the file is used as it is, and processes share it.
+under it. The secret is known to all, but texts only look up, and no look-up passes 2 * BLOCK entries: the parts are
+refused where one could. So the memory of the file is used as it is, and processes share it.
 
-All indices are proven here, in one pass: whatever the parts hold, nothing outside of them is read. That they are those
-of the vocabulary is what the checksum of the file says.
+All indices are proven here, in the pass over the file that adds up its checksum: whatever the parts hold, nothing
+outside of them is read, and no merge gives an id that it must not give. That they are those of the vocabulary is what
+the checksum says, and what `verify` of the format compares.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable
-from ..headers cimport BP_LOW_IDS, bp_hash_long, bp_pair_entry, bp_secret, draw_secret, token_t
+from ..headers cimport (
+    BP_LOW_IDS, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
+)
 from ..headers.python cimport PyBytes_FromStringAndSize
 from ._tokens cimport BP_MANY, TokenTable
 
 cdef enum:
-    LONGEST_RUN = 1024         # entries of a hash table, one after the other, without an empty one; some 60 are usual
+    ALIGN = 64                 # where a part begins
+    BLOCK = 512                # entries of a hash table, of which one at least is empty; runs of some 60 are usual
     TOKEN_PARTS = 6
     PARTS = 10
 
@@ -23,15 +28,41 @@ cdef uint32_t NONE = <uint32_t> -1
 cdef bp_secret OF_FILES = draw_secret(bytes(range(1, 49)))
 
 
+cdef void add_lanes(uint64_t* lanes, const uint8_t* p, uint64_t n) noexcept nogil:
+    """Add n bytes, a multiple of 64, to a checksum: four of their words at a time, each to its lane."""
+    cdef uint64_t a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3], at = 0
+    while at < n:
+        a = bp_hash_key(&OF_FILES, bp_load64(p + at), bp_load64(p + at + 8) ^ a)
+        b = bp_hash_key(&OF_FILES, bp_load64(p + at + 16), bp_load64(p + at + 24) ^ b)
+        c = bp_hash_key(&OF_FILES, bp_load64(p + at + 32), bp_load64(p + at + 40) ^ c)
+        d = bp_hash_key(&OF_FILES, bp_load64(p + at + 48), bp_load64(p + at + 56) ^ d)
+        at += 64
+    lanes[0], lanes[1], lanes[2], lanes[3] = a, b, c, d
+
+
+cdef uint64_t finished(uint64_t* lanes, const uint8_t* p, uint64_t n, uint64_t done) noexcept nogil:
+    """The checksum of n bytes, of which the lanes have the first `done`, a multiple of 64."""
+    cdef uint8_t last[64]
+    cdef uint64_t whole = n - n % 64, sum = n
+    cdef int i
+    add_lanes(lanes, p + done, whole - done)
+    memset(last, 0, 64)
+    memcpy(last, p + whole, n - whole)
+    add_lanes(lanes, last, 64)
+    for i in range(4):
+        sum = bp_hash_key(&OF_FILES, sum, lanes[i])
+    return sum
+
+
 def checksum(const uint8_t[::1] data not None):
-    """A hash of 64 bits of 16 bytes or more, the same in every process.
+    """A hash of 64 bits, the same in every process.
 
     >>> hex(checksum(bytes(64)))
-    '0xca01a10bfb9f543d'
+    '0x9cdc2b1b7a3c0e68'
     """
-    if data.shape[0] < 16:
-        raise ValueError(f"{data.shape[0]} bytes are fewer than 16")
-    return bp_hash_long(&OF_FILES, &data[0], data.shape[0])
+    cdef uint64_t[4] lanes
+    lanes[:] = OF_FILES.words
+    return finished(lanes, &data[0] if data.shape[0] else NULL, data.shape[0], 0)
 
 
 def parts_of(TokenTable tokens not None, MergeTable table not None):
@@ -51,36 +82,89 @@ def parts_of(TokenTable tokens not None, MergeTable table not None):
     ]
 
 
-def tables_of(list parts not None, Py_ssize_t repeated, bytes key not None):
-    """The token table and the merge table of parts, which stay their memory.
+cdef class Parts:
+    """The parts of a file, which are proven in their order: first the tokens, then the merges, then its checksum.
 
     Args:
-        parts: Those of :func:`parts_of`, as buffers that are aligned to eight bytes.
-        repeated: `TokenTable.repeated` of the token table.
-        key: The key of 48 bytes with which both were made.
+        file: Its memory, aligned to eight bytes; the tables keep it.
+        start: Where its checksum begins.
+        stop: The end of what stands before the parts; each of them begins at the next multiple of 64 bytes.
+        sizes: Of all parts, in bytes.
 
     Raises:
-        ValueError: A part does not fit the others.
+        ValueError: A part lies outside the file.
     """
-    cdef TokenTable tokens = TokenTable()
-    cdef MergeTable table = MergeTable(key)
+    cdef object owner              # of the memory
+    cdef const uint8_t[::1] file
+    cdef uint64_t start            # of what the checksum is about
+    cdef uint64_t done             # bytes of it that the lanes have
+    cdef uint64_t[4] lanes
     cdef const uint8_t* at[PARTS]
     cdef uint64_t sizes[PARTS]
-    cdef const uint8_t[::1] view
-    cdef int i
-    if len(parts) != PARTS or repeated < 0:
-        raise ValueError(f"{len(parts)} parts, not {PARTS}")
-    for i in range(PARTS):
-        view = parts[i]
-        sizes[i] = view.shape[0]
-        at[i] = &view[0] if sizes[i] else NULL
-    tokens.owner = table.owner = parts
-    tokens.secret, tokens.repeated = table.secret, repeated
-    if not view_tokens(tokens, at, sizes) or not are_sound(tokens):
-        raise ValueError("its tokens contradict each other")
-    if not view_merges(table, at + TOKEN_PARTS, sizes + TOKEN_PARTS) or not merges_are_sound(table, tokens):
+    cdef readonly list ends        # of all parts
+
+    def __cinit__(self, object file not None, uint64_t start, uint64_t stop, list sizes not None):
+        cdef Py_ssize_t i
+        self.owner, self.file = file, file
+        self.start, self.ends = start, []
+        self.lanes[:] = OF_FILES.words
+        if len(sizes) < PARTS:
+            raise ValueError(f"{len(sizes)} parts, and not {PARTS} at least")
+        for i, size in enumerate(sizes):
+            stop += -stop % ALIGN
+            if type(size) is not int or not 0 <= size <= len(file) or stop + size > <uint64_t> len(file):
+                raise ValueError(f"a part of {size!r} bytes at {stop}, and the file has {len(file)}")
+            if i < PARTS:
+                self.at[i], self.sizes[i] = &self.file[0] + stop, size
+            stop += size
+            self.ends.append(stop)
+
+    cdef void add(self, const uint8_t* end) noexcept nogil:
+        """Add to the checksum what is not yet in it, up to a multiple of 64 bytes from the start."""
+        cdef const uint8_t* first = &self.file[0] + self.start
+        add_lanes(self.lanes, first + self.done, (end - first) - self.done)
+        self.done = end - first
+
+    def checksum(self):
+        """That of the file, from its start on."""
+        return finished(self.lanes, &self.file[0] + self.start, self.file.shape[0] - self.start, self.done)
+
+    def tokens(self, Py_ssize_t repeated, bytes key not None):
+        """The token table.
+
+        Args:
+            repeated: `TokenTable.repeated` of it.
+            key: The key of 48 bytes with which it was made.
+
+        Raises:
+            ValueError: A part does not fit the others.
+        """
+        cdef TokenTable tokens = TokenTable()
+        tokens.owner, tokens.secret, tokens.repeated = self.owner, draw_secret(key), repeated
+        self.add(self.at[TOKEN_PARTS])
+        if repeated < 0 or not view_tokens(tokens, self.at, self.sizes) or not are_sound(tokens):
+            raise ValueError("its tokens contradict each other")
+        return tokens
+
+    def merges(self, TokenTable tokens not None, bytes key not None, never=()):
+        """The merge table; after the tokens.
+
+        Args:
+            tokens: The token table.
+            key: The key of 48 bytes with which it was made.
+            never: Ids that no merge gives.
+
+        Raises:
+            ValueError: As for the tokens; or a merge gives such an id.
+        """
+        cdef MergeTable table = MergeTable(key)
+        cdef bytearray marks
+        table.owner = self.owner
+        if view_merges(table, self.at + TOKEN_PARTS, self.sizes + TOKEN_PARTS):
+            marks = bytearray(table.ranks + 1)     # rank -> 1 where no merge may have it
+            if mark_ranks(table, tokens, marks, never) and merges_are_sound(self, table, tokens, marks):
+                return table
         raise ValueError("its merges contradict each other or the tokens")
-    return tokens, table
 
 
 cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* sizes) noexcept nogil:
@@ -96,7 +180,7 @@ cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* siz
     tokens.ids = <token_t*> at[0]
     tokens.starts = <uint64_t*> at[1]
     tokens.sizes = <uint8_t*> at[2]
-    tokens.slot_of = <uint32_t*> at[3]
+    tokens.slot_of = <uint32_t*> at[3] if sizes[3] else NULL
     tokens.blob = <uint8_t*> at[4]
     tokens.by_bytes = <uint32_t*> at[5]
     return (sizes[0] == (n + 1) * sizeof(token_t) and sizes[1] == (n + 1) * sizeof(uint64_t) and sizes[2] == n + 1
@@ -105,12 +189,13 @@ cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* siz
 
 
 cdef bint are_sound(TokenTable tokens) noexcept nogil:
-    cdef uint64_t start, end, i, used = 0, run = 0, longest = 0, taken, wrong = 0
-    cdef uint32_t slot, slots = <uint32_t> ((<uint64_t> 1 << tokens.tag_shift) - 1)
-    cdef Py_ssize_t n = tokens.size, at
-    for at in range(n):
+    cdef uint64_t start, end, i, used = 0
+    cdef uint32_t value, slots = <uint32_t> ((<uint64_t> 1 << tokens.tag_shift) - 1), n = <uint32_t> tokens.size
+    cdef uint32_t taken, filled, wrong = 0, block = <uint32_t> min(tokens.mask + 1, <uint64_t> BLOCK)
+    cdef Py_ssize_t at
+    for at in range(tokens.size):
         start, end = tokens.starts[at], tokens.starts[at + 1]
-        if (end < start or end > tokens.starts[n] or tokens.sizes[at] != min(end - start, <uint64_t> BP_MANY)
+        if (end < start or end > tokens.starts[tokens.size] or tokens.sizes[at] != min(end - start, <uint64_t> BP_MANY)
                 or (at and tokens.ids[at] <= tokens.ids[at - 1])):
             return False
         if tokens.direct and (tokens.ids[at] >= tokens.direct or tokens.slot_of[tokens.ids[at]] != <uint64_t> at + 1):
@@ -119,18 +204,20 @@ cdef bint are_sound(TokenTable tokens) noexcept nogil:
         tokens.longest = max(tokens.longest, <Py_ssize_t> (end - start))
     for i in range(tokens.direct):
         used += tokens.slot_of[i] != 0
-    if tokens.direct and used != <uint64_t> n:
+    if tokens.direct and used != n:
         return False
     used = 0
-    for i in range(tokens.mask + 1):           # without a branch on what is as good as random
-        taken = tokens.by_bytes[i] != 0
-        slot = tokens.by_bytes[i] & slots
-        run = (run + 1) * taken
-        longest = max(longest, run)
-        used += taken
-        wrong |= (slot > <uint64_t> n) | (taken & (slot == 0))
-    tokens.hidden = n - <Py_ssize_t> used
-    return not wrong and longest <= LONGEST_RUN and tokens.hidden >= tokens.empty
+    for start in range((tokens.mask + 1) // block):    # without branches: vectors of entries
+        filled = 0
+        for i in range(start * block, start * block + block):
+            value = tokens.by_bytes[i]
+            taken = value != 0
+            filled += taken
+            wrong |= ((value & slots) > n) | (taken & ((value & slots) == 0))
+        wrong |= filled == block
+        used += filled
+    tokens.hidden = tokens.size - <Py_ssize_t> used
+    return not wrong and tokens.hidden >= tokens.empty
 
 
 cdef bint view_merges(MergeTable table, const uint8_t** at, const uint64_t* sizes) noexcept nogil:
@@ -151,33 +238,53 @@ cdef bint view_merges(MergeTable table, const uint8_t** at, const uint64_t* size
             and sizes[1] == BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t) and sizes[3] % sizeof(uint32_t) == 0)
 
 
-cdef inline bint is_token(TokenTable tokens, uint32_t token_id, uint64_t dense) noexcept nogil:
-    return token_id < dense or tokens.slot(token_id) >= 0
+cdef bint mark_ranks(MergeTable table, TokenTable tokens, bytearray marks, never) except -1:
+    """Mark the ranks of merges that would give one of these ids; false where a merge gives no token."""
+    cdef Py_ssize_t rank, slot
+    cdef uint8_t* marked = <uint8_t*> <char*> marks
+    cdef bytearray tokens_never = bytearray(tokens.size + 1)
+    cdef const uint8_t* banned = <uint8_t*> <char*> tokens_never
+    for token_id in never:
+        tokens_never[tokens.slot(token_id)] = 1        # the last one for an id that is no token
+    for rank in range(table.ranks):
+        slot = tokens.slot(table.pairs.joined[rank])
+        if slot < 0:
+            return False
+        marked[rank] = banned[slot]
+    return True
 
 
-cdef bint merges_are_sound(MergeTable table, TokenTable tokens) noexcept nogil:
-    cdef uint64_t i, capacity = table.pairs.mask + 1, run = 0, ranks = table.ranks, low = BP_LOW_IDS * BP_LOW_IDS
-    cdef uint64_t longest = 0, taken, others = 0, wrong = 0
-    cdef uint64_t dense = 0        # ids below it are tokens, mostly all: looking each up would take most of the time
+cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, const uint8_t* marked) noexcept nogil:
+    cdef uint64_t i, start, capacity = table.pairs.mask + 1, others = 0, dense = 0
+    cdef uint64_t block = min(capacity, <uint64_t> BLOCK)
+    cdef uint32_t ranks = <uint32_t> table.ranks, first = 0, last = ranks, filled, taken, wrong = 0, rank
     cdef const bp_pair_entry* entry
     while dense < <uint64_t> tokens.size and tokens.ids[dense] == dense:
         dense += 1
-    for i in range(ranks):
-        if not is_token(tokens, table.pairs.joined[i], dense):
-            return False
-    for i in range(capacity):
+    while first < ranks and not marked[first]:
+        first += 1
+    while last > first and not marked[last - 1]:
+        last -= 1
+    for start in range(capacity // block):
+        parts.add(<const uint8_t*> (table.pairs.entries + (start + 1) * block))
+        filled = 0
+        for i in range(start * block, start * block + block):
+            entry = table.pairs.entries + i
+            taken = entry.rank != NONE
+            filled += taken
+            wrong |= taken & (entry.rank >= ranks)
+            # what must be looked at more closely: mostly nothing, since it takes as long as all else
+            others += ((entry.pair >> 32 >= dense) | (<token_t> entry.pair >= dense)
+                       | (entry.rank - first < last - first))
+        wrong |= filled == block
+        table.size += filled
+    for i in range(capacity if others and not wrong else 0):
         entry = table.pairs.entries + i
-        taken = entry.rank != NONE
-        run = (run + 1) * taken
-        longest = max(longest, run)
-        table.size += taken
-        others += taken & ((entry.pair >> 32 >= dense) | (<token_t> entry.pair >= dense))
-        wrong |= taken & (entry.rank >= ranks)
-    for i in range(capacity if others else 0):
-        entry = table.pairs.entries + i
-        wrong |= entry.rank != NONE and not (is_token(tokens, <token_t> entry.pair, dense)
-                                             and is_token(tokens, <token_t> (entry.pair >> 32), dense))
-    for i in range(low):
-        wrong |= (table.pairs.low[i] != NONE) & (table.pairs.low[i] >= ranks)
-    return (not wrong and longest <= LONGEST_RUN and table.pairs.entries[capacity].rank == NONE
+        if entry.rank != NONE:
+            wrong |= (marked[entry.rank] | (tokens.slot(<token_t> entry.pair) < 0)
+                      | (tokens.slot(<token_t> (entry.pair >> 32)) < 0))
+    for i in range(BP_LOW_IDS * BP_LOW_IDS):
+        rank = min(table.pairs.low[i], ranks)
+        wrong |= ((rank == ranks) & (table.pairs.low[i] != NONE)) | marked[rank]
+    return (not wrong and table.pairs.entries[capacity].rank == NONE
             and <uint64_t> table.size * 5 <= capacity * 4)

@@ -384,14 +384,25 @@ class Vocab:
 
     def keyed_merge_table(self, tokens: TokenTable, key: bytes | None = None) -> MergeTable:
         """The merge table over an equal table of tokens, which hashes with a key."""
-        never = self.not_looked_up if self.merges is None else self.skipped
-        return build_merge_table(tokens, self.merges, never, self.merge_results, key)
+        return build_merge_table(tokens, self.merges, self.never_merged, self.merge_results, key)
+
+    @property
+    def never_merged(self) -> frozenset[int]:
+        """The ids that no merge gives."""
+        return self.not_looked_up if self.merges is None else self.skipped
 
     @cached_property
     def word_merges(self) -> WordMerges | None:
         """The merges before the first one across words, for a vocabulary with superwords."""
-        limit = first_across(self.token_table, self.merge_table)
-        return WordMerges(self.token_table, self.merge_table, limit) if limit and self.alphabet is None else None
+        if not self.across or self.alphabet is not None:
+            return None
+        return WordMerges(self.token_table, self.merge_table, self.across)
+
+    @cached_property
+    def across(self) -> int | None:
+        """The rank of the first merge across words; None for none."""
+        found: int | None = first_across(self.token_table, self.merge_table)
+        return found
 
     @cached_property
     def letters(self) -> Letters | None:

@@ -1,6 +1,7 @@
 """The compiled file: the same tokenizer as its source, refused where anything is wrong, kept beside named sources."""
 import hashlib
 import os
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -108,28 +109,68 @@ def test_another_tokenizer_under_its_fingerprint_is_found_by_verify(tmp_path: Pa
         compiled.verify(tmp_path / "tok.bpetite")
 
 
+KEY = bytes(range(48))
+
+
+def parts_of(vocab: Vocab) -> list[bytes]:
+    tokens = vocab.token_table.with_tokens({}, vocab.unreachable, KEY)
+    parts: list[bytes] = _compiled.parts_of(tokens, vocab.keyed_merge_table(tokens, KEY))
+    return parts
+
+
+def prove(parts: list[bytes]) -> object:
+    file = b"".join(part + bytes(-len(part) % 64) for part in parts)
+    made = _compiled.Parts(file, 0, 0, [len(part) for part in parts])
+    tokens = made.tokens(0, KEY)
+    made.merges(tokens, KEY)
+    assert made.checksum() == _compiled.checksum(file)
+    return tokens
+
+
 @pytest.mark.parametrize("part", range(10))
 def test_a_part_that_points_outside_is_refused(part: int) -> None:
-    vocab = VOCABS["ranks"]
-    key = bytes(range(48))
-    tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
-    parts = _compiled.parts_of(tokens, vocab.keyed_merge_table(tokens, key))
-    assert _compiled.tables_of([*parts], 0, key)[0] == tokens
+    parts = parts_of(RANKS)
+    assert prove(parts) == RANKS.tokens
     wrong = {4: parts[4][:-1], 8: parts[8][:-8]}.get(part, b"\xfe" * len(parts[part]))
-    with pytest.raises(ValueError, match="contradict"):
-        _compiled.tables_of([*parts[:part], wrong, *parts[part + 1 :]], 0, key)
-    with pytest.raises(ValueError, match="contradict"):
-        _compiled.tables_of([*parts[:part], parts[part][:4], *parts[part + 1 :]], 0, key)
+    for one in (wrong, parts[part][:4]):
+        with pytest.raises(ValueError, match="contradict"):
+            prove([*parts[:part], one, *parts[part + 1 :]])
+
+
+def test_parts_outside_the_file_are_refused() -> None:
+    for sizes in ([1 << 40] * 10, [-1] * 10, [0] * 9, [True] * 10, [1 << 70] * 10):
+        with pytest.raises(ValueError, match="part"):
+            _compiled.Parts(bytes(640), 0, 0, sizes)
 
 
 def test_full_hash_tables_are_refused() -> None:
-    key = bytes(range(48))
-    tokens = RANKS.token_table.with_tokens({}, (), key)
-    parts = _compiled.parts_of(tokens, RANKS.keyed_merge_table(tokens, key))
+    parts = parts_of(RANKS)
     for part, used in ((5, b"\1\0\0\0"), (6, bytes(16))):
-        full = [*parts[:part], used * (len(parts[part]) // len(used)), *parts[part + 1 :]]
         with pytest.raises(ValueError, match="contradict"):
-            _compiled.tables_of(full, 0, key)
+            prove([*parts[:part], used * (len(parts[part]) // len(used)), *parts[part + 1 :]])
+
+
+def with_rank(vocab: Vocab, rank: int, new: int) -> bytes:
+    """A file in which the merge of t and h has another rank."""
+    before, after = (struct.pack("<QII", ord("t") << 32 | ord("h"), one, 0) for one in (rank, new))
+    data = compiled.dump(vocab)[64:]
+    assert data.count(before) == 1
+    return compiled.seal(data.replace(before, after))
+
+
+@pytest.mark.parametrize(("vocab", "rank", "special"), [(SMALL, 0, 3), (RANKS, 256, 259)], ids=["merges", "ranks"])
+def test_merges_that_give_a_special_token_are_refused(tmp_path: Path, vocab: Vocab, rank: int, special: int) -> None:
+    with_the = vocab.replace(special_tokens=vocab.special_tokens | {"the": 259})
+    (tmp_path / "tok.bpetite").write_bytes(with_rank(with_the, rank, special))
+    with pytest.raises(FormatError, match="its merges contradict"):
+        formats.load(tmp_path / "tok.bpetite")
+
+
+def test_tables_of_other_merges_are_found_by_verify(tmp_path: Path) -> None:
+    (tmp_path / "tok.bpetite").write_bytes(with_rank(SMALL, 0, 1))
+    assert formats.load(tmp_path / "tok.bpetite") == SMALL
+    with pytest.raises(FormatError, match="tables are not those of its tokens and merges"):
+        compiled.verify(tmp_path / "tok.bpetite")
 
 
 # ---- beside named sources
