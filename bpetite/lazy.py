@@ -75,8 +75,8 @@ class _Signature:
         self.function.__signature__ = signature.replace(parameters=[*own, *more])
         return self.function.__signature__
 
-    @property
-    def __class__(self) -> Any:  # type: ignore[misc]
+    @property  # type: ignore[misc]
+    def __class__(self) -> Any:
         return type(self.made)
 
     def __getattr__(self, name: str) -> Any:

@@ -104,17 +104,18 @@ def verify(path: Source) -> None:
         raise FormatError(f"{os.fspath(path)}: its tables are not those of its tokens and merges; {AGAIN}")
 
 
-def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Vocab:
-    """The vocabulary of a name, from its compiled file in a folder, or else made and put there.
+def kept(file: str, source: bytes, folder: str, make: Callable[[], Vocab], name: str | None = None) -> Vocab:
+    """The vocabulary of a source, from its compiled file in a folder, or else made and put there.
 
     The file does not depend on ``regex`` or Python: patterns are compiled, and settings checked, when it is loaded.
     ``BPETITE_CACHE=off`` keeps and reads none; where none can be kept, the vocabulary is made each time.
 
     Args:
-        name: The name, a part of the file's.
-        source: All that the vocabulary is made of: the SHA-256 of its file, and its settings.
+        file: The beginning of the file's name.
+        source: A digest of all that the vocabulary is made of: its files, and its settings.
         folder: The folder.
         make: Reads the source.
+        name: The name that the vocabulary has.
     """
     import hashlib  # not at the top: reading does without these two
 
@@ -122,8 +123,8 @@ def kept(name: str, source: str, folder: str, make: Callable[[], Vocab]) -> Voca
 
     if os.environ.get("BPETITE_CACHE") == "off":
         return make()
-    key = hashlib.sha256(f"{name} {source} {__version__} {VERSION}".encode()).hexdigest()[:16]
-    path = os.path.join(folder, f"{name}-{key}.bpetite")
+    key = hashlib.sha256(source + f"{__version__} {VERSION}".encode()).hexdigest()[:16]
+    path = os.path.join(folder, f"{file}-{key}.bpetite")
     with suppress(OSError, FormatError):
         return read(path, name)
     vocab = make()

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, warn_caller
 from ..vocabulary._tokens import TokenTable
+from ..vocabulary.pickling import made_by
 from ..vocabulary.vocab import Vocab
 from .compiled import kept
 from .encodings import PUBLISHED
@@ -112,8 +113,17 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
-    source = f"{FORMS[encoding][0][0].sha256} {PUBLISHED[encoding]}"
-    return kept(encoding, source, cache_folder(), lambda: _load(encoding))
+    key = hashlib.sha256(f"{FORMS[encoding][0][0].sha256} {PUBLISHED[encoding]}".encode()).digest()
+    vocab = kept(encoding, key, cache_folder(), lambda: _load(encoding), encoding)
+    made_by(vocab, key, _of_pickle, encoding)
+    return vocab
+
+
+def _of_pickle(_: type, key: bytes, encoding: str) -> Vocab:
+    vocab = load(encoding)
+    if vars(vocab)["_pickled"][0] != key:
+        raise ValueError(f"a pickle of {encoding} from another release of bpetite: use the same one on both sides")
+    return vocab
 
 
 def _load(encoding: str) -> Vocab:

@@ -5,6 +5,8 @@ for a vocabulary and kept; its key is its SHA-256, which covers all fields of th
 fingerprint leaves out. Where a process has the object of a key, unpickling gives that object. It has those that it has
 pickled, as long as they live, and the last few that it has unpickled, since a pool lets go of its function between two
 pieces of work.
+
+The pickle of a published encoding that was loaded by its name holds the name and the digest of all that it is made of.
 """
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
-__all__ = ["KEPT", "reduced", "unpickled"]
+__all__ = ["KEPT", "made_by", "reduced", "unpickled"]
 
 #: The last unpickled objects that a process keeps.
 KEPT = 4
@@ -26,25 +28,30 @@ _last: dict[tuple[type, bytes], Any] = {}
 _lock = allocate_lock()
 
 
-def reduced(vocab: Any, owner: Any) -> tuple[Callable[..., Any], tuple[type, type, bytes, bytes]]:
+def reduced(vocab: Any, owner: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """The value of ``__reduce__`` for the vocabulary itself, or for a tokenizer that runs it."""
-    made: tuple[bytes, bytes] | None = vars(vocab).get("_pickled")
+    made: tuple[bytes, Callable[..., Any], Any] | None = vars(vocab).get("_pickled")
     if made is None:
         content = zlib.compress(pickle.dumps(vocab.settings(), 5), 1)
-        vars(vocab)["_pickled"] = made = hashlib.sha256(content).digest(), content
+        vars(vocab)["_pickled"] = made = hashlib.sha256(content).digest(), _read, content
     _live.setdefault((type(owner), made[0]), owner)
     return unpickled, (type(owner), type(vocab), *made)
 
 
-def unpickled(kind: Any, of: Any, key: bytes, content: bytes) -> Any:
+def made_by(vocab: Any, key: bytes, make: Callable[[type, bytes, str], Any], name: str) -> None:
+    """Let pickles of a vocabulary hold a name and no content: ``make`` gives it for its class, the key and the name."""
+    vars(vocab)["_pickled"] = key, make, name
+
+
+def unpickled(kind: Any, of: Any, key: bytes, make: Callable[..., Any], content: Any) -> Any:
     """The object of a pickle: a vocabulary, of class ``of``, or a tokenizer that runs one.
 
     Raises:
         ValueError: The content has another key; or as for Vocab: it is checked as any other.
     """
     if kind is of:
-        return _known(kind, key, lambda: _read(of, key, content))
-    return _known(kind, key, lambda: kind.from_vocab(unpickled(of, of, key, content)))
+        return _known(kind, key, lambda: make(of, key, content))
+    return _known(kind, key, lambda: kind.from_vocab(unpickled(of, of, key, make, content)))
 
 
 def _known(kind: type, key: bytes, make: Callable[[], Any]) -> Any:
@@ -64,5 +71,5 @@ def _read(kind: Any, key: bytes, content: bytes) -> Any:
     if hashlib.sha256(content).digest() != key:
         raise ValueError("the pickle of a vocabulary is damaged: its content has another SHA-256")
     vocab = kind(**pickle.loads(zlib.decompress(content)))
-    vars(vocab)["_pickled"] = key, content
+    vars(vocab)["_pickled"] = key, _read, content
     return vocab

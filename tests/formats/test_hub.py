@@ -107,6 +107,7 @@ def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
     pytest.importorskip("huggingface_hub")
     settings = {
         "HF_HOME": str(cache),
+        "BPETITE_CACHE_DIR": str(cache / "compiled"),
         "HF_ENDPOINT": endpoint,
         "HF_HUB_DISABLE_TELEMETRY": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -154,6 +155,8 @@ def test_from_the_hub_then_from_its_cache_offline(hub: Any, tmp_path: Path) -> N
         HF_HUB_OFFLINE="1",
     )
     assert offline[:2] == found[:2]
+    kept = [place.name.rpartition("-")[0] for place in (tmp_path / "compiled").iterdir()]
+    assert sorted(kept) == ["someone--json", "someone--json", "someone--pair"]
     assert offline[2][1]
     assert len(hub.asked) == asked
     code = "[t := __import__('time'), setattr(t, 'sleep', None), attempt('someone/json')][2]"  # waiting would raise

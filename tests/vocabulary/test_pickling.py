@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, Vocab, patterns
+from bpetite.formats import published_ranks
 from bpetite.steps.normalizers import Prepend
 from bpetite.vocabulary import pickling
 
@@ -100,12 +101,12 @@ def test_classes_are_kept_apart() -> None:
 @pytest.mark.usefixtures("forgotten")
 def test_content_of_another_key_is_refused() -> None:
     """Who could put content under a foreign key would change what others unpickle later."""
-    function, (kind, of, key, content) = TOK.__reduce__()
+    function, (kind, of, key, make, content) = TOK.__reduce__()
     _, (*_, foreign) = Tokenizer.train("x", 256).__reduce__()
     pickling._live.clear()
     for wrong in (foreign, content[:-1], b""):
         with pytest.raises(ValueError, match="another SHA-256"):
-            function(kind, of, key, wrong)
+            function(kind, of, key, make, wrong)
     assert not pickling._live
     assert not pickling._last
 
@@ -134,3 +135,28 @@ def test_a_new_process_reads_it(tmp_path: Path) -> None:
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).fingerprint())"
     command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "tok")]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == TOK.fingerprint()
+
+
+@pytest.mark.usefixtures("forgotten")
+def test_a_published_encoding_is_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BPETITE_CACHE", "on")
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path))
+    vocab = published_ranks.load("gpt2")
+    data = pickle.dumps(Tokenizer.from_vocab(vocab))
+    assert len(data) < 400
+    pickling._live.clear()
+    again = pickle.loads(data)
+    assert (again.to_vocab(), again.to_vocab().name) == (vocab, "gpt2")
+    assert again.to_vocab() is not vocab
+    assert pickle.loads(data) is again
+    assert len(pickle.dumps(vocab.replace(name=None))) > 10_000  # another vocabulary is its content
+    function, (_, of, key, make, name) = Tokenizer.from_vocab(vocab).__reduce__()
+    with pytest.raises(ValueError, match="use the same one on both sides"):
+        function(of, of, key[::-1], make, name)
+    pickling._live.clear()
+    pickling._last.clear()
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "elsewhere"))
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9")
+    with pytest.raises(ConnectionError, match=r"put r50k_base\.tiktoken"):
+        pickle.loads(data)
