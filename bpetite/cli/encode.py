@@ -9,6 +9,7 @@ from ..core._threads import job_count
 from ..corpus import Options, make_part
 from ..corpus.layouts.registry import layout_of
 from ..corpus.output.naming import names_of
+from ..corpus.run.estimate import estimate
 from ..corpus.sources.share import check_rank
 from .base import Command, usage
 from .options import (
@@ -43,7 +44,7 @@ __all__ = ["command"]
     ],
     after_interrupt="the same command goes on where it was; from standard input it begins anew",
     sections={
-        "Options": ("tokenizer", "output", "format", "jobs", "overwrite"),
+        "Options": ("tokenizer", "output", "format", "jobs", "overwrite", "dry_run"),
         "Reading": (
             "input_kind", "separator", "whole_files", "text_key", "special", "on_error", "max_errors", "rejected",
             "max_document_bytes",
@@ -80,6 +81,7 @@ __all__ = ["command"]
     help="A crash costs at most this much work.",
 )
 @max_errors_option
+@click.option("--dry-run", is_flag=True, help="Check everything, and estimate tokens, space and time from a sample.")
 @json_option
 def command(
     files: tuple[str, ...],
@@ -92,6 +94,7 @@ def command(
     checkpoint_seconds: float,
     separator: str | None,
     max_errors: str | None,
+    dry_run: bool,
     as_json: bool,
     **options: Any,
 ) -> None:
@@ -115,6 +118,12 @@ def command(
         overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,
         max_errors=max_errors,
     )  # fmt: skip
+    if dry_run:
+        found = estimate(part, job_count(jobs))
+        numbers = ", ".join(counted(found[f"{noun}s"], noun) for noun in ("file", "document", "token"))
+        say(f"{numbers} about, in {found['disk_bytes']:,} bytes and {found['seconds']:,} s; nothing is written")
+        show_summary(found, as_json)
+        return
     with Watch(part.pieces) as watch:
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
     report_problems(summary)

@@ -5,6 +5,7 @@ import getpass
 import hashlib
 import os
 import re
+import shutil
 import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -87,6 +88,13 @@ class Names:
     def place(self) -> AnyPath:
         """The folder of the finished files."""
         return self.folder if self.home is None else self.home
+
+    def free_bytes(self) -> int | None:
+        """Bytes that are free where the output goes, unless that is a URL."""
+        if self.home is not None:
+            return None
+        above = self.folder.absolute()
+        return shutil.disk_usage(next(one for one in (above, *above.parents) if one.is_dir())).free
 
     @property
     def manifest(self) -> AnyPath:

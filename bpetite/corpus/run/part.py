@@ -14,6 +14,8 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 from typing import Any
 
+import numpy as np
+
 from ...core._threads import in_order
 from ...errors import file_exists
 from ..encoding.rows import Encoded, encode_blocks
@@ -28,7 +30,7 @@ from ..reading.problems import error_limit
 from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
-from ..sources.share import empty_ranks
+from ..sources.share import empty_ranks, text_of
 from ..sources.streams import Torn, open_stream
 from ..sources.urls import is_url
 from .options import Options
@@ -90,14 +92,9 @@ class Part(Plan):
         """
         if jobs < 1:
             raise ValueError(f"jobs {jobs} is not at least 1")
-        error_limit(self.max_errors)
         began = time.perf_counter()
-        _ = self.run_digest  # before a file is touched: it finds every mistake in the options
+        self.check()
         header = self._header()
-        self.layout.require()
-        for piece in self.pieces:
-            self.layout.check_meta(None, piece.path)
-        require(self.pieces)
         if self.left_out and log is not None:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
@@ -130,6 +127,15 @@ class Part(Plan):
                 if not journal.records:
                     leave_staging(self.names)
         return summary_of(self, manifest, time.perf_counter() - began, resumed)
+
+    def check(self) -> None:
+        """Find every mistake in the options, and what is missing, before a file is touched."""
+        error_limit(self.max_errors)
+        _ = self.run_digest
+        self.layout.require()
+        for piece in self.pieces:
+            self.layout.check_meta(None, piece.path)
+        require(self.pieces)
 
     def _run_again(self, *arguments: Any) -> tuple[dict[str, Any], int]:
         """Run, and begin again at the last checkpoint where a compressed file turns out to be damaged behind it."""
@@ -285,7 +291,7 @@ class Part(Plan):
             clear(self.names, journal)
             journal.restart()
         if journal.records and (why := self._begins_anew(journal.records)):
-            _same_run(journal, self)
+            self.check_same_run(journal.records)
             if log is not None:
                 log(f"begins anew: {why}")
             clear(self.names, journal)
@@ -295,12 +301,16 @@ class Part(Plan):
                 self.names.refuse_finished(self.streams)
             self.names.clear_temporary(unknown=journal.existed or self.overwrite)
             publisher.claim()
+            free, text = self.names.free_bytes(), sum(map(text_of, self.pieces))
+            needed = text // 4 * np.dtype(self.rules.dtype).itemsize
+            if log is not None and free is not None and needed > free:
+                log(f"{self.names.folder}: {free:,} bytes are free, and at 4 bytes a token {needed:,} are needed")
             if log is not None and self.names.home is not None:
                 log(f"files grow in {self.names.folder} and are uploaded when they are finished")
             journal.append(header)
             journal.push()
             return None, tally, {}
-        _same_run(journal, self)
+        self.check_same_run(journal.records)
         publisher.claim()
         records = journal.records[1:]
         if records:
@@ -322,6 +332,16 @@ class Part(Plan):
         if log is not None and records:
             log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
         return last, tally, shards
+
+    def check_same_run(self, records: Sequence[dict[str, Any]]) -> None:
+        """Refuse to go on from the journal of other inputs or options, naming what differs."""
+        old = records[0]
+        if old.get("journal") != VERSION:
+            raise ValueError(f"{self.names.journal}: journal of another release; {WAY_OUT}")
+        # a run that would fail at the first problem has met none, so any policy can still be chosen
+        differences = self.differences(old, free=("on_error", "rejected") if old["on_error"] == "fail" else ())
+        if differences:
+            raise ValueError(f"{self.names.journal}: begun {'; begun '.join(differences[:4])}; {WAY_OUT}")
 
     def _begins_anew(self, records: list[dict[str, Any]]) -> str | None:
         """The reason why a run cannot go on from the records of its journal, if there is one."""
@@ -435,17 +455,6 @@ def _reads_apart(piece: Piece) -> bool:
     """True for a piece that is read in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
     return not piece.once and (piece.compression is not None or piece.kind == "text")
-
-
-def _same_run(journal: Journal, plan: Plan) -> None:
-    """Refuse to go on from the journal of other inputs or options, naming what differs."""
-    old = journal.records[0]
-    if old.get("journal") != VERSION:
-        raise ValueError(f"{journal.path}: journal of another release; {WAY_OUT}")
-    # a run that would fail at the first problem has met none, so any policy can still be chosen
-    differences = plan.differences(old, free=("on_error", "rejected") if old["on_error"] == "fail" else ())
-    if differences:
-        raise ValueError(f"{journal.path}: begun {'; begun '.join(differences[:4])}; {WAY_OUT}")
 
 
 def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> None:

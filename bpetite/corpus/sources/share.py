@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from .find import GIVEN, STDIN, Piece
 
-__all__ = ["TASK_BYTES", "check_rank", "empty_ranks", "share", "shares"]
+__all__ = ["TASK_BYTES", "check_rank", "empty_ranks", "share", "shares", "text_of"]
 
 #: Bytes of input of a task on a cluster, unless told otherwise.
 TASK_BYTES = 256 << 20
@@ -57,7 +57,7 @@ def shares(
         if piece.once:
             name = "standard input (-)" if piece.path == STDIN else piece.path
             raise ValueError(f"{name} can be read only once, and cannot be shared between ranks; name files")
-    bases = [0, *accumulate(map(_text_of, pieces))]
+    bases = [0, *accumulate(map(text_of, pieces))]
     total = bases[-1]
     for rank in range(world_size) if ranks is None else ranks:
         low, high = total * rank // world_size, total * (rank + 1) // world_size
@@ -84,14 +84,14 @@ def empty_ranks(pieces: Sequence[Piece], world_size: int, *, cut_files: bool = T
     whole = [piece for piece in pieces if not (cut_files and _can_be_cut(piece))]
     if not empty or not whole:
         return None
-    largest = max(whole, key=_text_of)
+    largest = max(whole, key=text_of)
     return (
         f"{empty} of {world_size} ranks have nothing to read: {largest.path} cannot be cut, and is about "
-        f"{_text_of(largest) / max(1, sum(map(_text_of, pieces))):.0%} of the text; give smaller files, or fewer ranks"
+        f"{text_of(largest) / max(1, sum(map(text_of, pieces))):.0%} of the text; give smaller files, or fewer ranks"
     )
 
 
-def _text_of(piece: Piece) -> int:
+def text_of(piece: Piece) -> int:
     """Bytes of text, about."""
     return piece.raw_bytes * EXPANSION.get(piece.compression or piece.kind, 1)
 
