@@ -69,16 +69,16 @@ class Command(click.Command):
         self.after_interrupt: str = after_interrupt
         self.params.extend([
             click.Option(
-                ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_be_quiet,
+                ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_set_manner,
                 help="Print only what was asked for, and errors: no messages, no progress.",
             ),
             click.Option(
-                ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_without_bars,
+                ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_set_manner,
                 help="No progress bars, also in a terminal; no lines of progress elsewhere.",
             ),
             click.Option(
                 ["--log"], type=click.Choice(["text", "json"]), default="text", expose_value=False, is_eager=True,
-                callback=_log_as, help="Messages on standard error as lines for people or as JSON, an object a line.",
+                callback=_set_manner, help="Messages on standard error as lines for people or as JSON.",
             ),
         ])
 
@@ -115,16 +115,8 @@ class Command(click.Command):
             raise Stopped(self.after_interrupt, stopped) from None
 
 
-def _be_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    reports.manner.quiet = value
-
-
-def _log_as(ctx: click.Context, param: click.Parameter, value: str) -> None:
-    reports.manner.json = value == "json"
-
-
-def _without_bars(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    reports.manner.bars = not value
+def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    setattr(reports.manner, str(param.name), value)
 
 
 def exit_code(error: Exception, ctx: click.Context) -> int:

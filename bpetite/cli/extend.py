@@ -8,7 +8,7 @@ import click
 
 from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
-from .learning import learn, learning_options, parted, warnings_said
+from .learning import given_options, learn, learning_options, warnings_said
 from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
 from .reports import counted, say
 from .saving import Target, output_options
@@ -40,7 +40,7 @@ def command(
 ) -> None:
     """Learn further tokens from FILES (as for train) after those of a tokenizer, whose ids all stay, and save it."""
     given = load_tokenizer(tokenizer)
-    options, reading = parted(others, ExtendOptions)
+    options, reading = given_options(others, ExtendOptions)
     given.extend({}, 0, **options)  # finds mistakes before the corpus is read
     sample = Sample(files, **reading)
     with warnings_said():

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
+from ..corpus.run.options import parted
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
 from ..training.counting.texts import Repeated
@@ -17,7 +18,7 @@ from .options import COUNT, SIZE
 from .reports import progress_bar, say
 from .saving import special_tokens
 
-__all__ = ["learn", "learning_options", "parted", "warnings_said"]
+__all__ = ["given_options", "learn", "learning_options", "warnings_said"]
 
 #: Help for options of training.
 HELP = {
@@ -58,11 +59,10 @@ def _option(name: str, hint: Any, default: Any) -> Callable[[Any], Any]:
     )  # fmt: skip
 
 
-def parted(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def given_options(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options of training that are given, and all others."""
-    names = kind.__annotations__
-    learning = {name: value for name, value in options.items() if name in names and value is not None}
-    return learning, {name: value for name, value in options.items() if name not in names}
+    learning, others = parted(options, kind)
+    return {name: value for name, value in learning.items() if value is not None}, others
 
 
 @contextmanager

@@ -38,8 +38,13 @@ class Manner:
     """The manner and amount of messages: the options -q, --no-progress and --log of the command that runs."""
 
     quiet: bool = False
-    bars: bool = True
-    json: bool = False
+    no_progress: bool = False
+    log: str = "text"
+
+    @property
+    def json(self) -> bool:
+        """True for messages as JSON."""
+        return self.log == "json"
 
 
 manner: Manner = Manner()
@@ -149,7 +154,7 @@ class _NoBar:
 def progress_bar(**options: Any) -> Any:
     """A tqdm bar on standard error if that is a terminal and bars are wanted; else one that shows nothing, without the
     import of tqdm, which takes longer than encoding a megabyte."""
-    if manner.quiet or manner.json or not manner.bars or not sys.stderr.isatty():
+    if manner.quiet or manner.json or manner.no_progress or not sys.stderr.isatty():
         return _NoBar()
     from tqdm import tqdm
 

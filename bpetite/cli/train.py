@@ -15,7 +15,7 @@ from ..training.options import TrainingOptions, TrainOptions
 from ..training.parity import train_parity
 from ..training.train import check_trainable, train_from_counts
 from .base import Command, usage
-from .learning import learn, learning_options, parted, warnings_said
+from .learning import given_options, learn, learning_options, warnings_said
 from .options import COUNT, Amount, Sample, corpus_options, jobs_option
 from .reports import counted, say
 from .saving import Target, output_options
@@ -81,7 +81,7 @@ def command(
 
     Special tokens in the text separate it and are in no merge.
     """
-    options, reading = parted(others, TrainOptions)
+    options, reading = given_options(others, TrainOptions)
     for option, value, needed, given in (
         ("--spill", spill, "--memory", memory),
         ("--min-count", min_count, "--memory", memory),

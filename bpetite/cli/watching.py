@@ -28,7 +28,7 @@ class Watch:
         pieces = tuple(pieces)
         self._total = sum(piece.raw_bytes for piece in pieces)
         self._bar = bytes_bar(pieces)
-        self._lines = self._bar.disable and reports.manner.bars and not reports.manner.quiet
+        self._lines = self._bar.disable and not reports.manner.no_progress and not reports.manner.quiet
         self._said = time.monotonic()
         self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
         self._read = self._tokens = self._documents = self._problems = 0

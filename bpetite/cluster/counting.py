@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
@@ -19,11 +19,11 @@ from ..corpus.output.manifest import digest, libraries
 from ..corpus.reading.cutting import overlaps_itself
 from ..corpus.reading.readers import Reading
 from ..corpus.run.assembly import Map
-from ..corpus.run.options import Options, ReadingOptions, refuse_unknown
+from ..corpus.run.options import Options, ReadingOptions, parted, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
 from ..tokenizer import Tokenizer
 from ..training.counting.counts import CountFile, PretokenCounts, merge_count_files
-from ..training.counting.cutting import COUNT_DEFAULTS, CountOptions, Cutting
+from ..training.counting.cutting import CountOptions, Cutting
 from ..training.counting.texts import count_pretokens as count_here
 from ..training.options import LearningOptions, chosen_options
 from ..training.train import check_trainable, train_from_counts
@@ -83,17 +83,11 @@ def count_pretokens(
         OSError: A file cannot be read or written.
     """
     refuse_unknown("count_pretokens", options, CountingOptions)
-    counting, reading = _parted(options, COUNT_DEFAULTS)
+    counting, reading = parted(options, CountOptions)
     table = _count_to_table(run, sources, Path(work), Cutting.of(**counting), **reading)
     counts = PretokenCounts.load(table)
     _clean(table)
     return counts
-
-
-def _parted(options: Mapping[str, Any], names: Container[str]) -> tuple[Any, Any]:
-    """The options with these names, and the others."""
-    named = {name: value for name, value in options.items() if name in names}
-    return named, {name: value for name, value in options.items() if name not in names}
 
 
 @dataclass(frozen=True)
@@ -198,7 +192,7 @@ def train(
         TypeError, RecordError, ValueError, OSError: As for :func:`count_pretokens` and `bpetite.Tokenizer.train`.
     """
     refuse_unknown("train", options, _TrainOptions)
-    learning, reading = _parted(options, LearningOptions.__annotations__)
+    learning, reading = parted(options, LearningOptions)
     chosen = chosen_options(vocab_size, learning)
     check_trainable(chosen)
     table = _count_to_table(run, sources, Path(work), chosen.cutting, **reading)

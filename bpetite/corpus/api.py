@@ -116,15 +116,15 @@ def make_part(
     layout = layout_of(options.format)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout.shard_tokens)
-    inputs = leave_out_own(found, names_of(
+    inputs, own = leave_out_own(found, names_of(
         sink, layout, shard_tokens=options.shard_tokens, val_fraction=options.val_fraction
     ))  # fmt: skip
-    refuse_unread(inputs.unread, options.on_error)
+    refuse_unread(inputs.left_out, options.on_error)
     if not inputs.pieces:
         raise ValueError(f"{found.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
     return Part(
         inputs.pieces, tokenizer, os.fspath(sink), options, rank=rank, world_size=world_size,
-        left_out=inputs.own, unread=len(inputs.unread), **settings,
+        left_out=own, unread=len(inputs.left_out), **settings,
     )  # fmt: skip
 
 

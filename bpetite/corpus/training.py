@@ -12,7 +12,7 @@ from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .reading.documents import read_documents
 from .reading.readers import Reading, require
-from .run.options import Options, ReadingOptions, refuse_unknown
+from .run.options import Options, ReadingOptions, parted, refuse_unknown
 
 __all__ = ["SEPARATOR", "FileTrainOptions", "train_from_files"]
 
@@ -36,8 +36,8 @@ class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
 def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str, Any]) -> Vocab:
     """As :meth:`bpetite.Tokenizer.train_from_files`; every option is checked before a file is read."""
     refuse_unknown("train_from_files", options, FileTrainOptions)
-    reading = {name: value for name, value in options.items() if name in ReadingOptions.__annotations__}
-    learning = {name: value for name, value in options.items() if name in TrainOptions.__annotations__}
+    reading, others = parted(options, ReadingOptions)
+    learning, how = parted(others, TrainOptions)
     settings = Options(**reading)
     settings.check()
     chosen = chosen_options(vocab_size, learning)
@@ -50,7 +50,7 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
         found.pieces,
         Reading(separator, settings.text_key, max_document=settings.max_document_bytes),
         on_error=settings.on_error,
-        log=options.get("log"),
+        log=how.get("log"),
     )
     documents = start() if chosen.superwords_from is None else Repeated(start)
-    return train(documents, chosen, num_threads=options.get("num_threads"), progress=options.get("progress"))
+    return train(documents, chosen, num_threads=how.get("num_threads"), progress=how.get("progress"))

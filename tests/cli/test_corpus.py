@@ -397,7 +397,7 @@ def test_help_in_sections(bpe: Bpe) -> None:
     assert places == sorted(places)
     first = out[places[0] : places[1]]
     assert [word for word in first.split() if word.startswith("--")] == [
-        "--tokenizer", "--output", "--format", "--jobs", "--overwrite"
+        "--tokenizer", "--output", "--format", "--jobs", "--overwrite", "--dry-run"
     ]
     command = cli.get_command(Context(cli), "encode")
     assert command is not None

@@ -17,7 +17,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any, BinaryIO
 
-from ...atomic import rename_to_new, sync_folder
+from ...atomic import sync_folder
 from ...errors import FormatError, file_exists
 from ..sources.paths import AnyPath, RemotePath
 
@@ -173,7 +173,7 @@ class Pieces:
                 at += size
 
 
-#: The start of a journal. It gets its name together with this, so a file without it is not ours.
+#: The start of a journal, written with its first record; a file that begins otherwise is not ours.
 _HEAD = b"bpetite journal\n"
 
 
@@ -200,23 +200,20 @@ class Journal:
         """
         self.path = path
         self.existed: bool = os.path.lexists(path)
-        if not self.existed:
-            _create(path)
-        handle = open_own(path, os.O_RDWR)
+        handle = open_own(path, os.O_RDWR | os.O_CREAT)
         self._file = open(handle, "r+b", buffering=0)  # noqa: SIM115
         try:
             if fcntl is not None:
                 try:
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None
+                    held = os.path.samestat(os.fstat(handle), os.stat(path))
+                except (BlockingIOError, FileNotFoundError):
+                    held = False  # or the other run has just ended, and deleted it
+                if not held:
+                    raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path))
             self.records: list[dict[str, Any]] = self._read()
             self._copy = None if copy is None else Pieces(copy)
             self.adopted: bool = self._copy is not None and self._adopt(self._copy)
-            temporary = path.with_name(path.name + PARTIAL)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.lstat(temporary), os.fstat(self._file.fileno())):
-                    temporary.unlink()  # a second name, of a run that was killed before it deleted it
         except BaseException:
             self._file.close()
             raise
@@ -261,7 +258,8 @@ class Journal:
     def append(self, record: dict[str, Any]) -> None:
         """Add a record, and return when it is on disk."""
         body = json.dumps(record, separators=(",", ":")).encode()
-        write_all(self._file, b"%08x %b\n" % (zlib.crc32(body), body))
+        head = b"" if self._file.tell() else _HEAD
+        write_all(self._file, b"%b%08x %b\n" % (head, zlib.crc32(body), body))
         os.fsync(self._file.fileno())
         if not self.records:
             sync_folder(self.path.parent)
@@ -271,8 +269,8 @@ class Journal:
         """Forget every record, also in the store."""
         if self._copy is not None:
             self._copy.delete()
-        self._file.truncate(len(_HEAD))
-        self._file.seek(len(_HEAD))
+        self._file.truncate(0)
+        self._file.seek(0)
         self.records = []
 
     def close(self, *, remove: bool = False) -> None:
@@ -307,10 +305,11 @@ def _parse(file: BinaryIO, path: AnyPath) -> tuple[list[dict[str, Any]], int]:
     """(the complete records of a journal, where they end)."""
     records = []
     # a file of any size may have this name: all of it is read only if it begins like a journal
-    if file.read(len(_HEAD)) != _HEAD:
+    head = file.read(len(_HEAD))
+    if not _HEAD.startswith(head):
         raise FormatError(f"{path}: not a journal of bpetite, or a damaged one; nothing was changed. "
                           "Choose another output, or move the file away")
-    good = len(_HEAD)
+    good = len(head) if head == _HEAD else 0  # less of it was being written when the run was killed
     for line in file.read().splitlines(keepends=True):
         checksum, _, body = line.rstrip(b"\n").partition(b" ")
         if not line.endswith(b"\n") or checksum != b"%08x" % zlib.crc32(body):
@@ -324,22 +323,3 @@ def _parse(file: BinaryIO, path: AnyPath) -> tuple[list[dict[str, Any]], int]:
         records.append(record)
         good += len(line)
     return records, good
-
-
-def _create(path: Path) -> None:
-    """Make a journal without records. A crash leaves it whole, or its temporary file, which serves again."""
-    temporary = path.with_name(path.name + PARTIAL)
-    with open(open_own(temporary, os.O_RDWR | os.O_CREAT), "r+b", buffering=0) as file:
-        if not _HEAD.startswith(file.read(len(_HEAD) + 1)):
-            raise file_exists(temporary, "exists, and is not of this program; nothing was changed")
-        file.seek(0)
-        try:
-            write_all(file, _HEAD)  # by several processes at once, too: it is always the same
-            os.fsync(file.fileno())
-        except OSError as error:
-            raise explained(error, temporary) from None
-    try:
-        rename_to_new(temporary, path)
-    except FileExistsError:
-        temporary.unlink(missing_ok=True)
-        raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path)) from None

@@ -74,7 +74,9 @@ class GrowingShard:
         self.shard: OpenShard = OpenShard(base, growing[0], lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
         self._files: dict[Path, BinaryIO] = {}
         self._appenders: dict[Path, Appender] = {}
-        sizes = None if state is None else self._sizes(state)
+        sizes = None if state is None else {name: size for name, (size, _) in state["files"].items()}
+        if state is not None:
+            self.shard.tokens, self.shard.documents = state["tokens"], state["documents"]
         with ExitStack() as opened:
             opened.callback(self.close)
             for path in growing:
@@ -88,18 +90,6 @@ class GrowingShard:
             if state is None:
                 self._appenders[growing[0]].append(bytes(layout.header))
             opened.pop_all()
-
-    def _sizes(self, state: dict[str, Any]) -> dict[str, int]:
-        """The sizes of the files by their names, as a state has them."""
-        shard, found = self.shard, {name: size for name, (size, _) in state["files"].items()}
-        shard.tokens, shard.documents = state["tokens"], state["documents"]
-        expected = {shard.tokens_path: self.layout.header + shard.tokens * shard.dtype.itemsize}
-        if self.layout.lengths:
-            expected[shard.lengths_path] = 8 * shard.columns * shard.documents
-        for path, size in expected.items():
-            if found.get(path.name) != size:
-                raise FormatError(f"{path}: not {size} bytes in the journal; overwrite=True starts anew")
-        return found
 
     def _open(self, path: Path, size: int | None, backlog: Backlog) -> None:
         """Open a file: a new one, or one that an earlier process has written ``size`` bytes of."""

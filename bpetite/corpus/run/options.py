@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
 from ..reading.blocks import MAX_DOCUMENT
@@ -16,6 +16,7 @@ __all__ = [
     "ReadingOptions",
     "TaskOptions",
     "choices_of",
+    "parted",
     "refuse_unknown",
     "split_options",
 ]
@@ -167,9 +168,15 @@ def split_options(function: str, options: Mapping[str, Any]) -> tuple[Options, T
         TypeError: An option that is not in `EncodeOptions`.
     """
     refuse_unknown(function, options, EncodeOptions)
-    names = {field.name for field in fields(Options)}
-    task: Any = {name: value for name, value in options.items() if name not in names}
-    return Options(**{name: value for name, value in options.items() if name in names}), task
+    chosen, task = parted(options, CorpusOptions)
+    return Options(**chosen), task
+
+
+def parted(options: Mapping[str, Any], kind: type) -> tuple[Any, Any]:
+    """The options that are keys of a TypedDict, and the others."""
+    names = kind.__annotations__
+    named = {name: value for name, value in options.items() if name in names}
+    return named, {name: value for name, value in options.items() if name not in names}
 
 
 def refuse_unknown(function: str, options: Mapping[str, Any], known: type) -> None:

@@ -5,7 +5,8 @@ import errno
 import itertools
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -13,12 +14,12 @@ from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_in
 from ..output.manifest import read_manifest
 from ..output.naming import Names, beside, part_stem, stems_of
-from ..sources.find import STDIN, Piece, Sources
+from ..sources.find import STDIN, Sources
 from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.urls import is_url
 
 __all__ = [
-    "Found", "Inputs", "begun_at", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts",
+    "Found", "begun_at", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts",
     "leave_out_own", "token_files",
 ]  # fmt: skip
 
@@ -173,23 +174,9 @@ def check_parts(found: Found, output: str | os.PathLike[str]) -> None:
 # Inputs
 
 
-class Inputs:
-    """Sources without the files of an output.
-
-    Attributes:
-        pieces: The inputs.
-        own: The paths of files of the output that a reader knows.
-        unread: The paths of other files that no reader knows.
-    """
-
-    def __init__(self, pieces: Sequence[Piece], own: Sequence[str], unread: Sequence[str]) -> None:
-        self.pieces: tuple[Piece, ...] = tuple(pieces)
-        self.own: tuple[str, ...] = tuple(own)
-        self.unread: tuple[str, ...] = tuple(unread)
-
-
-def leave_out_own(sources: Sources, names: Names) -> Inputs:
-    """Sources without the files that an earlier call of the same run wrote among them, by their names.
+def leave_out_own(sources: Sources, names: Names) -> tuple[Sources, tuple[str, ...]]:
+    """(sources without the files that an earlier call of the same run wrote among them, by their names; the paths of
+    those that a reader would know).
 
     Raises:
         FileExistsError: A file of such a name is there, and no manifest or journal of the output.
@@ -205,12 +192,12 @@ def leave_out_own(sources: Sources, names: Names) -> Inputs:
             folders[head] = _identity(path_of(path).parent)
         return folders[head] == here and names.owns(tail)
 
-    own = [piece.path for piece in sources.pieces if is_own(piece.path)]
+    own = tuple(piece.path for piece in sources.pieces if is_own(piece.path))
     begun = any(map(names.is_sign, names.there())) if own else True
     if not begun:
         raise file_exists(own[0], "an input has the name of a file of the output; choose another output")
-    pieces = [piece for piece in sources.pieces if piece.path not in own]
-    return Inputs(pieces, own, [path for path in sources.left_out if not is_own(path)])
+    pieces = tuple(piece for piece in sources.pieces if piece.path not in own)
+    return replace(sources, pieces=pieces, left_out=tuple(path for path in sources.left_out if not is_own(path))), own
 
 
 def _identity(folder: AnyPath) -> object:

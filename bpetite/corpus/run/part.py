@@ -464,13 +464,8 @@ def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> No
         return
     for name, value in before.items():
         if getattr(options, name) != value:
-            raise ValueError(f"{journal.path}: has met problems with {name} {_show(value)}, now "
-                             f"{_show(getattr(options, name))}; {WAY_OUT}")
-
-
-def _show(value: object) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+            raise ValueError(f"{journal.path}: has met problems with {name} {json.dumps(value)}, now "
+                             f"{json.dumps(getattr(options, name))}; {WAY_OUT}")
 
 
 def _raw_before(pieces: Sequence[Piece], position: Position) -> int:

@@ -260,7 +260,7 @@ def test_neighbours_are_left_alone(ram_path: Path) -> None:
         assert (ram_path / name).read_text() == "of another run"
 
 
-@pytest.mark.parametrize("content", ["Dear diary,\n", "20241122", "", "\0" * 9])
+@pytest.mark.parametrize("content", ["Dear diary,\n", "20241122", "\0" * 9])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_file_named_like_the_journal_stays(ram_path: Path, overwrite: bool, content: str) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(3))
@@ -363,7 +363,7 @@ def test_a_journal_of_other_options_or_inputs_is_refused(ram_path: Path, monkeyp
 def test_a_run_that_cannot_go_on_leaves_no_thread(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(60))
     options = {"val_fraction": 0.5, "seed": 1}
-    undo = crash_at(monkeypatch, ram_path, 20)
+    undo = crash_at(monkeypatch, ram_path, 19)
     with pytest.raises(Crash):
         task_of(inputs, ram_path, **options).run()
     undo()
