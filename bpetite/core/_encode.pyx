@@ -5,15 +5,16 @@ Text that a compiled scanner cuts is read without the interpreter lock. Work tha
 """
 cimport cython
 from libc.stdint cimport uint8_t
-from libc.string cimport memcpy
+from libc.stdlib cimport realloc
+from libc.string cimport memcpy, memmove
 
 from ..headers cimport bp_watch_begin
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF
+from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..headers.vectors cimport bp_utf8_count
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
     DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_stretch, text_view, utf8_window, view_text,
-    window_drop, window_extend
 )
 from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
@@ -21,9 +22,35 @@ from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
+    WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
     BEHIND = 1 << 6            # bytes or units that are read behind the stop of a stretch at first, then twice as many
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
+
+
+# Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
+# already, so that a window that closed no pre-token doubles. Returns DONE or an error.
+cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil:
+    cdef Py_ssize_t widest = 4 if view.width == 4 else view.width + 1      # bytes of UTF-8 that a unit makes at most
+    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, window.filled // widest), limit)
+    cdef Py_ssize_t needed = window.filled + (end - window.read) * widest + BP_UTF8_SLACK
+    cdef Py_ssize_t bad = -1
+    cdef void* grown
+    if needed > window.capacity:
+        grown = realloc(window.bytes, needed)
+        if grown == NULL:
+            return NO_MEMORY
+        window.bytes = <uint8_t*> grown
+        window.capacity = needed
+    window.filled += bp_utf8_from_units(view.width, view.units, window.read, end, window.bytes + window.filled, &bad)
+    window.read = end
+    return DONE if bad < 0 else NO_UTF8
+
+
+# Remove bytes from the front of the window.
+cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nogil:
+    window.filled -= bytes
+    memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,

@@ -7,7 +7,7 @@ from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t
 
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
-from ..headers.vectors cimport BP_UTF8_SLACK, bp_utf8_from_units
+from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder, encode_checked
 from ._special cimport Specials, refuse

@@ -9,17 +9,13 @@ time too.
 All of it is inline, since calls from module to module would be a noticeable part of the time of a short text.
 """
 from libc.stdint cimport uint8_t
-from libc.stdlib cimport realloc
-from libc.string cimport memmove
 
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport (
-    BP_UTF8_SLACK, bp_known_utf8, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
-    PyUnicode_KIND,
+    bp_known_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
 )
 
 cdef enum:
-    WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
     CHECK_LOCKED = 4096        # bytes; no more are checked with the interpreter lock held
 
 cdef enum encode_status:
@@ -83,31 +79,6 @@ cdef inline int view_text(object text, text_view* view) except -1:
         except UnicodeDecodeError as error:
             raise UnicodeDecodeError("utf-8", text, bad, bad + error.end, error.reason) from None
     return 0
-
-
-# Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
-# already, so that a window that closed no pre-token doubles. Returns DONE or an error.
-cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil:
-    cdef Py_ssize_t widest = 4 if view.width == 4 else view.width + 1      # bytes of UTF-8 that a unit makes at most
-    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, window.filled // widest), limit)
-    cdef Py_ssize_t needed = window.filled + (end - window.read) * widest + BP_UTF8_SLACK
-    cdef Py_ssize_t bad = -1
-    cdef void* grown
-    if needed > window.capacity:
-        grown = realloc(window.bytes, needed)
-        if grown == NULL:
-            return NO_MEMORY
-        window.bytes = <uint8_t*> grown
-        window.capacity = needed
-    window.filled += bp_utf8_from_units(view.width, view.units, window.read, end, window.bytes + window.filled, &bad)
-    window.read = end
-    return DONE if bad < 0 else NO_UTF8
-
-
-# Remove bytes from the front of the window.
-cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nogil:
-    window.filled -= bytes
-    memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
 # The expected number of ids, so that most texts need one allocation: memory that is not written to costs nothing.

@@ -1,15 +1,21 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
-from libc.stdint cimport uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t
-from ..headers.vectors cimport BP_WORDS, bp_word
 from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._letters cimport Letters
 from ..vocabulary._tokens cimport TokenTable
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
+
+cdef extern from "headers/words.h" nogil:
+    enum: BP_WORDS
+
+    ctypedef struct bp_word:
+        uint32_t size
+        uint32_t ids[1]            # declared short: the header has its size
 
 cdef extern from "core/word_cache.h" nogil:
     enum: BP_BLOCK

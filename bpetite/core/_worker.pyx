@@ -25,8 +25,7 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
-from ..headers cimport BP_KEY_READ, bp_grow, bp_key, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
-from ..headers.vectors cimport BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, bp_add_word, bp_merge_words, bp_words
+from ..headers cimport BP_KEY_READ, bp_grow, bp_key, bp_pairs, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._letters cimport Letters, character_at
@@ -34,6 +33,15 @@ from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_merges cimport WordMerges
 from ._id_memory cimport ids_free, ids_grow
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
+
+cdef extern from "headers/merge_words.h" nogil:
+    enum:
+        BP_WORD_IDS
+        BP_WORD_WIDTHS
+    ctypedef struct bp_words:
+        size_t counts[BP_WORD_WIDTHS]
+    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, size_t size) noexcept
+    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
 
 cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call

@@ -6,7 +6,7 @@
 #define BPETITE_UNKNOWN_WORDS_H
 
 #include "word_cache.h"
-#include "../headers/merge_words.h"
+#include "../headers/words.h"
 
 enum { BP_WAITING_SPAN = 4096 }; /* ids behind the first place: moved ids stay in the first-level cache */
 

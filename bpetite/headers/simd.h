@@ -2,7 +2,8 @@
 
    Loops that gain by them are written once, in headers without a name of an instruction set in theirs, and compiled once
    for each set. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes gives
-   the plain forms. */
+   the plain forms. Vectors of more than sixteen bytes are in simd_vec32.h: the header that they need takes half a second
+   to compile. */
 #ifndef BPETITE_SIMD_H
 #define BPETITE_SIMD_H
 
@@ -10,7 +11,7 @@
 #include <string.h>
 
 #if defined(__x86_64__) && !defined(__ILP32__) && defined(__GNUC__)
-#include <immintrin.h>
+#include <tmmintrin.h>
 
 /* AVX2 with the bit instructions that every processor of the kind has (Intel since Haswell, AMD since Zen). `pext` and
    `pdep` are left alone: Zen 1 and 2 take hundreds of cycles for them. */

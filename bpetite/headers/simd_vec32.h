@@ -5,6 +5,8 @@
 #include "simd.h"
 
 #ifdef BP_HAS_AVX2
+#include <immintrin.h>
+
 typedef __m256i bp_vec32;
 
 #define bp_vec32_load(p) _mm256_loadu_si256((const __m256i *)(p))

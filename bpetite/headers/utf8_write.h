@@ -6,29 +6,11 @@
 #ifndef BPETITE_UTF8_WRITE_H
 #define BPETITE_UTF8_WRITE_H
 
-#include "bytes.h"
 #include "simd_vec16.h"
+#include "simd_vec32.h"
+#include "utf8_put.h"
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
-
-BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
-    if (c < 0x80) {
-        *to++ = (uint8_t)c;
-    } else if (c < 0x800) {
-        *to++ = (uint8_t)(0xC0 | c >> 6);
-        *to++ = (uint8_t)(0x80 | (c & 0x3F));
-    } else if (c < 0x10000) {
-        *to++ = (uint8_t)(0xE0 | c >> 12);
-        *to++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        *to++ = (uint8_t)(0x80 | (c & 0x3F));
-    } else {
-        *to++ = (uint8_t)(0xF0 | c >> 18);
-        *to++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));
-        *to++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
-        *to++ = (uint8_t)(0x80 | (c & 0x3F));
-    }
-    return to;
-}
 
 /* Code unit `at` of a str. */
 BP_INLINE uint32_t bp_unit(const int kind, const void *units, ptrdiff_t at) {

@@ -1,21 +1,7 @@
 """The C that several rooms share and that takes vector instructions, with what stands on it."""
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 
-from ..headers cimport bp_pairs
 from ..headers.python cimport PyObject
-
-cdef extern from "headers/merge_words.h" nogil:
-    enum:
-        BP_WORDS
-        BP_WORD_IDS
-        BP_WORD_WIDTHS
-    ctypedef struct bp_word:
-        uint32_t size
-        uint32_t ids[1]            # declared short: the header has its size
-    ctypedef struct bp_words:
-        size_t counts[BP_WORD_WIDTHS]
-    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, size_t size) noexcept
-    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
 
 cdef extern from "headers/pyobject.h":
     void* BP_LOAD(void** place) noexcept
@@ -39,9 +25,5 @@ cdef extern from "headers/utf8_read.h" nogil:
     Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept
 
-cdef extern from "headers/utf8_write.h" nogil:
-    enum:
-        BP_UTF8_SLACK
+cdef extern from "headers/utf8_put.h" nogil:
     uint8_t* bp_utf8_put(uint8_t* to, uint32_t c) noexcept
-    Py_ssize_t bp_utf8_from_units(int kind, const void* units, Py_ssize_t start, Py_ssize_t end, uint8_t* out,
-                                  Py_ssize_t* bad) noexcept

@@ -16,7 +16,7 @@
 #define BPETITE_SCAN_AVX512_H
 
 #include "scan_blocks.h"
-#include "../../headers/simd.h"
+#include "../../headers/simd_vec32.h"
 
 enum {
     SCAN_VECTOR_LANES = 64,

@@ -17,9 +17,9 @@ from libc.string cimport memmove
 from ...core._special cimport Specials
 from ...headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
 from ...headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from ...headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ...headers.vectors cimport (
-    BP_UTF8_SLACK, bp_utf8_count, bp_utf8_from_units, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH,
-    PyUnicode_IS_ASCII, PyUnicode_KIND,
+    bp_utf8_count, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND,
 )
 from ...splitting.scan._scan cimport Scanner, scan_cursor
 from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
