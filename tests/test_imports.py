@@ -205,13 +205,13 @@ INSIDE = {
     "formats": [
         ["hub"],
         [""],
-        ["huggingface", "published_ranks", "tekken"],
+        ["huggingface", "published_ranks", "sentencepiece", "tekken"],
         ["character_tokens", "compiled"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
         ["beside", "dialects", "encodings", "kinds", "spelling"],
         ["files"],
     ],
-    "steps": [["simplified"], ["normalizers", "splits"], ["sequences", "template"]],
+    "steps": [["simplified"], ["normalizers", "splits"], ["charsmap", "sequences", "template"]],
     "training": [
         ["extend", "parity", "prune"],
         ["train"],

@@ -19,11 +19,11 @@ import regex
 from ..bytelevel import ALPHABET, encode_token
 from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
-from ..splitting.pattern.unicode_version import matches, stand_ins
+from ..splitting.pattern.unicode_version import stand_ins
 from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
 from ..splitting.scan._byte_splits import ByteSplits
 from ..steps import splits
-from ..steps.normalizers import Prepend, Replace, normalizer
+from ..steps.normalizers import Precompiled, Prepend, Replace, normalizer, replacements
 from ..steps.simplified import space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_merges import word_cuts
@@ -32,6 +32,8 @@ from . import offsets
 
 __all__ = ["Pipeline"]
 
+#: Flags of special tokens that are found in normalized text.
+LATE = frozenset(("normalized", "spelled"))
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
@@ -139,7 +141,7 @@ class Pipeline:
 
     def special_spans(self, text: str, allowed: tuple[str, ...]) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
-        if all("normalized" not in flags for flags in self._flags.values()):
+        if LATE.isdisjoint(flag for flags in self._flags.values() for flag in flags):
             cuts = self._finder(allowed)[0].cut(text)
             return [(start, end, token_id) for start, end, token_id in cuts if token_id is not None]
         return [
@@ -247,10 +249,12 @@ class Pipeline:
             late: dict[str, str] = {}
             # of two that look alike once normalized the first counts: special ones come first, then lower ids
             for literal in sorted(allowed, key=self._rank):
-                if "normalized" in self._flags.get(literal, ()):
-                    late.setdefault(self._normalize(literal) if self._normalize is not None else literal, literal)
-                else:
+                flags = self._flags.get(literal, ())
+                if LATE.isdisjoint(flags):
                     early[literal] = literal
+                else:
+                    normalize = self._normalize if "normalized" in flags else None
+                    late.setdefault(normalize(literal) if normalize is not None else literal, literal)
             late.pop("", None)
             settings = self._special_tokens, self._flags, self._unicode
             found = _Finder(early, *settings), _Finder(late, *settings)
@@ -272,7 +276,7 @@ class Pipeline:
             if isinstance(one, Prepend):
                 firsts = lasts = [*[0] * len(one.text), *range(len(text))] if text else []
                 text = one.text + text if text else text
-            elif isinstance(one, Replace):
+            elif isinstance(one, Replace | Precompiled):
                 text, firsts, lasts = _replace_traced(one, self._unicode, text)
             else:
                 text, lasts = offsets.align(one, text, self._unicode)
@@ -288,17 +292,17 @@ def _inside(part: tuple[int, int], starts: list[int], ends: list[int]) -> tuple[
     return first, max(first, bisect_right(ends, part[1]))
 
 
-def _replace_traced(one: Replace, unicode: str | None, text: str) -> tuple[str, list[int], list[int]]:
+def _replace_traced(one: Replace | Precompiled, unicode: str | None, text: str) -> tuple[str, list[int], list[int]]:
     """The rewritten text, and for each character the first and the last index of its origin: for inserted content the
     replaced characters, or the one before an empty match, -1 if there is none."""
     made: list[str] = []
     firsts: list[int] = []
     lasts: list[int] = []
     at = 0
-    for first, last in matches(regex.compile(one.pattern), unicode, text):
-        made += [text[at:first], one.content]
-        firsts += [*range(at, first), *[min(first, last - 1)] * len(one.content)]
-        lasts += [*range(at, first), *[last - 1] * len(one.content)]
+    for first, last, content in replacements(one, unicode, text):
+        made += [text[at:first], content]
+        firsts += [*range(at, first), *[min(first, last - 1)] * len(content)]
+        lasts += [*range(at, first), *[last - 1] * len(content)]
         at = last
     rest = range(at, len(text))
     return "".join([*made, text[at:]]), [*firsts, *rest], [*lasts, *rest]

@@ -6,6 +6,7 @@ huggingface tokenizer.json, or a directory with one         merges kind; byte-le
 gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind
+sentencepiece  a .model file of the type BPE, read only     merges kind
 compiled    tables to be mapped, see :mod:`.compiled`       everything a tokenizer is, for this release
 =========== ============================================= ===========================================================
 """
@@ -23,7 +24,7 @@ from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, is_compiled, parse_json, read_file
 
 if TYPE_CHECKING:
-    from . import compiled, gpt2, huggingface, kinds, native, tekken, tiktoken
+    from . import compiled, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -44,6 +45,7 @@ __all__ = [
     "unknown_name",
     "packaged",
     "save",
+    "sentencepiece",
     "tekken",
     "tiktoken",
 ]
@@ -101,8 +103,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     """The vocabulary in a file or directory of any format, or of a name.
 
     Args:
-        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, or tekken.json; or, if neither
-            exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
+        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, tekken.json or
+            tokenizer.model; or, if neither exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
         format: The only format to try; found from the content when None.
 
     Raises:
@@ -126,6 +128,9 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         vocab = _module("compiled").read(name)
         return vocab
     data = read_file(name)
+    if format == "sentencepiece" or (format is None and _module("sentencepiece").recognizes(data)):
+        vocab = _module("sentencepiece").from_bytes(data, name)
+        return vocab
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from ..vocabulary._printable import members
 
@@ -158,8 +163,6 @@ def _foreign(data: bytes, name: str) -> str:
     """A file in no format of a tokenizer, in words."""
     if data.startswith(b"\x80"):
         return "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
-    if name.endswith(".model"):
-        return "a model of SentencePiece, as it seems (the tokenizer.json of its repository is what to load),"
     return f"a file that starts with {data[:24]!r}"
 
 
@@ -173,7 +176,7 @@ def _load_directory(folder: str, format: Format | None) -> Vocab:
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "
-        f"(tokenizer.json, vocab.json with merges.txt, tekken.json); it holds {holds}"
+        f"(tokenizer.json, vocab.json with merges.txt, tekken.json, tokenizer.model); it holds {holds}"
     )
 
 
@@ -221,7 +224,7 @@ def dump(vocab: Vocab, format: WritableFormat) -> Any:
     """
     _check_format(format)
     if format not in WRITABLE_FORMATS:
-        raise FormatError("tekken.json is read, not written: save as tiktoken or native")
+        raise FormatError(f"{format} files are read, not written: save as native, or another format")
     return _module(format).dump(vocab)
 
 

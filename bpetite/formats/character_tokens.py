@@ -6,7 +6,7 @@ from typing import Any
 
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
-from ..steps.normalizers import Normalization, Prepend, Replace
+from ..steps.normalizers import Normalization, Replace
 from ..steps.splits import Metaspace, SplitPattern
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.characters import Characters
@@ -88,8 +88,8 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
     steps = as_tuple(normalization)
     written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
     for number, step in enumerate(steps):
-        rest = steps[number + 1 :]
-        if isinstance(step, Replace) and all(isinstance(one, Prepend) and " " not in one.text for one in rest):
+        puts_in = [getattr(one, "text", getattr(one, "content", " ")) for one in steps[number + 1 :]]
+        if isinstance(step, Replace) and not any(" " in text for text in puts_in):
             written.add(step.writes_spaces)
     return written
 

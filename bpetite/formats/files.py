@@ -29,7 +29,7 @@ __all__ = [
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "compiled"]
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "compiled"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "compiled"]
 
 #: The first bytes of a compiled file.
@@ -40,6 +40,7 @@ FILES: dict[Format, tuple[str, ...]] = {
     "huggingface": ("tokenizer.json",),
     "gpt2": ("vocab.json", "merges.txt"),
     "tekken": ("tekken.json",),
+    "sentencepiece": ("tokenizer.model",),
 }
 
 

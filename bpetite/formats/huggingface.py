@@ -540,6 +540,8 @@ def dump(vocab: Vocab) -> bytes:
 
 def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
     flags = vocab.token_flags.get(literal, ())
+    if "spelled" in flags:
+        raise FormatError(f"tokenizer.json cannot hold the special token {literal!r}: tokenizers would normalize it")
     entry: dict[str, Any] = {"id": token_id, "content": literal}
     return entry | {flag: flag in flags for flag in FLAGS} | {"special": "plain" not in flags}
 

@@ -14,7 +14,7 @@ from typing import Any
 from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
-from ..steps.normalizers import FORMS, SPACES, Normalization, Prepend, Replace
+from ..steps.normalizers import FORMS, SPACES, Normalization, Normalizer, Precompiled, Prepend, Replace
 from ..steps.splits import Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary.characters import Characters, Strip
@@ -42,6 +42,11 @@ BEHAVIORS = {
 }
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
+#: The normalizer Nmt: characters that it removes, and those of which it makes spaces.
+NMT = (
+    Replace(r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
+    Replace(r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),
+)
 #: The library's punctuation: Unicode's, and all printable ASCII characters but letters, digits and space.
 PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
@@ -98,7 +103,7 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
 
 def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
     """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
-    made: list[str | Prepend | Replace] = []
+    made: list[Normalizer] = []
     bytelevel = False
     for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
         if bytelevel:
@@ -113,6 +118,10 @@ def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
             made.append(Replace(_read_pattern(step, where), _value(step, where, "content", str)))
         elif step["type"] == "Strip":
             made += [Replace(STRIP[key], "") for key in STRIP if _value(step, where, key, bool, True)]
+        elif step["type"] == "Nmt":
+            made += NMT
+        elif step["type"] == "Precompiled":
+            made.append(Precompiled(_value(step, where, "precompiled_charsmap", str), graphemes=True))
         else:
             raise FormatError(f"{where}: bpetite does not have the normalizer {step['type']}")
     if len(made) == 1 and isinstance(made[0], str):
@@ -315,6 +324,10 @@ def write_normalizer(normalization: Normalization) -> Any:
         elif isinstance(one, Replace):
             pattern = _write_pattern(one.pattern, "normalization")
             made.append({"type": "Replace", "pattern": pattern, "content": one.content})
+        elif isinstance(one, Precompiled):
+            if not one.graphemes or one.kept:
+                raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
+            made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap})
         else:
             made.append({"type": one})
     return _sequence(made, "normalizers")

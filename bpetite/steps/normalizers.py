@@ -1,4 +1,4 @@
-"""Normalizers, which rewrite text before it is split: Unicode normalization, and two more steps of tokenizer.json.
+"""Normalizers, which rewrite text before it is split: Unicode normalization, and more steps of tokenizer.json.
 
 Python sorts the combining marks behind a character by insertion: normalizing n of them takes n^2 steps, with the
 interpreter lock held. Here long runs of marks are sorted first, and then Python has none to move.
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import astuple, dataclass
 from functools import cache, partial
 from itertools import groupby
@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..patterns import as_tuple
 from . import sequences
+from .charsmap import Precompiled, char_class, compiled, mapped
 
 if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
     import regex
 
-__all__ = ["FORMS", "Normalization", "Prepend", "Replace", "normalize", "normalizer"]
+__all__ = ["FORMS", "Normalization", "Precompiled", "Prepend", "Replace", "normalize", "normalizer", "replacements"]
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
@@ -51,8 +52,13 @@ class Replace:
         return self.content if self.pattern in SPACES else ""
 
 
-FIELDS: sequences.StepFields = {Prepend: {"prepend": str}, Replace: {"replace": str, "content": str}}
-Normalization = str | Prepend | Replace | tuple[str | Prepend | Replace, ...] | None
+FIELDS: sequences.StepFields = {
+    Prepend: {"prepend": str},
+    Replace: {"replace": str, "content": str},
+    Precompiled: {"charsmap": str, "graphemes": bool, "kept": str},
+}
+Normalizer = str | Prepend | Replace | Precompiled
+Normalization = Normalizer | tuple[Normalizer, ...] | None
 
 
 def check(normalization: Any, unicode: str | None = None) -> None:
@@ -73,6 +79,8 @@ def check(normalization: Any, unicode: str | None = None) -> None:
                     stand_ins(unicode, one.pattern)
                 except ValueError as bad:
                     raise ValueError(f"normalization {one!r}: {bad}") from None
+        elif isinstance(one, Precompiled):
+            compiled(one)
         elif not isinstance(one, Prepend) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
         elif one in FORMS and unicode is not None and _numbers(unicode) > _numbers(known):
@@ -104,24 +112,33 @@ def normalizer(normalization: Normalization, unicode: str | None = None) -> Call
     return apply
 
 
-def _function(step: str | Prepend | Replace, unicode: str | None) -> Callable[[str], str]:
+def _function(step: Normalizer, unicode: str | None) -> Callable[[str], str]:
     if isinstance(step, Prepend):
         return lambda text: step.text + text if text else text
-    if isinstance(step, Replace):
+    if isinstance(step, Replace | Precompiled):
         return partial(_replace, step, unicode)
     return partial(normalize, step, unicode=unicode)
 
 
-def _replace(step: Replace, unicode: str | None, text: str) -> str:
+def _replace(step: Replace | Precompiled, unicode: str | None, text: str) -> str:
+    made, at = [], 0
+    for start, end, content in replacements(step, unicode, text):
+        made += [text[at:start], content]
+        at = end
+    return "".join([*made, text[at:]])
+
+
+def replacements(step: Replace | Precompiled, unicode: str | None, text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield (start, end, content) of what a step replaces in a text."""
+    if isinstance(step, Precompiled):
+        yield from mapped(step, text)
+        return
     import regex
 
     from ..splitting.pattern.unicode_version import matches
 
-    made, at = [], 0
     for start, end in matches(regex.compile(step.pattern), unicode, text):
-        made += [text[at:start], step.content]
-        at = end
-    return "".join([*made, text[at:]])
+        yield start, end, step.content
 
 
 def normalize(form: str, text: str, unicode: str | None = None) -> str:
@@ -199,11 +216,8 @@ def _unknown(unicode: str) -> re.Pattern[str] | None:
     parts = {char: unicodedata.decomposition(char) for char in later}
     found = {char for char in later if parts[char] or unicodedata.combining(char)}
     found.update([chr(int(part, 16)) for char in found for part in parts[char].split() if not part.startswith("<")])
-    ranges = ""
-    for _, group in groupby(enumerate(sorted(found & parts.keys())), lambda one: ord(one[1]) - one[0]):
-        run = [char for _, char in group]
-        ranges += f"{run[0]}-{run[-1]}"
-    return re.compile(f"([{ranges}]+)") if ranges else None
+    found &= parts.keys()
+    return re.compile(f"({char_class(found)}+)") if found else None
 
 
 def to_json(normalization: Normalization) -> Any:

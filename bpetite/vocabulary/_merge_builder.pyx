@@ -16,6 +16,7 @@ from ..headers cimport (
     BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_key, bp_load_key, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check,
     bp_work, token_t
 )
+from ._letters cimport character_at
 from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
@@ -237,12 +238,13 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     return 0
 
 
-def last_steps(TokenTable tokens not None, excluded=frozenset()):
+def last_steps(TokenTable tokens not None, excluded=frozenset(), *, bint characters=False):
     """The last step of each token when its bytes are merged by ranks, without tokens of its length.
 
     Args:
         tokens: The vocabulary.
         excluded: Ids that take no part; an empty token never does.
+        characters: Merging begins from characters.
 
     Returns:
         Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and the
@@ -278,7 +280,7 @@ def last_steps(TokenTable tokens not None, excluded=frozenset()):
                 add_split(table, tokens, splits.found[at])
                 at += 1
             with nogil:
-                n = _merge_token(splits, tokens, table, &space, slot, &watch)
+                n = _merge_token(splits, tokens, table, &space, slot, characters, &watch)
             bp_watch_check(&watch)
             if n < 0:
                 raise MemoryError()
@@ -303,17 +305,23 @@ cdef list _by_length(TokenTable tokens):
 
 
 cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table, merge_space* space, Py_ssize_t slot,
-                             bp_watch* watch) noexcept nogil:
-    """The number of ids that the bytes of a token become; 0 if a byte has none, -1 as MergeTable.merge.
+                             bint characters, bp_watch* watch) noexcept nogil:
+    """The number of ids that the bytes, or characters, of a token become; 0 if one has none, -1 as MergeTable.merge.
 
     OUT: space.ids.
     """
-    cdef Py_ssize_t n = length_of(tokens, slot), i, byte
-    if bp_work(watch, n) or not space_reserve(space, n):
+    cdef const uint8_t* text = tokens.blob + tokens.starts[slot]
+    cdef Py_ssize_t length = length_of(tokens, slot), at = 0, n = 0, size = 1, letter
+    cdef uint32_t character
+    if bp_work(watch, length) or not space_reserve(space, length):
         return -1
-    for i in range(n):
-        byte = tokens.find(tokens.blob + tokens.starts[slot] + i, 1)
-        if byte < 0 or splits.excluded[byte]:
+    while at < length:
+        if characters:
+            size = character_at(text + at, length - at, &character)
+        letter = tokens.find(text + at, size)
+        if letter < 0 or splits.excluded[letter]:
             return 0
-        space.ids[i] = tokens.ids[byte]
+        space.ids[n] = tokens.ids[letter]
+        at += size
+        n += 1
     return table.merge(space, n, watch)

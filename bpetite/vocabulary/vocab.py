@@ -61,7 +61,7 @@ MAX_ID = 2**32 - 1
 END_OF_TEXT = ("<|endoftext|>", "<|end_of_text|>", "<｜end▁of▁sentence｜>", "</s>", "<|im_end|>")
 
 #: The flags that a special token can have, see :class:`Vocab`.
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "plain", "added")
+FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "spelled", "plain", "added")
 #: The flags that do not change the search for special tokens.
 QUIET_FLAGS = frozenset(("plain", "added"))
 
@@ -87,7 +87,7 @@ class Vocab:
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
-            normalized text, after the others), "plain" (kept when decoding skips special tokens), "added" (of one byte,
+            normalized text, after the others), "spelled" (likewise, but its literal is not normalized), "plain" (kept when decoding skips special tokens), "added" (of one byte,
             which has no token of ordinary text; without it, a special token of one byte is that byte's token as well).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of its file that change no ids here unless asked for, such as "dropout"; they are written again.

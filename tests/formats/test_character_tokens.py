@@ -119,7 +119,7 @@ def test_no_steps_at_all() -> None:
     ({"decoder": {"type": "Metaspace", "replacement": "▁"}}, "neither normalizer nor pre-tokenizer"),
     ({"pre_tokenizer": {"type": "BertPreTokenizer"}}, "does not have the pre-tokenizer"),
     ({"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}}, "add_prefix_space"),
-    ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}, "does not have the normalizer"),
+    ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}, "no map of SentencePiece"),
     ({"model": FILE["model"] | {"unk_token": "?"}}, "is not in the vocabulary"),
     ({"model": FILE["model"] | {"vocab": {"a": 0, "b": 1, "ab": 2, "<0x00>": 3}}}, "need both"),
 ])  # fmt: skip

@@ -62,10 +62,10 @@ def test_a_tiktoken_file_asks_for_its_pattern(tmp_path: Path) -> None:
 
 
 def test_an_unknown_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'sentencepiece'"):
-        formats.save(SMALL, tmp_path / "tok", format="sentencepiece")
-    with pytest.raises(ValueError, match="'sentencepiece'"):
-        formats.load(tmp_path / "tok", format="sentencepiece")
+    with pytest.raises(ValueError, match="'wordpiece'"):
+        formats.save(SMALL, tmp_path / "tok", format="wordpiece")
+    with pytest.raises(ValueError, match="'wordpiece'"):
+        formats.load(tmp_path / "tok", format="wordpiece")
 
 
 @pytest.mark.parametrize("format", ["native", "tiktoken", "gpt2"])

@@ -1,0 +1,271 @@
+"""Models of SentencePiece of the type BPE: ``tokenizer.model``.
+
+A model has pieces with scores, and the settings of its normalizer. The neighbours that make the piece of the highest
+score are joined first, the leftmost of equal ones. So a piece is always joined from the same two parts, as
+:mod:`.kinds` says of ranks, and a merge list in the order of the scores gives the same ids for every text.
+
+Source: https://github.com/google/sentencepiece, ``src/{sentencepiece_model.proto,bpe_model.cc,normalizer.cc}``
+"""
+from __future__ import annotations
+
+import re
+import struct
+from base64 import b64encode
+from collections.abc import Collection, Iterator, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple, TypeVar
+
+from ..errors import FormatError, short_repr
+from ..steps.normalizers import Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..vocabulary._merge_builder import last_steps
+from ..vocabulary._tokens import TokenTable
+from ..vocabulary.characters import Characters
+from ..vocabulary.vocab import Vocab
+from .character_tokens import read_spelled_characters
+from .files import errors_named, without_collector
+
+__all__ = ["Piece", "Rules", "from_bytes", "recognizes", "vocab_of_pieces"]
+
+#: The kinds of pieces, and of models.
+NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
+MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
+#: The character that pieces have for a space.
+SPACE = "▁"
+#: The most letters of a run that pieces of the same score join.
+LONGEST_RUN = 64
+#: That and no more is done to texts.
+PLAIN: Normalization = (Replace(r"\ ", SPACE),)
+
+T = TypeVar("T", int, bytes)
+
+
+class Piece(NamedTuple):
+    text: str
+    score: float = 0.0
+    kind: int = NORMAL
+
+
+class Rules(NamedTuple):
+    """The work of a model's normalizer on a text.
+
+    Args:
+        prefix: It puts a space before the text.
+        trim: It takes spaces from both ends, and all but one of several.
+        suffix: The space of `prefix` goes behind the text.
+        charsmap: The characters that it replaces before, for :class:`Precompiled`.
+    """
+
+    prefix: bool = True
+    trim: bool = False
+    suffix: bool = False
+    charsmap: str = ""
+
+    def steps(self, kept: Sequence[str] = ()) -> Normalization:
+        """The steps of a :class:`Vocab`, whose map leaves some pieces as they are."""
+        made: list[Normalizer] = []
+        if self.charsmap:
+            longest_first = sorted(kept, key=len, reverse=True)
+            made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
+        made += [Replace(r"\A +", ""), Replace(" {2,}", " ")] if self.trim else []
+        if self.prefix and not self.suffix:  # before a text of which the map leaves nothing, too
+            made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
+        made.append(Replace(r"\ ", SPACE))
+        if self.prefix and self.suffix:  # the trimmed text may end in spaces that are spelled
+            ending = rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z"
+            made.append(Replace(ending if self.trim else r"(?<=[\s\S])\Z", SPACE))
+        elif self.trim:
+            made.append(Replace(rf"{SPACE}+\Z", ""))
+        return tuple(made)
+
+
+def recognizes(data: bytes) -> bool:
+    """True for bytes that begin with a piece and its score or kind."""
+    end = 4 + data[3] if len(data) > 4 else 0
+    return data[:1] == data[2:3] == b"\n" and data[end : end + 1] in (b"\x15", b"\x18")
+
+
+@without_collector()
+def from_bytes(data: bytes, name: str) -> Vocab:
+    """The vocabulary in a model; ``name`` is for error messages."""
+    pieces: list[Piece] = []
+    parts: dict[int, dict[int, Any]] = {}
+    for number, value in _fields(data, name):
+        if number == 1:
+            pieces.append(_piece(value, f"{name}: piece {len(pieces)}"))
+        elif number in (2, 3, 5):
+            parts[number] = dict(_fields(value, name))
+    trainer, normalizer, denormalizer = (parts.get(number, {}) for number in (2, 3, 5))
+    kind = _value(trainer, 3, 1, name)
+    if kind in MODELS:
+        raise FormatError(f"{name}: a model of SentencePiece of the type {MODELS[kind]}; bpetite reads BPE")
+    if _value(denormalizer, 2, b"", name) or not _value(normalizer, 5, 1, name):
+        raise FormatError(f"{name}: a model with a denormalizer, or escape_whitespaces=false; bpetite has neither")
+    prefix, trim, suffix = (
+        bool(_value(part, key, default, name))
+        for part, key, default in ((normalizer, 3, 1), (normalizer, 4, 1), (trainer, 24, 0))
+    )
+    rules = Rules(prefix, trim, suffix, b64encode(_value(normalizer, 2, b"", name)).decode())
+    return vocab_of_pieces(pieces, rules, name)
+
+
+def _piece(data: Any, where: str) -> Piece:
+    found = dict(_fields(data, where))
+    try:
+        score = struct.unpack("<f", _value(found, 2, bytes(4), where))[0]
+        return Piece(_value(found, 1, b"", where).decode("utf-8"), score, _value(found, 3, NORMAL, where))
+    except (UnicodeDecodeError, struct.error) as bad:
+        raise FormatError(f"{where}: {bad}") from None
+
+
+def _value(fields: dict[int, Any], number: int, default: T, name: str) -> T:
+    found: T = fields.get(number, default)
+    if type(found) is not type(default):
+        raise FormatError(f"{name}: field {number} is {short_repr(found)}: the file is damaged, or no model")
+    return found
+
+
+def _fields(data: Any, name: str) -> Iterator[tuple[int, Any]]:
+    """(number, value) of the fields of a protobuf message; the value is an int, or bytes."""
+    at = 0
+    try:
+        while at < len(data):
+            tag, at = _varint(data, at)
+            size = {1: 8, 5: 4}.get(tag & 7, 0)
+            if tag & 7 in (0, 2):
+                size, at = _varint(data, at)
+            if tag & 7 == 0:
+                yield tag >> 3, size
+                continue
+            if tag & 7 not in (1, 2, 5) or at + size > len(data):
+                raise IndexError
+            yield tag >> 3, data[at : at + size]
+            at += size
+    except (IndexError, TypeError):
+        raise FormatError(f"{name}: damaged, or no model: no protobuf field at byte {at} of its message") from None
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number, seven bits a byte, and the offset behind it."""
+    found = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        found |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return found, at
+        if shift > 63:
+            raise IndexError
+
+
+def vocab_of_pieces(pieces: Sequence[Piece], rules: Rules, name: str, **settings: Any) -> Vocab:
+    """The vocabulary of pieces, whose ids are their places.
+
+    Args:
+        pieces: The pieces.
+        rules: What is done to texts.
+        name: The file, for error messages.
+        settings: More fields of the vocabulary.
+    """
+    ids: dict[str, int] = {}
+    for number, piece in enumerate(pieces):
+        if not piece.text or piece.text in ids or piece.score != piece.score:
+            fault = "has no score" if piece.text and piece.text not in ids else "is empty, or there already"
+            raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} {fault}")
+        if piece.kind not in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE):
+            raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} is of kind {piece.kind} (5 is unused)")
+        ids[piece.text] = number
+    unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+    byte_ids = tuple(ids[text] for text in spelled if text in ids and pieces[ids[text]].kind == BYTE)
+    if len(unknown) != 1 or len(byte_ids) not in (0, 256) or SPACE not in ids:
+        raise FormatError(
+            f"{name}: {len(unknown)} pieces for unknown characters, {len(byte_ids)} for bytes, {SPACE in ids:d} for a "
+            f"space, {SPACE!r}; there must be 1, 0 or 256, and 1"
+        )
+    alphabet = Characters(byte_ids, unknown[0], True, SPACE, "one" if rules.prefix or rules.trim else "none")
+    special = {piece.text: number for piece, number in zip(pieces, ids.values(), strict=True)
+               if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)}  # fmt: skip
+    tokens, unreachable = read_spelled_characters(ids, special, alphabet, name)
+    tokens.update((number, alphabet.decode(text)) for text, number in special.items())
+    defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    steps = rules.steps(defined)
+    flags: tuple[str, ...] = ("plain",)
+    if steps != PLAIN or any(" " in text for text in defined):
+        flags = ("plain", "spelled")
+    elif any(SPACE in text for text in defined):
+        flags = ("plain", "normalized")
+    with errors_named(name):
+        return Vocab(
+            tokens,
+            _merges(pieces, tokens, unreachable, name),
+            special,
+            None,
+            steps,
+            alphabet=alphabet,
+            token_flags=dict.fromkeys(defined, flags),
+            unreachable=unreachable,
+            **settings,
+        )
+
+
+def _merges(
+    pieces: Sequence[Piece], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
+) -> list[tuple[int, int]]:
+    """The pairs that merging joins, those of the highest scores first."""
+    normal = [number for number, piece in enumerate(pieces) if piece.kind == NORMAL and number not in unreachable]
+    normal.sort(key=lambda number: -pieces[number].score)
+    letters = {piece.text for piece in pieces if piece.kind in (NORMAL, USER_DEFINED) and len(piece.text) == 1}
+    for number in normal:
+        if not letters.issuperset(pieces[number].text):
+            raise FormatError(f"{name}: piece {number} {pieces[number].text!r} has a character that is no piece")
+    steps, _ = last_steps(TokenTable({rank: tokens[number] for rank, number in enumerate(normal)}), characters=True)
+    merges = [(normal[left], normal[right]) for left, right in steps]
+    score = {tokens[number]: pieces[number].score for number in normal}
+    lowest = min((score[tokens[left] + tokens[right]] for left, right in merges), default=0)
+    last = [number for number in normal if pieces[number].score == lowest and len(pieces[number].text) > 1]
+    runs = _runs([pieces[number].text for number in last], pieces[last[0]].text[0]) if len(last) > 1 else []
+    if runs:
+        merges = [pair for pair in merges if score[tokens[pair[0]] + tokens[pair[1]]] > lowest]
+    joined = [tokens[left] + tokens[right] for left, right in merges]
+    tied = [pair for pair in pairwise(joined) if score[pair[0]] == score[pair[1]]]
+    tied += [(tokens[part], token) for pair, token in zip(merges, joined, strict=True)
+             for part in pair if runs and part in last]  # fmt: skip
+    for one, other in tied:
+        raise FormatError(
+            f"{name}: {one.decode()!r} and {other.decode()!r}: pieces have one score, {score[one]}, and a merge list "
+            "cannot say that the first in a text is joined first"
+        )
+    ids = {piece.text: number for number, piece in enumerate(pieces)}
+    return merges + [(ids[left], ids[right]) for left, right in runs]
+
+
+def _runs(last: Collection[str], letter: str) -> list[tuple[str, str]]:
+    """The pairs, in order, that join a run of a letter as pieces of the same score do, the first in the text first;
+    nothing if there are no such pairs, or a piece is no run.
+
+    Args:
+        last: The pieces, which no other contains.
+        letter: The letter.
+    """
+    longest = max(map(len, last))
+    sizes = {1, *(len(piece) for piece in last)}
+    if longest > LONGEST_RUN or any(piece != letter * len(piece) for piece in last):
+        return []
+    pairs = [(one, other) for one in sizes for other in sizes if one + other in sizes]
+    # powers of two from the left, then, from the longest on, what is left behind them
+    pairs.sort(key=lambda pair: (0, pair[0]) if pair[0] == pair[1] else (1, -pair[0], -pair[1]))
+    ranks = {pair: rank for rank, pair in enumerate(pairs)}
+    # both rules cut off the longest piece again and again
+    for length in range(2, 3 * longest):
+        if _joined(length, ranks) != _joined(length, dict.fromkeys(pairs, 0)):
+            return []
+    return [(letter * one, letter * other) for one, other in pairs]
+
+
+def _joined(length: int, ranks: dict[tuple[int, int], int]) -> list[int]:
+    """The lengths that letters of a run are joined to, the lowest rank first, the leftmost of equal ones."""
+    parts = [1] * length
+    while found := min(((ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in ranks), default=None):
+        parts[found[1] : found[1] + 2] = [sum(parts[found[1] : found[1] + 2])]
+    return parts
