@@ -1,6 +1,7 @@
 """Maps of SentencePiece's normalizers (nmt_nfkc and the like), which replace some strings by others.
 
-A map is a double array (of Darts-clone) of the strings, whose values are places in a list of replacements that NUL ends.
+A map is a double array (of Darts-clone) of the strings. Their values are places in a list of replacements, each with a
+NUL behind it.
 
 Sources: ``normalizer.cc`` in https://github.com/google/sentencepiece, https://github.com/s-yata/darts-clone, and for
 graphemes https://github.com/huggingface/spm_precompiled

@@ -87,8 +87,9 @@ class Vocab:
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
-            normalized text, after the others), "spelled" (likewise, but its literal is not normalized), "plain" (kept when decoding skips special tokens), "added" (of one byte,
-            which has no token of ordinary text; without it, a special token of one byte is that byte's token as well).
+            normalized text, after the others), "spelled" (likewise, but its literal is not normalized), "plain" (kept
+            when decoding skips special tokens), "added" (of one byte, which has no token of ordinary text; without it,
+            a special token of one byte is that byte's token as well).
         template: The special tokens that ``add_special_tokens=True`` puts around a text; None for none.
         kept: Settings of its file that change no ids here unless asked for, such as "dropout"; they are written again.
         name: The name of a published encoding, for people; no part of the content, and not saved.

@@ -13,8 +13,7 @@ from bpetite import FormatError, Tokenizer
 from bpetite.formats import dump
 from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
 
-WORDS = "the cat sat on a mat, 12 dogs 345 miles. éa naïve 漢字 ▁ 😀 e\u0301 ﬀ AA BB b c <x> [y]".split()
-WORDS += ["x\u3000y", ""]
+WORDS = [*"the cat sat on a mat, 12 dogs 345 miles. éa naïve 漢字 ▁ 😀 e\u0301 ﬀ AA BB b c <x> [y]".split(), ""]
 LETTERS = "abc the é▁漢字.,12\n\t😀 e\u0301ﬀ\u3000\u00a0 catAAB<x>[y]\u200b"
 
 
