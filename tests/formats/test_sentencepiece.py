@@ -1,4 +1,4 @@
-"""SentencePiece's .model files: ids, pieces and texts are those of ``sentencepiece``, or the model is refused by name."""
+"""SentencePiece's .model files: ids and texts are those of ``sentencepiece``, or the model is refused by name."""
 from __future__ import annotations
 
 import io
@@ -13,7 +13,8 @@ from bpetite import FormatError, Tokenizer
 from bpetite.formats import dump
 from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
 
-WORDS = [*"the cat sat on a mat, 12 dogs 345 miles. éa naïve 漢字 ▁ 😀 e\u0301 ﬀ AA BB b c <x> [y]".split(), ""]
+WORDS = ["the", "cat", "sat", "on", "a", "mat,", "12", "dogs", "345", "miles.", "éa", "naïve", "漢字", "▁", "😀", "e\u0301"]
+WORDS += ["ﬀ", "x\u3000y", "AA", "BB", "b", "c", "<x>", "[y]", ""]
 LETTERS = "abc the é▁漢字.,12\n\t😀 e\u0301ﬀ\u3000\u00a0 catAAB<x>[y]\u200b"
 
 
