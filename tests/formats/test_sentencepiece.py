@@ -13,8 +13,8 @@ from bpetite import FormatError, Tokenizer
 from bpetite.formats import dump
 from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
 
-WORDS = ["the", "cat", "sat", "on", "a", "mat,", "12", "dogs", "345", "miles.", "éa", "naïve", "漢字", "▁", "😀", "e\u0301"]
-WORDS += ["ﬀ", "x\u3000y", "AA", "BB", "b", "c", "<x>", "[y]", ""]
+WORDS = ["the", "cat", "sat", "on", "a", "mat,", "12", "dogs", "345", "miles.", "éa", "naïve", "漢字", "▁", "😀"]
+WORDS += ["e\u0301", "ﬀ", "x\u3000y", "AA", "BB", "b", "c", "<x>", "[y]", ""]
 LETTERS = "abc the é▁漢字.,12\n\t😀 e\u0301ﬀ\u3000\u00a0 catAAB<x>[y]\u200b"
 
 
