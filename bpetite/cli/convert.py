@@ -29,6 +29,10 @@ __all__ = ["command"]
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE.")
+@click.option(
+    "--reserved", is_flag=True,
+    help="Make ids without a token special tokens <|reserved_ID|>, as OpenAI's files do: some readers want no gaps.",
+)
 @click.option("--unicode", help="Hold TARGET to a version of Unicode, such as 16.0.")
 def command(
     source: str,
@@ -37,6 +41,7 @@ def command(
     name: str | None,
     pattern: str | None,
     specials: tuple[str, ...],
+    reserved: bool,
     unicode: str | None,
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
@@ -54,6 +59,13 @@ def command(
         )
     else:
         tokenizer = Tokenizer.load(source, format=source_format)
+    vocab = tokenizer.to_vocab()
+    gaps = sorted({*range(tokenizer.vocab_size)} - vocab.tokens.keys())
+    if gaps and reserved:
+        literals = {f"<|reserved_{number}|>": number for number in gaps}
+        tokenizer = tokenizer.extend({}, 0, special_tokens=literals)
+    elif gaps and target.format == "huggingface":
+        say(f"{len(gaps):,} ids below the last have no token, which some readers refuse; --reserved names them")
     if unicode is not None:
         tokenizer = Tokenizer.from_vocab(tokenizer.to_vocab().replace(unicode=unicode))
     tokenizer = target.save(tokenizer)

@@ -519,6 +519,9 @@ def dump(vocab: Vocab) -> bytes:
         )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
+    merges: list[Any] = [(spelled[left], spelled[right]) for left, right in vocab.merges]
+    if not any(" " in left or " " in right for left, right in merges):
+        merges = list(map(" ".join, merges))  # the form that old readers know, too
     content = {
         "version": "1.0",
         "truncation": None,
@@ -533,7 +536,7 @@ def dump(vocab: Vocab) -> bytes:
         "decoder": write_decoder(alphabet),
         "model": _model_settings(vocab, unknown_token)
         | vocab.kept
-        | {"vocab": ordinary, "merges": [[spelled[left], spelled[right]] for left, right in vocab.merges]},
+        | {"vocab": ordinary, "merges": merges},
     }
     return json.dumps(content, ensure_ascii=False, indent=None).encode("utf-8") + b"\n"
 

@@ -340,8 +340,9 @@ def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False) -> A
         return _sequence([*map(_write_split, found)], "pretokenizers")
     at = found.index(Printable()) if Printable() in found else len(found)
     before, after = found[:at], found[at + 1 :]
-    # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern
-    use_regex = bool(before) and before[-1] == patterns.GPT2
+    # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern, which OpenAI writes
+    # in another way since, with the same matches; programs know it by this form
+    use_regex = bool(before) and before[-1] in (patterns.GPT2, patterns.GPT2_POSSESSIVE)
     if use_regex:
         before.pop()
     prefix_space = bool(before) and before[-1] == PrefixSpace()

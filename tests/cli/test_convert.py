@@ -1,4 +1,5 @@
 """``bpetite convert``."""
+import json
 from pathlib import Path
 from typing import NamedTuple
 
@@ -104,3 +105,18 @@ def test_a_folder_for_auto_tokenizer(
     assert theirs.decode(ours.encode("a<|endoftext|>b"), skip_special_tokens=True) == "ab"
     trained.save("of_library", format="huggingface")
     assert Tokenizer.load("of_library") == trained
+
+
+def test_ids_without_a_token_are_named(tmp_path: Path, convert: Convert) -> None:
+    """For readers of tokenizer.json that want no gaps: special tokens in them change no other id."""
+    tokenizers = pytest.importorskip("tokenizers")
+    gapped = TRAINED.extend({}, 0, special_tokens={"<|end|>": 300})
+    gapped.save(tmp_path / "gapped.json")
+    out = tmp_path / "tokenizer.json"
+    assert "29 ids below the last have no token" in convert(tmp_path / "gapped.json", out).stderr
+    assert convert(tmp_path / "gapped.json", out, "--reserved", "--overwrite").returncode == 0
+    content = json.loads(out.read_bytes())
+    assert not {"<|end|>", "<|reserved_290|>"} & content["model"]["vocab"].keys()
+    theirs, text = tokenizers.Tokenizer.from_file(str(out)), "the cat<|end|>ate<|endoftext|>"
+    assert theirs.encode(text).ids == gapped.encode(text) == Tokenizer.load(out).encode(text)
+    assert theirs.token_to_id("<|reserved_299|>") == 299

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bpetite
-from bpetite import FormatError, Tokenizer
+from bpetite import FormatError, Tokenizer, patterns
 from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.template import BARE
 
@@ -89,6 +89,16 @@ def test_what_is_written_gives_the_same_ids_there_and_comes_back(name: str, tmp_
             written, given = theirs.encode(*texts), build(name).encode(*texts)
             assert written.ids == given.ids
             assert (written.offsets, written.type_ids) == (given.offsets, given.type_ids)
+
+
+def test_the_form_that_other_programs_know(tmp_path: Path) -> None:
+    """That of GPT-2's own file, also where the pattern is as OpenAI writes it now."""
+    tok = Tokenizer.train("the cat the cat", 260, pattern=patterns.GPT2_POSSESSIVE)
+    tok.save(tmp_path / "tokenizer.json")
+    content = json.loads((tmp_path / "tokenizer.json").read_bytes())
+    assert content["pre_tokenizer"].items() >= {"type": "ByteLevel", "use_regex": True}.items()
+    assert content["model"]["merges"][0] == "Ġ c"
+    assert Tokenizer.load(tmp_path / "tokenizer.json").encode("the  cat's\n 1") == tok.encode("the  cat's\n 1")
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
