@@ -299,7 +299,7 @@ class Tokenizer(TokenizerBase):
         Args:
             path: A file or directory; if there is none, the name of the packaged tokenizer ("bpetite-32k"), of an
                 encoding or a model ("o200k_base", "gpt-4o"); see :func:`bpetite.get_encoding`.
-            format: "native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece",
+            format: "native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf",
                 "compiled"; found from the content when None.
 
         Raises:

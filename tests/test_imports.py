@@ -205,6 +205,7 @@ INSIDE = {
     "formats": [
         ["hub"],
         [""],
+        ["gguf"],
         ["huggingface", "published_ranks", "sentencepiece", "tekken"],
         ["character_tokens", "compiled"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],

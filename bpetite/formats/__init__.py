@@ -7,6 +7,7 @@ gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind
 sentencepiece  a .model file of the type BPE, read only     merges kind
+gguf        llama.cpp's files, read only                  merges kind
 compiled    tables to be mapped, see :mod:`.compiled`       everything a tokenizer is, for this release
 =========== ============================================= ===========================================================
 """
@@ -21,10 +22,10 @@ from typing import TYPE_CHECKING, Any, get_args
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of
 from ..vocabulary.vocab import Vocab
-from .files import FILES, Format, Source, WritableFormat, is_compiled, parse_json, read_file
+from .files import FILES, GGUF_MAGIC, Format, Source, WritableFormat, is_compiled, parse_json, read_file
 
 if TYPE_CHECKING:
-    from . import compiled, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
+    from . import compiled, gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -35,6 +36,7 @@ __all__ = [
     "compiled",
     "dump",
     "format_by_name",
+    "gguf",
     "gpt2",
     "huggingface",
     "in_folder",
@@ -126,6 +128,9 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     vocab: Vocab
     if format == "compiled" or (format is None and is_compiled(name)):
         vocab = _module("compiled").read(name)
+        return vocab
+    if format == "gguf" or (format is None and is_compiled(name, GGUF_MAGIC)):
+        vocab = _module("gguf").read(name)
         return vocab
     data = read_file(name)
     if format == "sentencepiece" or (format is None and _module("sentencepiece").recognizes(data)):

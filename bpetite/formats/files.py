@@ -12,6 +12,7 @@ from ..errors import FormatError, short_repr
 
 __all__ = [
     "FILES",
+    "GGUF_MAGIC",
     "MAGIC",
     "Format",
     "Source",
@@ -29,11 +30,11 @@ __all__ = [
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "compiled"]
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf", "compiled"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "compiled"]
 
-#: The first bytes of a compiled file.
-MAGIC = b"\x93bpetite"
+#: The first bytes of a compiled file, and of GGUF.
+MAGIC, GGUF_MAGIC = b"\x93bpetite", b"GGUF"
 
 #: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
 FILES: dict[Format, tuple[str, ...]] = {
@@ -85,12 +86,12 @@ def read_file(path: Source) -> bytes:
     return data
 
 
-def is_compiled(path: Source) -> bool:
-    """True for a file that begins like a compiled one. A pipe, which can be read only once, is none."""
+def is_compiled(path: Source, magic: bytes = MAGIC) -> bool:
+    """True for a file that begins like a compiled one, or another. A pipe, which can be read only once, is none."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        return file.read(len(MAGIC)) == MAGIC
+        return file.read(len(magic)) == magic
 
 
 def decode_utf8(data: bytes, name: str) -> str:

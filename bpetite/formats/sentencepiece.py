@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from ..errors import FormatError, short_repr
 from ..steps.normalizers import Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..steps.template import Template
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.characters import Characters
@@ -158,14 +159,22 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
             raise IndexError
 
 
-def vocab_of_pieces(pieces: Sequence[Piece], rules: Rules, name: str, **settings: Any) -> Vocab:
+def vocab_of_pieces(
+    pieces: Sequence[Piece],
+    rules: Rules,
+    name: str,
+    *,
+    flags: tuple[str, ...] = (),
+    template: Template | None = None,
+) -> Vocab:
     """The vocabulary of pieces, whose ids are their places.
 
     Args:
         pieces: The pieces.
         rules: What is done to texts.
         name: The file, for error messages.
-        settings: More fields of the vocabulary.
+        flags: Those of pieces that are put in by the user; by default those with which SentencePiece finds them.
+        template: Of the vocabulary.
     """
     ids: dict[str, int] = {}
     for number, piece in enumerate(pieces):
@@ -190,11 +199,10 @@ def vocab_of_pieces(pieces: Sequence[Piece], rules: Rules, name: str, **settings
     tokens.update((number, alphabet.decode(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     steps = rules.steps(defined)
-    flags: tuple[str, ...] = ("plain",)
-    if steps != PLAIN or any(" " in text for text in defined):
+    if not flags and (steps != PLAIN or any(" " in text for text in defined)):
         flags = ("plain", "spelled")
-    elif any(SPACE in text for text in defined):
-        flags = ("plain", "normalized")
+    elif not flags:
+        flags = ("plain", "normalized") if any(SPACE in text for text in defined) else ("plain",)
     with errors_named(name):
         return Vocab(
             tokens,
@@ -205,7 +213,7 @@ def vocab_of_pieces(pieces: Sequence[Piece], rules: Rules, name: str, **settings
             alphabet=alphabet,
             token_flags=dict.fromkeys(defined, flags),
             unreachable=unreachable,
-            **settings,
+            template=template,
         )
 
 
