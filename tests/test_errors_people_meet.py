@@ -1,6 +1,7 @@
 """Errors that a new user meets: each names the value, the place, and the way out."""
 import copy
 import pickle
+import pydoc
 import re
 from pathlib import Path
 
@@ -76,6 +77,9 @@ def test_other_attributes_stay_as_they_are() -> None:
         _ = TOK.nothing  # type: ignore[attr-defined]
     assert pickle.loads(pickle.dumps(TOK)) == copy.deepcopy(TOK) == copy.copy(TOK) == TOK
     assert {"encode", "vocab_size"} <= set(dir(TOK))
+    helped = re.findall(r"^ \|  (\w+)", pydoc.plain(pydoc.render_doc(Tokenizer)), re.M)
+    assert {"encode", "vocab_size"} <= set(helped)
+    assert not {"n_vocab", "name", "tokenize", "pad_token", "get_vocab"} & set(helped)
     assert "__getattr__" not in dir(Tokenizer)  # every other attribute would be slower
 
 
