@@ -110,15 +110,12 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
         (bars(words, x="words", digits=0), "Words by number of tokens"),
     ]  # fmt: skip
     by_script = [
-        [f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}", f"{use.tokens_per_character:.2f}",
-         f"{use.tokens_per_word:.2f}", _script(script)]
+        [_script(script), f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}",
+         f"{use.tokens_per_character:.2f}", f"{use.tokens_per_word:.2f}"]
         for script, use in scripts
     ]  # fmt: skip
-    heads = ["bytes", "tokens", "bytes per token", "tokens per character", "tokens per word", "script"]
-    yield "Texts", [
-        plots(drawn),
-        Table("Figures by script", heads, by_script, numbers=5),
-    ]
+    heads = ["script", "bytes", "tokens", "bytes per token", "tokens per character", "tokens per word"]
+    yield "Texts", [plots(drawn), Table("Figures by script", heads, by_script, numbers=5, named=True)]
     most_used = [[f"{count:,}", str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
     yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
     costly = [[f"{count:,}", str(tokens), word] for word, count, tokens in usage.costly_words[:20]]

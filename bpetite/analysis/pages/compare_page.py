@@ -62,18 +62,20 @@ def _sections(found: Comparison, names: list[str]) -> Iterator[Section]:
         return
     by = found.by or "group"
     more = f", the {GROUPS} with most text" if len(found.groups) > GROUPS else ""
-    drawn, tables = [], []
+    sizes = [
+        [group, f"{found.documents[group]:,}", f"{found.tokenizers[0].groups[group].bytes:,}"] for group in found.groups
+    ]
+    drawn, tables = [], [_by_group(f"Texts by {by}", [by, "documents", "bytes"], sizes)]
     for name, of in RATES.items():
         columns = {group: [of(one.groups[group]) for one in found.tokenizers] for group in found.groups}
         groups = list(zip(short_names(found.groups), columns.values(), strict=True))
         drawn.append((bars(groups[:GROUPS], x=name, names=names), f"{name.capitalize()} by {by}{more}"))
-        rows_of_groups = [
-            [group, f"{found.documents[group]:,}", f"{found.tokenizers[0].groups[group].bytes:,}",
-             *(f"{value:.3f}" for value in column)]
-            for group, column in columns.items()
-        ]  # fmt: skip
-        heads = [name, "documents", "bytes", *(one.name for one in found.tokenizers)]
-        title = f"{name.capitalize()} by {by}"
-        tables.append(Table(title, heads, rows_of_groups, len(heads) - 1, True, few=len(rows_of_groups)))
+        rows_of_groups = [[group, *(f"{value:.3f}" for value in column)] for group, column in columns.items()]
+        heads = [name, *(one.name for one in found.tokenizers)]
+        tables.append(_by_group(f"{name.capitalize()} by {by}", heads, rows_of_groups))
     yield f"By {by}", [plots(drawn)]
     yield f"Figures by {by}", tables
+
+
+def _by_group(label: str, heads: list[str], rows: list[list[str]]) -> Table:
+    return Table(label, heads, rows, len(heads) - 1, True, few=len(rows))

@@ -68,7 +68,7 @@ class Table:
         numbers: How many of the first columns, after a column of names, are numbers.
         named: The first cell of a row names it.
         few: How many rows text shows.
-        turned: A page has a row for each column of numbers: there may be many, and their names are in full.
+        turned: A page has a row for each column of numbers: there may be many.
     """
 
     label: str
@@ -176,9 +176,13 @@ def _cell(content: Cell) -> str:
 def _table(table: Table) -> str:
     if not table.rows:
         return ""
-    heads, rows = [name_html(one) for one in short_names(table.heads)], [list(map(_cell, row)) for row in table.rows]
+    heads = [
+        name_html(short) if short == name else f'<span title="{escape(visible(name))}">{name_html(short)}</span>'
+        for name, short in zip(table.heads, short_names(table.heads), strict=True)
+    ]
+    rows = [list(map(_cell, row)) for row in table.rows]
     if table.turned:
-        heads, *rows = map(list, zip(*[map(name_html, table.heads), *rows], strict=True))
+        heads, *rows = map(list, zip(heads, *rows, strict=True))
     numbers = (table.is_number(at) or (table.turned and at) for at in range(len(rows[0])))
     number = [' class="num"' if one else "" for one in numbers]
     top = "".join(f'<th scope="col"{number[at]}>{head}</th>' for at, head in enumerate(heads))
