@@ -36,7 +36,7 @@ def test_nothing_is_no_text() -> None:
 def test_files_of_other_programs(tmp_path: Path) -> None:
     for name, data, message in (
         ("tok.pkl", pickle.dumps(TOK), "a pickle, which bpetite does not open"),
-        ("tok.model", b"\n\x0e\n\x05<unk>\x15", "a model of SentencePiece, as it seems"),
+        ("tok.model", b"\n\x0e\n\x05<unk>\x15", "damaged, or no model"),
     ):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(FormatError, match=f"{name}: {message}"):
