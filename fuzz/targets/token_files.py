@@ -17,11 +17,10 @@ LAYOUTS = {
     "npy": (".npy", ".offsets.npy"),
     "nanogpt": (".bin", ".none"),
     "llmc": (".bin", ".none"),
-    "megatron": (".bin", ".idx"),
 }
 
 WORDS = (
-    b"\x93NUMPY\x01\x00", b"'descr': '<u4'", b"'fortran_order': False", b"'shape': (4,)", b"'|V1'", b"MMIDIDX\0\0",
+    b"\x93NUMPY\x01\x00", b"'descr': '<u4'", b"'fortran_order': False", b"'shape': (4,)", b"'|V1'",
     struct.pack("<Q", 2**63), struct.pack("<Q", 2**64 - 1), struct.pack("<I", 2**31), bytes(8),
 )  # fmt: skip
 
@@ -58,7 +57,7 @@ def seeds() -> list[bytes]:
     made = []
     for number, (layout, suffixes) in enumerate(LAYOUTS.items()):
         encode_corpus(source, folder / layout, tok, format=layout, overwrite=True)
-        stem = {"megatron": f"{layout}_text_document", "llmc": f"{layout}_000000"}.get(layout, layout)
+        stem = f"{layout}_000000" if layout == "llmc" else layout
         files = [folder / f"{stem}{suffix}" for suffix in suffixes]
         first, second = (path.read_bytes() if path.exists() else b"" for path in files)
         made.append(bytes([number]) + struct.pack("<I", len(first)) + first + second)

@@ -1,14 +1,12 @@
 """bpetite.cluster without an engine: parts, assembly, counting, parcels. Ray and Spark are in files of their own."""
 from __future__ import annotations
 
-import inspect
 import json
 import pickle
 import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,16 +18,12 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite import Tokenizer
-from bpetite.cluster import count_pretokens, counting, encode_corpus, train
+from bpetite.cluster import count_pretokens, encode_corpus
 from bpetite.cluster.calls import Call
-from bpetite.cluster.counting import CountingOptions
 from bpetite.corpus import Options, RecordError, find_sources, make_part, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.run.assembly import make_shard
-from bpetite.corpus.run.options import ReadingOptions
 from bpetite.errors import FormatError
-from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
-from bpetite.training.counting.cutting import CountOptions
 
 pytest.importorskip("pyarrow")
 
@@ -260,19 +254,7 @@ def test_options_that_there_are_not(ram_path: Path, tokenizer: Tokenizer) -> Non
         encode_corpus(run, missing, ram_path / "out", tokenizer, formt="npy")  # type: ignore[call-arg]
     with pytest.raises(TypeError, match=r"^count_pretokens\(\) .* 'format'$"):
         count_pretokens(run, missing, work=work, format="npy")  # type: ignore[call-arg]
-    with pytest.raises(TypeError, match=r"^train\(\) .* 'tie_brake'$"):
-        train(run, missing, 300, work=work, tie_brake="ids")  # type: ignore[call-arg]
     assert contents(ram_path) == {}
-
-
-def test_options_are_those_of_what_is_called() -> None:
-    def options_of(function: Callable[..., Any]) -> set[str]:
-        parameters = inspect.signature(function).parameters.values()
-        return {one.name for one in parameters if one.kind is one.KEYWORD_ONLY} - {"work"}
-
-    # count_pretokens takes all of them as they are declared: options of counting, and of the tasks and their reading
-    tasks = options_of(counting._count_to_table) | set(ReadingOptions.__annotations__)
-    assert set(CountingOptions.__annotations__) == tasks | set(CountOptions.__annotations__)
 
 
 def test_shares_are_those_of_ranks(corpus: Path) -> None:
@@ -292,29 +274,13 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
     counts = count_pretokens(HereMap(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
-    assert not (ram_path / "work").exists()
-    learned = train(HereMap(), source, 400, work=ram_path / "work", task_bytes=40)
+    assert len([*(ram_path / "work").iterdir()]) == 1  # the sum
+    learned = Tokenizer.train_from_counts(counts, 400)
     assert learned == Tokenizer.train(texts, 400)
     assert learned.extend(counts, 50) == learned.extend(texts, 50)
-
-
-def test_learning_that_fails_leaves_the_counts(ram_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> None:
-        raise MemoryError("out of memory while learning merges")
-
-    source, work = corpus / "a one.txt", ram_path / "work"
-    with monkeypatch.context() as patch:
-        patch.setattr(counting, "train_from_counts", fail)
-        with pytest.raises(MemoryError):
-            train(HereMap(), source, 400, work=work, task_bytes=200)
-    (table,) = work.glob("*-level*")
-    merge_count_files([table], work / "frequent", min_count=2)
-    with CountFile(work / "frequent") as counts:
-        assert len(Tokenizer.train_from_counts(counts, 300).merges) == 44
-    (work / "frequent").unlink()
-    learned = train(HereMap(), source, 400, work=work, task_bytes=200)
-    assert learned == Tokenizer.train_from_files(source, 400)
-    assert not work.exists()
+    run = HereMap()
+    assert dict(count_pretokens(run, source, work=ram_path / "work", task_bytes=200)) == dict(counts)
+    assert run.begun == 0
 
 
 def test_workers_with_other_versions(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
@@ -338,16 +304,16 @@ def test_errors_that_do_not_pickle_are_told() -> None:
 
 
 def test_counting_goes_on(ram_path: Path, corpus: Path) -> None:
-    whole = count_pretokens(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
+    whole = count_pretokens(HereMap(), corpus, work=ram_path / "whole", task_bytes=TINY)
     with pytest.raises(ConnectionError):
         count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
     before = {path: path.stat().st_mtime_ns for path in (ram_path / "work").iterdir()}
     assert before
     (next(iter(before)).with_name(".counts-left-by-another")).write_bytes(b"")
     counts = count_pretokens(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
-    assert isinstance(counts, PretokenCounts)
     assert dict(counts) == dict(whole)
-    assert [path.name for path in (ram_path / "work").iterdir()] == [".counts-left-by-another"]
+    (ram_path / "work" / ".counts-left-by-another").unlink()
+    assert contents(ram_path / "work") == contents(ram_path / "whole")
 
 
 def test_tables_of_other_versions_are_not_taken(
@@ -375,7 +341,7 @@ def test_counting_meets_odd_records(ram_path: Path) -> None:
     replaced = count_pretokens(
         HereMap(), source, work=ram_path / "work", task_bytes=10, on_error="replace", log=said.append
     )
-    assert replaced["\ufffd".encode()] == 1
+    assert dict(replaced)["\ufffd".encode()] == 1
     assert said
 
 

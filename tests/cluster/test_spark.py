@@ -27,7 +27,7 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster import EncodeBatch, encode_corpus, train
+from bpetite.cluster import EncodeBatch, count_pretokens, encode_corpus
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
@@ -176,7 +176,8 @@ class Batches:
 def test_training(spark: Any, ram_path: Path) -> None:
     texts = [text_of(seed, 60) + "<|endoftext|>" for seed in range(200)]
     (ram_path / "in.txt").write_text("".join(texts), encoding="utf-8")
-    learned = train(spark_map(spark), ram_path / "in.txt", 400, work=ram_path / "work", task_bytes=TINY)
+    counts = count_pretokens(spark_map(spark), ram_path / "in.txt", work=ram_path / "work", task_bytes=TINY)
+    learned = Tokenizer.train_from_counts(counts, 400)
     assert learned == Tokenizer.train(texts, 400)
 
 

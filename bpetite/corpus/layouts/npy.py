@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import io
-import re
+import math
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -71,25 +71,17 @@ def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
 
 
 def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, count, bytes of the header) of a one-dimensional .npy file of integers.
-
-    NumPy's own reader of headers raises many kinds of errors for damaged ones, and parses what no NumPy writes.
-    """
+    """(dtype, count, bytes of the header) of a .npy file of integers."""
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with path.open("rb") as file:
-        head = file.read(4096)
-    start, size = (12, 4) if head[6:7] > b"\1" else (10, 2)
-    header = start + int.from_bytes(head[start - size : start], "little")
-    if head[:6] != b"\x93NUMPY" or not b"\1" <= head[6:7] <= b"\3" or header > len(head):
-        raise FormatError(f"{path}: not a NumPy file, or one that is cut short")
-    said = re.fullmatch(
-        rb"\s*\{'descr': '([<>|=]?[ui][1248])', 'fortran_order': False, "
-        rb"'shape': \((\d{1,19}),(?: (\d{1,19}))?\),? *\}\s*",
-        head[start:header],
-    )
-    if said is None:
-        found = ascii(head[start:header].decode("latin-1").strip())
-        raise FormatError(f"{path}: an array with header {found[:200]}, not rows of integers")
-    dtype, count = np.dtype(said[1].decode()), int(said[2]) * int(said[3] or 1)
+        try:
+            shape, by_columns, dtype = readers[np.lib.format.read_magic(file)](file)
+        except Exception as wrong:  # of many kinds, for damaged headers
+            raise FormatError(f"{path}: not a NumPy file, or one that is cut short ({wrong})") from None
+        header = file.tell()
+    if by_columns or dtype.kind not in "ui" or len(shape) not in (1, 2):
+        raise FormatError(f"{path}: an array of {dtype} and shape {shape}, not rows of integers")
+    count = math.prod(shape)
     if count_tokens(path, header, dtype) != count:
         raise FormatError(f"{path}: the header says {count} elements, the size {count_tokens(path, header, dtype)}")
     return dtype, count, header

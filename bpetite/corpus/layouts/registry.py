@@ -15,11 +15,11 @@ from .layout import Layout
 from .litdata import Litdata
 from .llmc import LlmC, open_llmc
 from .mds import Mds
-from .megatron import Megatron, MegatronFile
+from .megatron import Megatron
 from .nanogpt import NanoGPT
 from .npy import Npy, NpyFile
 from .parquet import Parquet
-from .spool import Spool, SpoolFile
+from .spool import Spool
 from .token_file import TokenFile, count_tokens
 
 __all__ = ["DTYPES", "LAYOUTS", "layout_in", "layout_of", "open_in", "open_token_file"]
@@ -50,16 +50,16 @@ def layout_in(manifest: dict[str, Any]) -> Layout:
 
 def open_in(folder: AnyPath, manifest: dict[str, Any], name: str) -> TokenFile:
     """A token file that a manifest lists."""
-    layout = layout_in(manifest)
-    if isinstance(layout, Spool):
-        return SpoolFile(folder / name, layout, manifest["dtype"])
+    reader = layout_in(manifest).reader
+    if reader is not None:
+        raise FormatError(f"{folder / name}: {manifest['format']} files are read by {reader}")
     return open_token_file(folder / name, format=manifest["format"], dtype=manifest["dtype"])
 
 
 def open_token_file(
     path: str | os.PathLike[str], *, format: str | None = None, dtype: str | None = None
 ) -> TokenFile:
-    """A token file of NumPy, nanoGPT, llm.c or Megatron, in bounded memory.
+    """A token file of NumPy, nanoGPT or llm.c, in bounded memory.
 
     Args:
         format: The layout, where the file does not say.
@@ -80,8 +80,6 @@ def open_token_file(
         return NpyFile(path)
     if format == "llmc":
         return open_llmc(path)
-    if format == "megatron":
-        return MegatronFile(path)
     kind = np.dtype(dtype or layout.dtypes[0])
     return TokenFile(path, format, kind, 0, count_tokens(path, 0, kind))
 

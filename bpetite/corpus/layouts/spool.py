@@ -4,21 +4,17 @@ It is what `run.assembly` copies byte ranges from, whatever the layout of the fi
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
-import numpy.typing as npt
+from .layout import Layout
 
-from ..sources.paths import AnyPath, read_numbers
-from .layout import LENGTHS, Layout
-from .token_file import TokenFile, count_tokens
-
-__all__ = ["Spool", "SpoolFile"]
+__all__ = ["Spool"]
 
 
 class Spool(Layout):
     """The spool of a part whose final files have the layout ``final``: the growing files themselves are kept."""
+
+    reader: str | None = "bpetite merge, which makes the final files"
 
     def __init__(self, final: Layout) -> None:
         self.final = final
@@ -35,24 +31,3 @@ class Spool(Layout):
         return [Path(f"{base}{ending}") for ending, is_kept in kept if is_kept]
 
     growing = outputs
-
-
-class SpoolFile(TokenFile):
-    """The tokens of a spool, and their lengths where there are any."""
-
-    def __init__(self, path: AnyPath, layout: Spool, dtype: str) -> None:
-        kind = np.dtype(dtype)
-        super().__init__(path, layout.name, kind, 0, count_tokens(path, 0, kind))
-        self.columns: int = layout.columns
-        self.lengths_path: AnyPath = path.with_name(path.name.removesuffix(layout.suffix) + ".lengths")
-        if layout.lengths:
-            self.documents: int | None = self.lengths_path.stat().st_size // (8 * self.columns)
-
-    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        start = document = 0
-        with self.lengths_path.open("rb") as file:
-            while len(rows := read_numbers(file, "<i8", self.columns * LENGTHS)):
-                lengths = rows[:: self.columns]
-                self._check(self.lengths_path, document, lengths, start)
-                yield lengths
-                start, document = start + int(lengths.sum()), document + len(lengths)

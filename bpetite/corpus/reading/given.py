@@ -100,23 +100,16 @@ def _items(documents: Any, reading: Reading) -> Iterator[Item]:
 
 def _rows(dataset: Any, reading: Reading, start: int) -> Iterator[Item]:
     """The rows of a datasets.Dataset; with a transform of its own, as that gives them."""
-    names = dataset.column_names
-    columns = [reading.text_key, reading.id_key]
-    custom = dataset.format["type"] == "custom"
-    take = text_of_item(reading.text_key, reading.id_key)
-    if not custom:
-        if reading.text_key not in names:
-            raise no_column("datasets.Dataset", reading, names)
-        dataset = dataset.select_columns([name for name in dict.fromkeys(columns) if name in names])
-        dataset = dataset.with_format("arrow")
-    for at in range(start, len(dataset), ROWS):
-        rows = dataset[at : at + ROWS]
-        if custom:
-            for values in zip(*rows.values(), strict=True):
-                yield take(dict(zip(rows, values, strict=True)))
-        else:
-            for batch in rows.to_batches():
-                yield from _of_batch(batch, reading)
+    rows = dataset.select(range(start, len(dataset)))
+    if dataset.format["type"] == "custom":
+        yield from map(text_of_item(reading.text_key, reading.id_key), rows)
+        return
+    names = [name for name in dataset.column_names if name in (reading.text_key, reading.id_key)]
+    if reading.text_key not in names:
+        raise no_column("datasets.Dataset", reading, dataset.column_names)
+    for table in rows.select_columns(names).with_format("arrow").iter(ROWS):
+        for batch in table.to_batches():
+            yield from _of_batch(batch, reading)
 
 
 def _of_batch(batch: Any, reading: Reading) -> Iterator[Item]:

@@ -6,7 +6,6 @@ one; that is how several machines share one large file without communication.
 """
 from __future__ import annotations
 
-import codecs
 import errno
 import glob
 import os
@@ -17,7 +16,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .files import open_bytes
 from .listing import find_objects
 from .stores import Found, found_here
 from .urls import is_url, local_name
@@ -42,9 +40,6 @@ KINDS = {".txt": "text", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
 COMPRESSIONS = {
     ".gz": "gz", ".gzip": "gz", ".zst": "zst", ".zstd": "zst", ".bz2": "bz2", ".xz": "xz",
 }  # fmt: skip
-
-#: Bytes at the start of a file that are looked at where its name does not say what it holds.
-TRIED = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)  # there may be millions
@@ -97,12 +92,12 @@ def find_sources(
         arguments: Paths, URLs that fsspec knows, or patterns of either. A folder is read with all its subfolders,
             without hidden files. A file is read once, however many arguments, links and folders name it.
         kind: "text", "jsonl", "json" or "parquet" for every file, whatever its name; None goes by the name, and reads a
-            file that is named itself and has any other suffix (.md, .py, .html) if it is text in UTF-8.
+            file that is named itself and has any other suffix (.md, .py, .html) as text.
         whole_files: Read every text file as one document.
 
     Raises:
         FileNotFoundError: A path does not exist, a pattern matches nothing, a folder holds nothing to read.
-        ValueError: A file named directly has a suffix that no reader knows, and is not text in UTF-8.
+        ValueError: A compressed file named directly has a suffix that no reader knows.
         ImportError: A URL needs a package that is not installed.
 
     >>> [(p.kind, p.compression) for p in find_sources(["-"], kind="text").pieces]
@@ -127,12 +122,13 @@ def find_sources(
         for file in objects or _files(name):
             holds, compression = _content_of(file, kind)
             named = itself or file == name
-            if holds is None and named and _is_text(file):
+            if holds is None and named and compression is None:
                 holds = "text"
             if holds is None and named:
                 raise ValueError(
-                    f"{file}: not text in UTF-8, and no reader for this suffix (known: {', '.join(KINDS)}, each also "
-                    f"{', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, parquet) says what it holds"
+                    f"{file}: no reader for this suffix, and a compressed file may be an archive (known: "
+                    f"{', '.join(KINDS)}, each also {', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, "
+                    "parquet) says what it holds"
                 )
             if holds is None:
                 left_out.append(file)
@@ -231,25 +227,6 @@ def _identity(path: str, status: os.stat_result) -> object:
     """A value that is equal for two names of the same file or folder."""
     # one int takes a third of the memory of a pair of them
     return status.st_dev << 64 | status.st_ino if status.st_ino else os.path.realpath(path)
-
-
-def _is_text(path: str) -> bool:
-    """True if a file of unknown suffix starts as text in UTF-8 does, or is a pipe. Compressed files are not tried:
-    those of unknown content may be archives."""
-    if Path(path).suffix.lower() in COMPRESSIONS:
-        return False
-    if not is_url(path):
-        if os.path.isdir(path):
-            return False
-        if stat.S_ISFIFO(os.stat(path).st_mode):
-            return True
-    with open_bytes(path) as file:
-        start = file.read(TRIED)
-    try:
-        codecs.getincrementaldecoder("utf-8")().decode(start, final=len(start) < TRIED)
-    except UnicodeDecodeError:
-        return False
-    return b"\0" not in start
 
 
 def _document_kind(kind: str, whole_files: bool) -> str:

@@ -110,7 +110,7 @@ def test_parquet(source: Path, ram_path: Path) -> None:
     assert table.to_pydict() == {"id": ["n0", "n1", "n2", "n3"], "input_ids": [ids(text) for text in DOCUMENTS]}
 
 
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron"])
+@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc"])
 @pytest.mark.parametrize("eot", ["append", "prepend", "none"])
 def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
     from bpetite.corpus.decoding import document_chunks
@@ -120,8 +120,8 @@ def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> 
     first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))
     file = open_token_file(ram_path / first, format=format)
     expected = {
-        "append": appended([text for text in DOCUMENTS if text or format != "megatron"]),
-        "prepend": [token for text in DOCUMENTS if text or format != "megatron" for token in [EOT, *ids(text)]],
+        "append": appended(DOCUMENTS),
+        "prepend": [token for text in DOCUMENTS for token in [EOT, *ids(text)]],
         "none": ids("".join(DOCUMENTS)),
     }[eot]
     assert [token for span in file.spans() for token in span.tokens.tolist()] == expected

@@ -8,17 +8,16 @@ import pytest
 from corpus_tools import EOT, ids, run
 
 from bpetite.corpus import open_token_file
-from bpetite.corpus.layouts import megatron
 from bpetite.corpus.layouts import token_file as spans
 from bpetite.corpus.run.outputs import files_of_shard, find_manifest
 from bpetite.errors import FormatError
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron"]
+FORMATS = ["npy", "nanogpt", "llmc"]
 
 #: Formats that other packages read, and the name of a reader.
 ELSEWHERE = {
     "datatrove": "DatatroveFileDataset", "dolma": "memmap", "parquet": "read_table", "mds": "StreamingDataset",
-    "litdata": "TokensLoader",
+    "litdata": "TokensLoader", "megatron": "IndexedDataset",
 }  # fmt: skip
 
 
@@ -47,7 +46,6 @@ def test_kinds_are_found_by_content(made: Path) -> None:
     assert {format: found[format][0] for format in FORMATS} == {format: format for format in FORMATS}
     assert found["npy"] == ("npy", 2, 4)
     assert found["nanogpt"] == ("nanogpt", None, 6)
-    assert open_token_file(made / "megatron_000000_text_document.idx").tokens == 3
 
 
 @pytest.mark.parametrize("format", ELSEWHERE)
@@ -68,19 +66,15 @@ def test_fortran_order_is_refused(ram_path: Path) -> None:
 
 def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spans, "CHUNK", 2)
-    for module in (spans, megatron):
-        monkeypatch.setattr(module, "LENGTHS", 1)
-    run(made / "in.txt", made / "one", format="megatron", eot="append")
+    monkeypatch.setattr(spans, "LENGTHS", 1)
     run(made / "in.txt", made / "two")
-    for path, format in (("one_text_document.bin", "megatron"), ("two.npy", "npy")):
-        file = open_token_file(made / path, format=format)
-        assert [span.tokens.tolist() for span in file.spans()] == [
-            [*ids("ab"), EOT], [] if format == "megatron" else [EOT], [*ids("cde"), EOT], [*ids("f"), EOT],
-        ]  # fmt: skip
-        first = [*ids("ab"), EOT, *([] if format == "megatron" else [EOT]), *ids("cde")]
-        assert file.read(2, 3).tolist() == first[2:5]
-        assert file.read(file.tokens - 1, 5).tolist() == [EOT]
-        assert file.read(file.tokens, 5).tolist() == []
+    file = open_token_file(made / "two.npy")
+    assert [span.tokens.tolist() for span in file.spans()] == [
+        [*ids("ab"), EOT], [EOT], [*ids("cde"), EOT], [*ids("f"), EOT],
+    ]  # fmt: skip
+    assert file.read(2, 3).tolist() == [EOT, EOT, *ids("c")]
+    assert file.read(file.tokens - 1, 5).tolist() == [EOT]
+    assert file.read(file.tokens, 5).tolist() == []
 
 
 def test_manifests_are_found_from_any_name(made: Path) -> None:
@@ -122,9 +116,6 @@ def test_damaged_files(made: Path) -> None:
         (("llmc_000000.bin", -2), None, "header says 6 tokens, the size 5"),
         (("llmc_000000.bin", b"\0"), "llmc", "an llm.c file begins with"),
         (("llmc_000000.bin", 5), "llmc", "begins with 0, 0"),
-        (("megatron_000000_text_document.idx", 30), None, "not a Megatron index"),
-        (("megatron_000000_text_document.idx", -1), None, "bytes, expected"),
-        (("megatron_000000_text_document.idx", b"\7", 17), None, "dtype code 7"),
         (("nanogpt_000000.bin", -1), "nanogpt", "not a whole number of uint16"),
         (("nanogpt_000000.bin", 0), None, "not a token file with a header"),
     ]

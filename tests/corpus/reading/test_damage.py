@@ -17,7 +17,7 @@ from bpetite.corpus.layouts.token_file import TokenFile
 from bpetite.corpus.run.outputs import find_manifest
 from bpetite.errors import FormatError
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron"]
+FORMATS = ["npy", "nanogpt", "llmc"]
 
 #: What a forged value may be.
 STRANGE: list[Any] = [
