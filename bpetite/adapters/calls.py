@@ -25,8 +25,7 @@ ORIGINAL_ONLY = (
 
 
 def columns_of(text: Any, text_pair: Any) -> tuple[list[Sequence[str]], bool] | None:
-    """First texts, and second texts if there are any, and whether it is a batch; None for input that only the original
-    judges."""
+    """(first texts, second texts or None, is it a batch); None for input that only the original judges."""
     batched = isinstance(text, list | tuple)
     columns: list[Sequence[Any]] = [[text], [text_pair]] if text_pair else [[text]]
     if batched and text_pair is None:
@@ -47,7 +46,7 @@ def encode_rows(
         owner: The tokenizer that is called.
         mirror: Its mirror.
         columns: The first texts, and for pairs the second ones.
-        options: Those of ``TokenizersBackend._encode_plus``.
+        options: The options of ``TokenizersBackend._encode_plus``.
 
     Raises:
         ValueError: A text or an option is one that bpetite refuses.
@@ -91,7 +90,7 @@ def pieces_of(parts: Iterable[TemplatePart], texts: Sequence[list[int]]) -> list
 
 
 def _takes(limit: int, around: int, strategy: TruncationStrategy, stride: int, texts: int) -> bool:
-    """False for truncation that the original refuses, or does in a way of its own."""
+    """False for truncation that the original refuses or does in its own way."""
     if limit < max(around, 1) or not 0 <= stride < max(limit - around, 1):
         return False
     return not stride if texts > 1 else strategy != TruncationStrategy.ONLY_SECOND

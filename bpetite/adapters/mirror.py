@@ -34,12 +34,12 @@ __all__ = ["Mirror", "mirror_of"]
 PATTERNS, NORMAL_FORMS = "16.0", "11.0"
 #: Code points that are in other classes there and in ``regex``, although both know them: in any class, and in \w.
 OTHERWISE, OTHERWISE_IN_WORDS = "\u0295", "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
-#: The bytes of the longest token that is asked for.
+#: The longest token that is compared, in bytes.
 PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
 CHANGERS, COUNT = ("add_tokens", "add_special_tokens", "train", "train_from_iterator"), "_bpetite_changes"
 
-#: The name of the sign that a copy of the backend has the same model.
+#: The attribute which says that a copy of the backend has the same model.
 SHARED = "_bpetite_shares"
 
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
@@ -135,11 +135,11 @@ class Mirror:
             self._probe = encode_token(token) if alphabet is None else alphabet.encode(token, probe)
 
     def in_step(self, backend: Any, decoding: bool) -> bool:
-        """True while the backend is as it was read.
+        """True while the backend is unchanged since it was read.
 
         Args:
-            backend: The backend of now.
-            decoding: Only changes of decoding count.
+            backend: The present backend.
+            decoding: Look at changes of decoding only.
         """
         if backend is not self.backend or changes_of(backend) != self._changes:
             return False
@@ -202,7 +202,7 @@ def _parts(backend: Any) -> tuple[Any, ...]:
 
 
 def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
-    """ValueError if ids differ, or types."""
+    """Raise ValueError if ids or types differ."""
     doubtful = _doubtful(tokenizer.to_vocab())
     texts = [text for text in hostile_texts(tokenizer.special_tokens) if not _holds(*doubtful, [text])]
     inputs = [*texts, *pairwise(texts)]
@@ -219,7 +219,7 @@ def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
 
 
 def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
-    """The added tokens with another text there; ValueError if any other token has one."""
+    """The added tokens whose text differs there. Raises ValueError for any other token that differs."""
     rows = [[token_id] for token_id in sorted(tokenizer.to_vocab().tokens)]
     ours, theirs = tokenizer.decode_batch(rows, errors="replace"), backend.decode_batch(rows, skip_special_tokens=False)
     unlike = {token_id: pair for (token_id,), *pair in zip(rows, ours, theirs, strict=True) if pair[0] != pair[1]}
@@ -230,7 +230,7 @@ def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
 
 
 def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
-    """True if a text has a character that a version of Unicode lacks, or a given one."""
+    """True if a text has one of some characters, or one that a version of Unicode lacks."""
     rest = "".join([text for text in texts if not text.isascii()])
     if not rest:
         return False

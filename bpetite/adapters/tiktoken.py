@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tiktoken.Encoding``: its methods, its defaults, its errors.
 
-docs/tiktoken.md lists what differs. As in tiktoken, a special token in a text raises unless it is allowed. Other than
-there, overlapping special tokens are matched leftmost and longest, not by hash order.
+docs/tiktoken.md lists the differences. As in tiktoken, a special token in a text raises unless it is allowed.
+Overlapping special tokens are matched leftmost and longest; tiktoken matches them by hash order.
 
 Source: https://github.com/openai/tiktoken/blob/main/tiktoken/core.py (release 0.14.0)
 """
@@ -111,7 +111,7 @@ class Encoding:
 
         Args:
             text: The text, which more text will follow.
-            allowed_special: As for :meth:`encode`, and so is ``disallowed_special``.
+            allowed_special, disallowed_special: As for :meth:`encode`.
 
         Raises:
             ValueError: As for :meth:`encode`; or the tokenizer rewrites text or cuts it by more than a pattern.
@@ -237,7 +237,7 @@ class Encoding:
     def _mergeable_ranks(self) -> dict[bytes, int]:
         vocab = self.tokenizer.to_ranks()._vocab
         found = [(t, token_id) for token_id, t in vocab.tokens.items() if token_id not in self._special_token_values]
-        # of two ids with the same bytes the one that text gives comes last, and stays
+        # where two ids have the same bytes, the id that text gives comes last and stays
         return dict(sorted(found, key=lambda pair: pair[1] not in vocab.unreachable) if vocab.unreachable else found)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:

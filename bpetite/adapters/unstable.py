@@ -61,7 +61,7 @@ def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
         return [tokenizer.token_bytes(token_id) for token_id in ids if token_id not in special]
 
     def merged(data: bytes) -> array[int]:
-        """By merging alone, even if all of the bytes are one token."""
+        """The ids of bytes by merging alone, even if all of them are one token."""
         each = array("I", [tokenizer.token_id(data[at : at + 1]) for at in range(len(data))])
         ids: array[int] = tokenizer._vocab.merge_table.apply(each)
         return ids

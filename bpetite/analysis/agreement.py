@@ -23,8 +23,8 @@ class Disagreement(NamedTuple):
 
     Attributes:
         text: The text.
-        ids: Those of ``AutoTokenizer``, with the special tokens that it adds.
-        expected: Those of the file.
+        ids: The ids of ``AutoTokenizer``, with the special tokens that it adds.
+        expected: The ids of the file.
         setting: The part of the file that explains it if it alone is as ``AutoTokenizer`` has it, "normalizer" for
             instance; several if only all of them do; empty if none is different.
     """
@@ -49,7 +49,7 @@ def disagreements(folder: str | os.PathLike[str], texts: Iterable[str] = (), *, 
     Args:
         folder: The folder of a model; nothing is downloaded.
         texts: Further texts.
-        most: As many differences are enough.
+        most: Stop after this many differences.
 
     Raises:
         ValueError: The folder cannot be loaded, or ``AutoTokenizer`` gives a tokenizer without a backend.
@@ -90,7 +90,7 @@ def disagreements(folder: str | os.PathLike[str], texts: Iterable[str] = (), *, 
 
 
 def _bare(tokenizer: Any) -> Any:
-    """Without truncation and padding, which calls of ``transformers`` set themselves."""
+    """The file without truncation and padding, which calls of ``transformers`` set themselves."""
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

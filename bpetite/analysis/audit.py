@@ -62,7 +62,7 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
         f"groups of tokens that are the same text after {form}: texts that look alike get different ids",
     ) for form in ("NFC", "NFKC")},
     "overlapping-specials": (
-        "note", "special tokens that are part of another one: of those that match at a position, the longest is taken",
+        "note", "special tokens that are part of another one: at each position the longest match is taken",
     ),
     "id-gaps": ("note", "ranges of ids without a token: rows of an embedding table that nothing uses"),
     "unused": (

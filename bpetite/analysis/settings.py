@@ -19,7 +19,7 @@ def default_names(*tokenizers: Tokenizer) -> tuple[str, ...]:
 
 
 def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
-    """Size, kind, pattern, normalization, special tokens and the rest, in the order in which people want to read them.
+    """Size, kind, pattern, normalization, special tokens and the other settings, in the order of a report.
 
     A value that JSON cannot express, such as the steps of an imported tokenizer, is given as its ``repr``.
     """

@@ -93,7 +93,7 @@ class Meter:
     """Counts the tokens of texts, a block of them at a time.
 
     Args:
-        tokenizer: What they are encoded with.
+        tokenizer: Encodes the texts.
     """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
@@ -108,7 +108,7 @@ class Meter:
         self.usage: Usage = Usage(0, ids, np.zeros(len(ids), dtype=np.int64), ordinary)
 
     def finished(self, documents: int) -> Usage:
-        """Return the counts, of so many documents."""
+        """Return the counts, with the number of documents."""
         usage = self.usage
         usage.documents = documents
         usage.scripts = dict(sorted(usage.scripts.items(), key=lambda item: -item[1].bytes))
@@ -175,7 +175,7 @@ class Meter:
         return added
 
     def look_up(self, codes: npt.NDArray[np.uint32]) -> Numbers:
-        """The properties of code points; those met for the first time are learnt."""
+        """The properties of code points; new ones are asked for first."""
         found = self.properties[codes]
         new = np.flatnonzero(np.bincount(codes[found == UNKNOWN]))
         if not len(new):

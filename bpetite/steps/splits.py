@@ -159,7 +159,7 @@ def apply(
     Args:
         step: The step.
         fragments: The fragments.
-        unicode: The version of Unicode with the character classes; None for that of `regex`.
+        unicode: The version of Unicode with the character classes; None for the version of `regex`.
         is_first: The whole text begins with the first fragment, rather than with a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]

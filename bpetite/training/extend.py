@@ -1,8 +1,8 @@
 """Learning further tokens after those that a vocabulary has.
 
-A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.kinds`). A
-pair that is learned then joins the only two parts in which fully merged text holds the new token's bytes: nothing was
-joined across its ends, so they are what these bytes become alone. The highest rank is therefore the pair's own, and the
+A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.kinds`).
+In fully merged text, the bytes of a new token are always the same two tokens, the pair that was learned: nothing was
+joined across their ends, so the bytes alone become these two. The highest rank is therefore the pair's own, and the
 tokens appended to the ranks give the ids that the merge list gives. Only a token that no merge reaches, taken whole
 where it is a pre-token, can differ: ranks join its parts as soon as a new token is one of them.
 """
@@ -86,7 +86,7 @@ def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
 
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
-    """The vocabulary with the special tokens that are new, which cut the corpus too."""
+    """The vocabulary with the new special tokens, so that they cut the corpus too."""
     free = vocab.next_id
     new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}
     # ids do not matter here: a literal that is a token already keeps that token's
@@ -98,7 +98,7 @@ def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
-    """literal -> id of the special tokens that are new; None for the next free one."""
+    """literal -> id of the new special tokens; None for the next free id."""
     literals = distinct_literals(special_tokens)
     known = {one: vocab.special_tokens.get(one, vocab.find(one.encode())) for one in literals}
     if not isinstance(special_tokens, Mapping):
@@ -125,7 +125,7 @@ def _extended(
     placed: Mapping[str, int | None],
     config: dict[str, Any],
 ) -> Vocab:
-    """The vocabulary, then what was learned. IN: the merger's id -> id, up to `start`."""
+    """The vocabulary with the learned tokens appended. IN: the merger's id -> id, up to `start`."""
     free = vocab.next_id
     learned = dict(enumerate(merger.all_tokens()[start:], free))
     check_no_special(learned, [*vocab.special_tokens, *placed])

@@ -39,7 +39,7 @@ class MergeOptions(TypedDict, total=False):
 
     Keys:
         min_frequency: Pairs that occur less often are not learned; at least 1.
-        tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), where ids are those of
+        tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
             ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
             pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
             their printable characters (:data:`bpetite.bytelevel.ALPHABET`); ids of the result do not change.
@@ -54,7 +54,7 @@ class MergeOptions(TypedDict, total=False):
 class LearningOptions(CountOptions, MergeOptions, total=False):
     """Options of all ways to train. A missing option of counting has the value that the counts were made with.
 
-    Keys: those of `CountOptions` and `MergeOptions`, and
+    Keys, besides `CountOptions` and `MergeOptions`:
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
             from 0, then bytes, then learned tokens. The merges are the same.
     """
@@ -65,8 +65,8 @@ class LearningOptions(CountOptions, MergeOptions, total=False):
 class TrainOptions(LearningOptions, total=False):
     """Options of training from texts.
 
-    Keys: those of `LearningOptions`, and
-        superwords_from: Learn so many tokens within words, then superwords; None for no superwords.
+    Keys, besides `LearningOptions`:
+        superwords_from: The number of tokens to learn within words before superwords; None for no superwords.
         superword_pattern: The pattern of that second stage and of the tokenizer.
     """
 
@@ -77,8 +77,8 @@ class TrainOptions(LearningOptions, total=False):
 class ExtendOptions(MergeOptions, total=False):
     """Options of learning further tokens.
 
-    Keys: those of `MergeOptions`, and
-        special_tokens: Further ones.
+    Keys, besides `MergeOptions`:
+        special_tokens: Further special tokens.
         superword_pattern: Learn superwords, from text that this pattern cuts; not given for none.
     """
 
@@ -99,8 +99,8 @@ class TrainingOptions:
 
     Args:
         vocab_size: Tokens to end with, special tokens not counted: 256 bytes plus learned ones.
-        options: See `TrainOptions`. Ids given to special tokens are no byte's and no learned token's; a special token
-            of one ASCII character has the id of its byte.
+        options: See `TrainOptions`. An id given to a special token must not belong to a byte or a learned token; a
+            special token of one ASCII character has the id of its byte.
 
     Raises:
         TypeError: An unknown option, or one of the wrong type.

@@ -61,9 +61,9 @@ def train_parity(
             (language, text), in any order.
         vocab_size, num_threads, progress: As for :meth:`train`.
         dev: In one of these forms, the same texts in each language: the worst language is the one that takes most
-            tokens for them. When None, it is the one with most tokens a byte of its corpus. Of several, the first
+            tokens for them. When None, it is the one with most tokens a byte of its corpus. Among equals, the first
             one given.
-        global_merges: So many merges at first are those of ordinary training on the sum of all languages.
+        global_merges: The number of first merges, which ordinary training on all languages together gives.
         options: As for :meth:`train_from_counts`; ``min_frequency`` counts within the language.
 
     Raises:
@@ -88,11 +88,11 @@ def _learned(
 ) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
     _check_languages(corpora, dev)
-    options = _settled(corpora, _settled(dev, options))
+    options = _completed(corpora, _completed(dev, options))
     texts = None if dev is None else _counts(dev, options, num_threads, progress)
     counts = _counts(corpora, options, num_threads, progress, texts)
     _check_same(counts, texts)
-    known = new_merger(options)  # holds no words: it keeps what is learned
+    known = new_merger(options)  # holds no words, only the learned tokens
     groups = [_Languages(counts.values(), options, known, parallel=False)]
     if texts is not None:
         texts = {name: texts[name] for name in counts}
@@ -106,7 +106,7 @@ def _learned(
 
 
 class _Languages:
-    """The texts of each language as tokens: mergers, how many tokens there are, and what that is to be divided by."""
+    """The texts of each language as tokens: mergers, numbers of tokens, and the units that divide these."""
 
     def __init__(self, counts: Iterable[AnyCounts], options: TrainingOptions, known: Merger, *, parallel: bool) -> None:
         found = list(counts)
@@ -127,7 +127,7 @@ class _Languages:
         self.costs[number] = NOTHING
 
     def worst(self) -> int | None:
-        """The number of the language with most tokens a unit, the first one of several; None where none is left."""
+        """The number of the language with most tokens a unit, the first among equals; None where none is left."""
         most = max(self.costs)
         if most == NOTHING:
             return None
@@ -147,7 +147,7 @@ def _learn(
     limit: int,
     progress: Progress | None,
 ) -> None:
-    """Learn the first pairs, then for the worst language, until there are so many tokens or no pair is left."""
+    """Learn the first pairs, then for the worst language, until there are `limit` tokens or no pair is left."""
     start = told = known.tokens
     for pair in chain(first, _pairs_of_the_worst(groups)):
         if known.tokens >= limit:
@@ -178,7 +178,7 @@ def _pairs_of_the_worst(groups: Sequence[_Languages]) -> Iterator[tuple[int, int
 def _global_merges(
     counts: Sequence[AnyCounts], limit: int, options: TrainingOptions, progress: Progress | None
 ) -> list[tuple[int, int]]:
-    """The merges of ordinary training on all languages, until there are so many tokens."""
+    """The merges of ordinary training on all languages together, up to `limit` tokens."""
     merger = new_merger(options)
     if limit == merger.tokens:
         return []
@@ -188,8 +188,8 @@ def _global_merges(
     return list(merger.merges())
 
 
-def _settled(corpora: Any, options: TrainingOptions) -> TrainingOptions:
-    """The options with what counts that were given say of themselves."""
+def _completed(corpora: Any, options: TrainingOptions) -> TrainingOptions:
+    """The options, with the options of counting that the given counts carry."""
     for corpus in corpora.values() if isinstance(corpora, Mapping) else ():
         if isinstance(corpus, Counts):
             options = options.for_counts(corpus)

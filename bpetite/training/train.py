@@ -201,7 +201,7 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
 
 
 def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
-    """Learn until there are so many tokens, or no pair is left."""
+    """Learn until there are `limit` tokens, or no pair is left."""
     start = merger.tokens
     finished = False
     while not finished:
@@ -234,7 +234,7 @@ def new_vocab(
     before: Sequence[tuple[int, int]] = (),
     **changes: Any,
 ) -> Vocab:
-    """The vocabulary of what was learned, after merges of its ids that came before; `changes` are fields of it."""
+    """The vocabulary of the learned tokens. `before` are merges, in its ids, that come first; `changes` are fields."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
     found = merger.all_tokens()
@@ -260,7 +260,7 @@ def new_vocab(
 
 
 def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:
-    """From text nothing of a special token is learned; ready counts may hold one by mistake."""
+    """Refuse a learned token that spells a special token. Counting cuts these out; ready counts may hold one."""
     literal_of = {literal.encode(): literal for literal in literals}
     if literal_of.keys().isdisjoint(tokens.values()):
         return

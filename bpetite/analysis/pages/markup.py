@@ -42,7 +42,7 @@ def element(body: str, *, classes: str = "", styles: Iterable[str] = ()) -> str:
     Args:
         body: HTML that is already escaped.
         classes: Classes of the element, besides "bpe".
-        styles: Files of styles, besides those of tokens.
+        styles: Files of styles, besides tokens.css.
     """
     style = "".join(map(asset, ["tokens.css", *styles]))
     return f'<div class="{escape(f"bpe {classes}".strip())}"><style>{style}</style>{body}</div>'
@@ -66,7 +66,7 @@ def document(
         title: Plain text.
         body: HTML that is already escaped.
         classes: Classes of the root element, besides "bpe".
-        styles: Files of styles, besides those of all pages.
+        styles: Files of styles, besides page.css.
         script: JavaScript.
         data: Put as JSON into the element with the id "data", for the script.
     """

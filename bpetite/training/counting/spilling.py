@@ -35,7 +35,7 @@ class Runs:
 
     Args:
         memory: Bytes for all tables and buffers.
-        folder: Of the temporary files; None for the system's.
+        folder: The place of the temporary files; None for the system's.
     """
 
     def __init__(self, memory: int, folder: str | os.PathLike[str] | None) -> None:
@@ -46,7 +46,7 @@ class Runs:
         if not os.path.isdir(self._folder):
             raise NotADirectoryError(errno.ENOTDIR, "spill_to is no folder", self._folder)
         self._lock = Lock()
-        #: By how often they have been merged.
+        #: Runs by the number of merges behind them.
         self._levels: list[list[Records]] = [[]]
 
     def table_bytes(self, threads: int) -> int:

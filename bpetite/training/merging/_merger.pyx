@@ -189,7 +189,7 @@ cdef class Merger:
         return (key >> 32, key & 0xFFFFFFFF) if self.pairs.best(&key) else None
 
     def learn_pair(self, uint32_t left, uint32_t right):
-        """Learn a pair of internal ids; returns that of the token. :func:`join_together` joins it."""
+        """Learn a pair of internal ids; returns the id of its token. :func:`join_together` joins the pair."""
         if left >= self.known.count or right >= self.known.count:
             raise ValueError(f"no token has the internal id {max(left, right)}")
         return record(self, left, right)
