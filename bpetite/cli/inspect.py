@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from ..core._threads import thread_count
+from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
@@ -43,6 +44,10 @@ __all__ = ["command"]
 @click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
+@click.option(
+    "--inputs", is_flag=True,
+    help="With --verify: read the inputs again, make the files anew among temporary ones, and compare.",
+)
 @click.option("--stats", is_flag=True, help="The statistics that encode made --stats-by, a row a group.")
 @json_option
 def command(
@@ -52,6 +57,7 @@ def command(
     dtype: str | None,
     shown: int,
     verify: bool,
+    inputs: bool,
     stats: bool,
     as_json: bool,
 ) -> None:
@@ -60,6 +66,8 @@ def command(
     A file may also be an output name as given to encode, a manifest or a folder. Of an output that is not finished, the
     progress of each rank, and of all. With --json, a line a file or rank.
     """
+    if inputs and not verify:
+        raise click.UsageError("--inputs goes with --verify")
     for name in files:
         if stats:
             _show_stats(name, as_json)
@@ -72,6 +80,8 @@ def command(
                 else:
                     show(f"{name}: {_progress(rank)}")
             continue
+        if inputs:
+            _check_inputs(name, tokenizer)
         for found in _look(name, tokenizer, format, dtype, shown, verify):
             if as_json:
                 show_json(found)
@@ -142,6 +152,14 @@ def _progress(rank: dict[str, Any]) -> str:
     if "host" in rank:
         line += f", process {rank['pid']} of {rank['host']}"
     return f"{line}: {rank['error']}" if "error" in rank else line
+
+
+def _check_inputs(name: str, spec: str | None) -> None:
+    located = find_output(name, None)
+    if located is None or located[1]["rank"] is not None:
+        raise FormatError(f"{name}: --inputs needs the manifest of a whole output")
+    path, manifest, _ = located
+    check_inputs(manifest, tokenizer_of(path, manifest["tokenizer"], spec, needed=True), jobs=thread_count(None))
 
 
 def _listed(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> dict[str, Any]:

@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..errors import FormatError
 from .layouts.registry import layout_of
+from .output.manifest import read_manifest
 from .output.naming import names_of
 from .reading.given import given_documents
 from .reading.readers import Position, require
@@ -16,11 +20,12 @@ from .run.outputs import leave_out_own
 from .run.part import Part, Progress
 from .run.tally import Tally
 from .sources.find import Sources, find_sources, refuse_unread
+from .sources.paths import path_of
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["SourcesLike", "as_sources", "count_corpus", "encode_corpus", "make_part"]
+__all__ = ["SourcesLike", "as_sources", "check_inputs", "count_corpus", "encode_corpus", "make_part"]
 
 SourcesLike: TypeAlias = Sources | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
@@ -59,9 +64,9 @@ def encode_corpus(
             tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.run.options.TaskOptions`.
 
     Returns:
-        "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "unread" (files of
-        folders and patterns that no reader knows), "on_error", "files" (names), "manifest" (its path), "tokens_before"
-        (of the call that was killed) and "seconds".
+        "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "byte_order_marks" (that
+        were skipped within files), "unread" (files of folders and patterns that no reader knows), "on_error", "files"
+        (names), "manifest" (its path), "tokens_before" (of the call that was killed) and "seconds".
 
     Raises:
         TypeError: There is no such option.
@@ -126,6 +131,29 @@ def make_part(
         inputs.pieces, tokenizer, os.fspath(sink), options, rank=rank, world_size=world_size,
         left_out=own, unread=len(inputs.left_out), **settings,
     )  # fmt: skip
+
+
+def check_inputs(manifest: dict[str, Any], tokenizer: Any, *, jobs: int = 1, progress: Progress | None = None) -> None:
+    """Make the token files of a manifest again from its inputs, in the folder of temporary files, and compare them.
+
+    Raises:
+        FormatError: They differ: the content of an input has changed, whatever its size and time; or the manifest names
+            no inputs that can be read again.
+        RecordError, ValueError, OSError: As `encode_corpus`.
+    """
+    inputs = [file["path"] for file in manifest["inputs"]["files"]]
+    if not inputs or any(not path_of(path).exists() for path in inputs):
+        raise FormatError(f"{inputs[0] if inputs else 'the manifest'}: its inputs cannot be read again")
+    options = Options(**manifest["options"], on_error=manifest["on_error"])
+    with tempfile.TemporaryDirectory() as folder:
+        part = make_part(
+            inputs, Path(folder, "again"), tokenizer, options=options, tokenizer_name=manifest["tokenizer"]["name"]
+        )
+        part.run(jobs=jobs, progress=progress)
+        again = read_manifest(part.names.manifest)["files"]
+    for was, now in zip(manifest["files"], again, strict=False):
+        if was["checksum"]["root"] != now["checksum"]["root"]:
+            raise FormatError(f"{was['name']} is not what its inputs give now: one of them has been changed since")
 
 
 def _given(function: str, sources: SourcesLike | None, documents: Any) -> SourcesLike:

@@ -73,6 +73,7 @@ class Encoded:
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
     stats: dict[int | str | None, dict[str, int]] | None = None  # by the piece or the id, see `run.stats`
+    marks: int = 0  # byte order marks that were skipped
 
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
@@ -111,6 +112,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         problems=problems,
         final_separator=separators[-1] if separators else None,
         stats=stats,
+        marks=sum(documents.marks for documents in parsed),
     )
 
 

@@ -38,7 +38,7 @@ __all__ = [
     "write_manifest",
 ]
 
-VERSION = 3
+VERSION = 4
 
 #: Inputs listed by name; of more, the manifest has the number and the digest.
 LISTED = 10_000

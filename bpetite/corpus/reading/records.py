@@ -53,6 +53,7 @@ class Documents:
         origins: If asked for, (id of the record, its number in the block) of each.
         problems: Those of records.
         records: Their number, whether or not they became documents.
+        marks: Byte order marks that were skipped at the start of lines, behind that of a file.
         final_separator: Of text, whether a separator followed the last document.
     """
 
@@ -61,6 +62,7 @@ class Documents:
         self.origins: list[tuple[str | None, int]] | None = [] if with_origins else None
         self.problems: list[Problem] = []
         self.records: int = 0
+        self.marks: int = 0
         self.final_separator: bool | None = None
         self._block = block
         self._reading = reading
@@ -211,6 +213,7 @@ def _jsonl(block: Block, reading: Reading, out: Documents) -> None:
             record = loads(line)
             append(str.encode(get(record)))
         except _REFUSED:
+            out.marks += line.startswith(BOM)
             if line.removeprefix(BOM).strip():
                 text, record = _slow_line(line, get, reading)
                 if not out.add(text, _id_of(record, get_id)):

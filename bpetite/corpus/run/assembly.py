@@ -421,7 +421,7 @@ def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:
 def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The manifest of all parts together, without its files."""
     joined = dict(manifests[0], rank=None)
-    for name in ("documents", "tokens", "bytes"):
+    for name in ("documents", "tokens", "bytes", "byte_order_marks"):
         joined[name] = sum(manifest[name] for manifest in manifests)
     joined["problems"] = {}
     said = [manifest["final_separator"] for manifest in manifests if manifest["final_separator"] is not None]

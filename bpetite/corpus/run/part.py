@@ -441,7 +441,9 @@ def finished(plan: Plan) -> dict[str, Any] | None:
 def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: int) -> dict[str, Any]:
     """The totals of a manifest for the caller; see `encode_corpus`."""
     return {
-        **{name: manifest[name] for name in ("documents", "tokens", "bytes", "problems", "on_error")},
+        **{name: manifest[name] for name in (
+            "documents", "tokens", "bytes", "problems", "byte_order_marks", "on_error"
+        )},
         "unread": manifest["inputs"].get("unread", 0),
         "files": [file["name"] for file in manifest["files"]],
         **({"rejected": manifest["rejected"]["name"]} if "rejected" in manifest else {}),

@@ -274,6 +274,7 @@ class Plan:
             "tokens": tally.tokens,
             "bytes": tally.bytes,
             "problems": tally.problems,
+            "byte_order_marks": tally.marks,
             **({"stats": sorted_stats(tally.stats)} if self.options.stats_by else {}),
             "files": list_files({split: shards.get(split, []) for split in self.splits}),
             **({"rejected": list_rejected(shards[REJECTED], tally.problems)} if self.options.rejected else {}),

@@ -16,6 +16,7 @@ __all__ = ["Tally"]
 #: The attributes of a tally that a journal records.
 STATE = (
     "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "all_records", "stats",
+    "marks",
 )  # fmt: skip
 
 
@@ -27,6 +28,7 @@ class Tally:
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
         all_records: The number of all records that have been read, whatever became of them.
+        marks: Byte order marks that were skipped at the start of lines.
         stats: By the groups of ``stats_by``, if that is given.
     """
 
@@ -45,6 +47,7 @@ class Tally:
         self.piece: int = 0
         self.records: int = 0
         self.all_records: int = 0
+        self.marks: int = 0
 
     def add(self, encoded: Encoded) -> list[int]:
         """Count a result; returns the number in its file of the first record of each block.
@@ -56,6 +59,7 @@ class Tally:
             self.noted.add(problem)
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
+        self.marks += encoded.marks
         self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator

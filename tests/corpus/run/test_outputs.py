@@ -1,5 +1,6 @@
 """An output beside, or in the place of, its inputs: its own files are no inputs, and inputs are not replaced."""
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,9 @@ import numpy as np
 import pytest
 from corpus_tools import byte_codec, outputs, run, texts_in
 
+from bpetite import FormatError
 from bpetite.corpus import Options, Part, count_corpus, make_part, merge_outputs
+from bpetite.corpus.api import check_inputs
 from bpetite.corpus.output import manifest as manifest_module
 
 
@@ -173,3 +176,25 @@ def test_llmc_has_shards_of_its_script_and_checks_its_limit_first(ram_path: Path
     assert run(ram_path / "a.txt", ram_path / "y", format="llmc", shard_tokens=most)["files"] == ["y_000000.bin"]
     assert not list(ram_path.glob("x*"))
     assert np.fromfile(ram_path / "y_000000.bin", "<i4", 3).tolist() == [20240520, 1, 4]
+
+
+def test_inputs_that_changed_unseen_are_found(ram_path: Path) -> None:
+    """With the same size and time; and a mark at the start of any line is counted, whoever reads it."""
+    path = ram_path / "in.jsonl"
+    path.write_bytes('\ufeff{"text": "one"}\n\ufeff{"text": "two"}\n{"text": "three"}\n\ufeff\n'.encode())
+    assert run(path, ram_path / "o")["byte_order_marks"] == 2
+    for rank in (0, 1):
+        run(path, ram_path / "two" / "o", rank=rank, world_size=2)
+    merge_outputs(ram_path / "two" / "o", delete=True)
+    one = {name: data for name, data in outputs(ram_path).items() if name.startswith("o.")}
+    assert outputs(ram_path / "two") == one
+    manifest = json.loads((ram_path / "o.manifest.json").read_bytes())
+    check_inputs(manifest, byte_codec(), jobs=2)
+    times = path.stat()
+    path.write_bytes(path.read_bytes().replace(b"three", b"eerht"))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    with pytest.raises(FormatError, match=r"o\.npy is not what its inputs give now"):
+        check_inputs(manifest, byte_codec())
+    path.unlink()
+    with pytest.raises(FormatError, match=r"in\.jsonl: its inputs cannot be read again"):
+        check_inputs(manifest, byte_codec())
