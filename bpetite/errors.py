@@ -83,7 +83,7 @@ def check_integer(name: str, value: object, least: int, why: str = "") -> int:
     try:
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name} is an int, not {value!r}") from None
+        raise TypeError(f"{name} is an int, not {short_repr(value)}") from None
     if number < least:
         raise ValueError(f"{name} must be at least {least}{why}, not {number}")
     return number

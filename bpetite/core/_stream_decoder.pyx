@@ -212,8 +212,9 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
     if stream.opens:
+        text = text_of_bytes_of(stream, stream.decoder.decode_bytes([token_id]))  # may raise: opens stays as it was
         stream.opens = stream.decoder.decode_middle([token_id]) == b""
-        return text_of_bytes_of(stream, stream.decoder.decode_bytes([token_id]))
+        return text
     if head <= BP_HEAD and stream.held == 0:       # ASCII: the flag is a high bit
         text = PyUnicode_New(head, 127)
         memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..core._tokenizer_base import TokenizerBase
-from ..errors import short_repr
+from ..errors import check_integer, short_repr
 from .options import BatchOptions, Padding, RowOptions, Side, Text
 
 __all__ = ["PaddedBatch", "Rows", "windows"]
@@ -93,10 +93,7 @@ class Rows:
     def batches(self, max_tokens: int) -> Iterator[PaddedBatch]:
         """Rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
         rows come first; rows of equal width keep their order."""
-        if not isinstance(max_tokens, int):
-            raise TypeError(f"max_tokens is an int, not {short_repr(max_tokens)}")
-        if max_tokens < 1:
-            raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
+        max_tokens = check_integer("max_tokens", max_tokens, 1)
         ids, texts, starts, lengths = self._cut()
         widths = self._rounded_up(lengths + self.special)
         if len(widths) and int(widths.max()) > max_tokens:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Iterator
 from itertools import accumulate, groupby
 from operator import index
 from typing import TYPE_CHECKING
@@ -42,6 +43,7 @@ def continue_ids(
     >>> serving.continue_ids(tok, [97], "b ab<|endoftext|>"), tok.encode("ab ab<|endoftext|>")
     ([97, 98, 257, 258], [256, 257, 258])
     """
+    ids = list(ids) if isinstance(ids, Iterator) else ids
     data = tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
     given = [*ids] if isinstance(ids, list) else [*map(index, ids)]
     specials = {*tokenizer.special_tokens.values()}
@@ -102,6 +104,7 @@ def retokenized(
     >>> serving.retokenized(Tokenizer.train("ab ab ab", 258), [257, 97, 98, 257])
     [(1, 3)]
     """
+    ids = list(ids) if isinstance(ids, Iterator) else ids
     data = tokenizer.decode_bytes(ids)
     given = [*map(index, ids)]
     fresh = encode_bytes(tokenizer, data, errors="bytes", allowed_special=allowed_special)

@@ -126,7 +126,7 @@ def test_options_of_batches(tok: Tokenizer) -> None:
 def test_a_text_over_the_budget(tok: Tokenizer) -> None:
     with pytest.raises(ValueError, match="text 1 has 6 tokens, more than max_tokens=5"):
         list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5))
-    batches = list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5, max_length=5))
+    batches = list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=np.int64(5), max_length=5))
     assert [batch.rows.tolist() for batch in batches] == [[0], [1]]
     with pytest.raises(ValueError, match="max_tokens must be at least 1"):
         list(serving.padded_batches(tok, ["a"], max_tokens=0))

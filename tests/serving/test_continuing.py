@@ -75,6 +75,11 @@ def test_inside_a_character_and_a_word() -> None:
     assert serving.continue_ids(AB, [97], END, allowed_special=()) == [97, *AB.encode_ordinary(END)]
 
 
+def test_ids_that_can_be_read_once() -> None:
+    assert serving.continue_ids(AB, iter([97]), "b") == [97, *AB.encode("b")]
+    assert serving.retokenized(AB, iter([257, 97, 98, 257])) == [(1, 3)]
+
+
 def test_a_tokenizer_that_puts_a_space_before_texts() -> None:
     tok = TOKENIZERS["pipeline"]
     ids = tok.encode("cat")

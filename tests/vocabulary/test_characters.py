@@ -153,6 +153,14 @@ def test_runs_of_bytes_that_are_no_text_are_replaced_byte_by_byte() -> None:
     assert [stream.feed(tok.encode("the")), stream.feed(tok.encode("the"))] == ["the", " the"]
 
 
+def test_after_an_error_a_stream_is_still_at_its_beginning() -> None:
+    tok = llama()
+    stream = tok.decode_stream(errors="strict")
+    with pytest.raises(UnicodeDecodeError):
+        stream.feed(2 + 0x80)
+    assert stream.feed(tok.encode("the")[0]) == "the"
+
+
 def test_saved_files_give_it_back(tmp_path: Path) -> None:
     tok = llama()
     for name in ("native.json", "tokenizer.json"):
