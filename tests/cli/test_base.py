@@ -148,6 +148,9 @@ def test_messages_name_options_of_the_command(folder: Path, capsys: pytest.Captu
         with pytest.raises(SystemExit) as left:
             main([*line, "--on-error", "skip"])
         assert left.value.code == 0, capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(["count", str(folder / "bad.jsonl"), "--text-key", "body"])
+    assert """no 'body' in the record, which has ["text"] (--text-key names another key)""" in capsys.readouterr().err
 
 
 def test_as_typed_leaves_names_of_files() -> None:

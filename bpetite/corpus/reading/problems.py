@@ -134,8 +134,11 @@ class Problems:
         self.locator.close()
         line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
-            key = "text_key= names another key, " if problem.what == "no-text" else ""
-            raise RecordError(f"{line} ({key}on_error='skip' goes on, and counts)")
+            # a key that the first record lacks is a wrong one: to skip would drop them all
+            no_key = problem.what == "no-text" and problem.detail.startswith("no ")
+            key = "text_key= names another key" if problem.what == "no-text" else ""
+            skip = "" if no_key and where.endswith((":1", " 1")) else "on_error='skip' goes on, and counts"
+            raise RecordError(f"{line} ({', '.join(filter(None, (key, skip)))})")
         self.found[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
             self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")

@@ -66,6 +66,8 @@ def store_of(url: str) -> tuple[Any, str]:
     try:
         filesystem, path = url_to_fs(url)
     except ImportError as missing:
+        if url.startswith(("s3://", "s3a://")):
+            raise MissingExtraError(f"a URL ({url})", "s3fs", "remote") from None
         raise ImportError(f"{url}: {missing}") from None
     except ValueError as wrong:
         raise ValueError(f"{url}: {wrong}") from None

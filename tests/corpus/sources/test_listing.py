@@ -71,6 +71,9 @@ def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
         find_sources(["nosuch://x"])
     with pytest.raises(ImportError, match=r"oss://x: Install ossfs"):  # as fsspec says it
         find_sources(["oss://x"])
+    monkeypatch.setitem(__import__("sys").modules, "s3fs", None)
+    with pytest.raises(ImportError, match=r"s3://x.* needs s3fs: pip install 'bpetite\[remote\]'"):
+        find_sources(["s3://x"])
     monkeypatch.setitem(__import__("sys").modules, "fsspec.core", None)
     with pytest.raises(ImportError, match=r"pip install 'bpetite\[remote\]'"):
         find_sources(["memory://in"])
