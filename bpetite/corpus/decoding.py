@@ -66,7 +66,7 @@ def decode_files(
     eot_id: int | None,
     separator: bytes,
     final_separator: bool,
-) -> tuple[int, int]:
+) -> None:
     """Write the text of token files.
 
     Args:
@@ -76,20 +76,10 @@ def decode_files(
         eot_id: Their id, if there is one.
         separator: Goes between documents.
         final_separator: Whether it also follows the last one.
-
-    Returns:
-        (documents, bytes written).
     """
-    documents = size = 0
     pending = False  # a separator is due if another document follows
     for tokens, ends in document_chunks(files, eot, eot_id):
-        data = (separator if pending else b"") + decode(tokens)
+        write((separator if pending else b"") + decode(tokens))
         pending = ends
-        if ends:
-            documents += 1
-        size += len(data)
-        write(data)
     if pending and final_separator:
         write(separator)
-        size += len(separator)
-    return documents, size

@@ -18,7 +18,7 @@ from ..reading.readers import Block, Position, Reading
 from ..reading.records import Documents, documents_of
 from .codec import Codec, Ids, Offsets, join_rows
 
-__all__ = ["EOT", "Encoded", "EncodingRules", "SplitTokens", "encode_blocks", "place_eot"]
+__all__ = ["EOT", "Encoded", "EncodingRules", "Rows", "encode_blocks", "place_eot"]
 
 #: Places of the end-of-text token.
 EOT = ("append", "prepend", "none")
@@ -50,14 +50,38 @@ class EncodingRules:
 
 
 @dataclass
-class SplitTokens:
-    """Tokens of consecutive documents, end-of-text tokens included, the length of each document, and its `Meta` if
-    that was asked for. ``held_out`` marks the documents of the second split where both are kept together."""
+class Rows:
+    """Tokens of consecutive documents, end-of-text tokens included, the length of each, and which of them are of the
+    second split, where both are kept together. ``meta``: a `Meta` of all, later a line of each, for layouts that keep
+    ids."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
-    meta: Meta | None = None
+    meta: list[Any] | None = None
     held_out: npt.NDArray[np.bool_] | None = None
+
+    def slice(self, start: int, stop: int) -> Rows:
+        """Some of the documents; no tokens are copied."""
+        ends = np.cumsum(self.lengths)
+        first, last = (int(ends[at - 1]) if at else 0 for at in (start, stop))
+        return Rows(
+            self.tokens[first:last],
+            self.lengths[start:stop],
+            None if self.meta is None else self.meta[start:stop],
+            None if self.held_out is None else self.held_out[start:stop],
+        )
+
+    def take(self, kept: npt.NDArray[np.bool_]) -> Rows:
+        """Those of the documents that a mask keeps."""
+        return Rows(
+            self.tokens[np.repeat(kept, self.lengths)],
+            self.lengths[kept],
+            None if self.meta is None else [line for line, take in zip(self.meta, kept, strict=True) if take],
+            None if self.held_out is None else self.held_out[kept],
+        )
+
+    def __len__(self) -> int:
+        return len(self.lengths)
 
 
 @dataclass
@@ -66,7 +90,7 @@ class Encoded:
 
     end: Position
     raw: int
-    splits: dict[str, SplitTokens]
+    splits: dict[str, Rows]
     documents: int
     text_bytes: int
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
@@ -187,7 +211,7 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
     return Encoded(
         end=block.end,
         raw=block.raw,
-        splits={"all": SplitTokens(tokens, lengths)},
+        splits={"all": Rows(tokens, lengths)},
         documents=len(ends),
         text_bytes=size,
         blocks=[(block.piece, len(ends))],
@@ -225,14 +249,14 @@ def _replacement(text: bytes, codec: Codec) -> tuple[bytes, Ids]:
 
 def _split(
     texts: list[bytes], ids: Ids, offsets: Offsets, meta: Meta | None, codec: Codec, rules: EncodingRules
-) -> dict[str, SplitTokens]:
+) -> dict[str, Rows]:
     """The tokens of each split, with end-of-text tokens and in the type of the file."""
     dtype = np.dtype(rules.dtype)
     if not rules.val_fraction:
-        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
+        return {"all": Rows(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
     held_out = _held_out(texts, rules.val_fraction, rules.seed)
     if rules.keep_order:
-        return {"all": SplitTokens(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
+        return {"all": Rows(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
     lengths = np.diff(offsets)
     of_tokens = np.repeat(held_out, lengths)
     splits = {}
@@ -240,7 +264,7 @@ def _split(
         ends = np.zeros(int(chosen.sum()) + 1, np.int64)
         np.cumsum(lengths[chosen], out=ends[1:])
         rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
-        splits[name] = SplitTokens(*_with_eot(tokens, ends, codec, rules, dtype), rows)
+        splits[name] = Rows(*_with_eot(tokens, ends, codec, rules, dtype), rows)
     return splits
 
 

@@ -155,52 +155,44 @@ class Names:
 
     def finished(self) -> list[str]:
         """The names in the folder that finished files of this output have."""
-        return [name for name in self.there() if self.is_finished(name)]
+        return [name for name in self.there() if self.kind_of(name) == "finished"]
 
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
-        return [path for path in there if self.is_temporary(path.name)]
+        return [path for path in there if self.kind_of(path.name) == "temporary"]
 
     def shard_journals(self) -> list[Path]:
         """The journals of an unfinished assembly that exist, here or in the store."""
         names = {re.sub(r"\.0{15}$", "", name) for name in self.there()} | {path.name for path in self.temporary()}
-        return [self.folder / name for name in sorted(names) if name.endswith(SHARD) and self.is_temporary(name)]
-
-    def is_temporary(self, name: str) -> bool:
-        """True for the name of a temporary file of this output."""
-        final = name.removesuffix(PARTIAL)
-        if final == name:
-            return re.fullmatch(rf"(?:{'|'.join(self._bases())}){re.escape(SHARD)}", name) is not None
-        own = (self.manifest.name, self.layout.whole, self._beside("unfinished"))
-        ours = self._shard_files([self.layout], growing=True)
-        return final in own or self._is_piece(final) or ours.fullmatch(final) is not None
-
-    def _is_piece(self, name: str) -> bool:
-        """True for the name of an object that is a piece of a growing file of this output, see `durable.Pieces`."""
-        found = re.fullmatch(r"(.+)\.\d{15}", name)
-        return found is not None and (found[1] == self.journal.name or self.is_temporary(found[1]))
+        return [
+            self.folder / name for name in sorted(names) if name.endswith(SHARD) and self.kind_of(name) == "temporary"
+        ]
 
     def clear_home(self) -> None:
         """Delete what is in the store of an unfinished output alone."""
         assert self.home is not None
         for name in self.home.sizes():
-            if name == self.marker.name or self._is_piece(name):
+            if name == self.marker.name or self.kind_of(name) == "piece":
                 (self.home / name).unlink(missing_ok=True)
 
-    def is_finished(self, name: str) -> bool:
-        """True for the name of a finished file of this output."""
-        return name == self.layout.whole or self._shard_files([self.layout]).fullmatch(name) is not None
-
-    def owns(self, name: str) -> bool:
-        """True for the name of a file of this output or of its parts."""
-        return self.is_sign(name) or self.is_finished(name) or self.is_temporary(name) or self._is_piece(name)
-
-    def is_sign(self, name: str) -> bool:
-        """True for the name of a file that is there once the output, or a part of it, has been begun."""
-        of_part = re.escape(f"{self.stem or 'tokens'}.rank") + r"\d{5}of\d{5}[._]"
-        signs = (self.manifest.name, self.journal.name, self._beside("unfinished"))
-        return name in signs or re.match(of_part, name) is not None
+    def kind_of(self, name: str) -> str | None:
+        """The kind of a file of this output or of its parts, by its name: "sign", which is there once the output, or a
+        part of it, has been begun; "finished"; "temporary"; "piece" of a growing file, an object, see `durable.Pieces`.
+        None for the name of any other file."""
+        own = (self.manifest.name, self._beside("unfinished"))
+        of_part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._]")
+        if name in (*own, self.journal.name) or re.match(of_part, name):
+            return "sign"
+        if name == self.layout.whole or self._shard_files([self.layout]).fullmatch(name):
+            return "finished"
+        if (piece := re.fullmatch(r"(.+)\.\d{15}", name)) is not None:
+            return "piece" if piece[1] == self.journal.name or self.kind_of(piece[1]) == "temporary" else None
+        if re.fullmatch(rf"(?:{'|'.join(self._bases())}){re.escape(SHARD)}", name):
+            return "temporary"
+        final = name.removesuffix(PARTIAL)
+        grows = final in (*own, self.layout.whole) or self._shard_files([self.layout], growing=True).fullmatch(final)
+        return "temporary" if final != name and (grows or self.kind_of(final) == "piece") else None
 
     def clear_temporary(self, *, unknown: bool) -> None:
         """Delete the temporary files.

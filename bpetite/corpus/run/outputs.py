@@ -190,10 +190,10 @@ def leave_out_own(sources: Sources, names: Names) -> tuple[Sources, tuple[str, .
         head, tail = os.path.split(path)
         if head not in folders:
             folders[head] = _identity(path_of(path).parent)
-        return folders[head] == here and names.owns(tail)
+        return folders[head] == here and names.kind_of(tail) is not None
 
     own = tuple(piece.path for piece in sources.pieces if is_own(piece.path))
-    begun = any(map(names.is_sign, names.there())) if own else True
+    begun = not own or any(names.kind_of(name) == "sign" for name in names.there())
     if not begun:
         raise file_exists(own[0], "an input has the name of a file of the output; choose another output")
     pieces = tuple(piece for piece in sources.pieces if piece.path not in own)

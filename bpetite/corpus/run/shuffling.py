@@ -13,47 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["OVERHEAD", "Rows", "Shuffle", "permutation"]
+from ..encoding.rows import Rows
+
+__all__ = ["OVERHEAD", "Shuffle", "permutation"]
 
 #: Bytes that a document takes besides its tokens: its length, its place, and its id where there are ids.
 OVERHEAD = 256
 
 #: Tokens that are put together at a time.
 AT_ONCE = 1 << 21
-
-
-@dataclass
-class Rows:
-    """Tokens of consecutive documents, the length of each, a line of each for layouts that keep ids, and which of them
-    are of the second output."""
-
-    tokens: npt.NDArray[Any]
-    lengths: npt.NDArray[np.int64]
-    meta: list[bytes] | None = None
-    held_out: npt.NDArray[np.bool_] | None = None
-
-    def slice(self, start: int, stop: int) -> Rows:
-        """Some of the documents; no tokens are copied."""
-        ends = np.cumsum(self.lengths)
-        first, last = (int(ends[at - 1]) if at else 0 for at in (start, stop))
-        return Rows(
-            self.tokens[first:last],
-            self.lengths[start:stop],
-            None if self.meta is None else self.meta[start:stop],
-            None if self.held_out is None else self.held_out[start:stop],
-        )
-
-    def take(self, kept: npt.NDArray[np.bool_]) -> Rows:
-        """Those of the documents that a mask keeps."""
-        return Rows(
-            self.tokens[np.repeat(kept, self.lengths)],
-            self.lengths[kept],
-            None if self.meta is None else [line for line, take in zip(self.meta, kept, strict=True) if take],
-            None if self.held_out is None else self.held_out[kept],
-        )
-
-    def __len__(self) -> int:
-        return len(self.lengths)
 
 
 def permutation(seed: int, block: int, count: int) -> npt.NDArray[np.int64]:

@@ -2,18 +2,18 @@
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ..encoding.rows import Encoded, SplitTokens
+from ..encoding.rows import Encoded, Rows
 from ..layouts.layout import meta_line
 from ..output.naming import REJECTED
 from ..output.shards import ShardWriter
 from ..reading.blocks import Position
 from .plan import Plan
-from .shuffling import Rows, Shuffle
+from .shuffling import Shuffle
 from .tally import Tally
 
 __all__ = ["Sink"]
@@ -94,7 +94,7 @@ class Sink:
             self._shuffle_in(self._rows(encoded.splits["all"], encoded, firsts), self._shuffle)
         self._waiting.append(taken)
 
-    def _rows(self, part: SplitTokens, encoded: Encoded, firsts: list[int]) -> Rows:
+    def _rows(self, part: Rows, encoded: Encoded, firsts: list[int]) -> Rows:
         meta, layout = None, self._plan.layout
         if part.meta is not None:
             paths = [self._plan.pieces[piece].path for piece, _ in encoded.blocks]
@@ -102,7 +102,7 @@ class Sink:
                 if found is not None:  # the paths of all inputs have been checked
                     layout.check_meta(found, paths[block])
             meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
-        return Rows(part.tokens, part.lengths, meta, part.held_out)
+        return replace(part, meta=meta)
 
     # Shuffling
 

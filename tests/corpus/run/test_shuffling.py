@@ -20,7 +20,8 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite.corpus import Options, make_part
-from bpetite.corpus.run.shuffling import OVERHEAD, Rows, Shuffle, permutation
+from bpetite.corpus.encoding.rows import Rows
+from bpetite.corpus.run.shuffling import OVERHEAD, Shuffle, permutation
 
 WORD = 2**64
 
