@@ -178,13 +178,14 @@ cdef class _Batch(Job):
                 guess += guess_ids(self.views + each)
         worker.dropout = self.dropout
         worker.used = 0
-        worker.counting = self.counting
         worker.reserve(guess)
         if not self.encoder.compiled:
             while i < stop:
                 worker.text_number, worker.position = i, 0
                 self.encoder.encode_in_python(worker, self.text(i), self.specials)
-                self.ends[i] = worker.count()
+                self.ends[i] = worker.used
+                if self.counting:
+                    worker.used = 0
                 i += 1
         with nogil:
             while i < stop:
@@ -192,7 +193,9 @@ cdef class _Batch(Job):
                 status = encode_view(worker, self.specials, self.views + i, &offset)
                 if status != DONE:
                     break
-                self.ends[i] = worker.count()
+                self.ends[i] = worker.used
+                if self.counting:
+                    worker.used = 0
                 i += 1
         if status != DONE:
             check(status, self.text(i), offset)

@@ -87,8 +87,7 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
-    if not worker.counting:
-        worker.reserve(guess_ids(view))
+    worker.reserve(guess_ids(view))
     whole.start, whole.stop, whole.behind = 0, view.length, view.length
     status = encode_stretch(worker, specials, view, &whole)
     offset[0] = whole.bytes
@@ -210,8 +209,7 @@ cdef class Encoder:
                     worker = self._pool.pop()
             if worker is None:
                 worker = Worker(self.core, self._cache_bytes)
-        worker.used = worker.counted = 0
-        worker.counting = False
+        worker.used = 0
         worker.opens = self.core.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker

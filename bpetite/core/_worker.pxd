@@ -41,8 +41,6 @@ cdef extern from "core/word_cache.h" nogil:
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
                        Py_ssize_t* used, bint* starved) noexcept
-    Py_ssize_t bp_tally(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
-                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, Py_ssize_t* total) noexcept
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
@@ -98,8 +96,6 @@ cdef class Worker:
     cdef token_t* out
     cdef Py_ssize_t used, capacity
     cdef bint opens                        # the text to encode next gets a space before it
-    cdef bint counting                     # only how many ids there are is wanted: `out` has those of special tokens
-    cdef Py_ssize_t counted                # and this is how many the others are
     cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 
@@ -114,8 +110,6 @@ cdef class Worker:
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
-    # The number of ids; with `counting`, begin anew.
-    cdef Py_ssize_t count(self) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read, up to the
     # first end of a pre-token at or after `stop`. Without `final` more text follows. OUT: *done, up to where it has
     # been encoded; on NO_TOKEN, the byte that has no token. Returns DONE or an error.

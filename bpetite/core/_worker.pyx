@@ -255,13 +255,6 @@ cdef class Worker:
         status = _encode_known(self, text, start, ends, n, readable, done)
         return _encode_waiting(self, text, &moved, done) if status == DONE and self.waiting else status
 
-    cdef Py_ssize_t count(self) noexcept nogil:
-        cdef Py_ssize_t n = self.used
-        if self.counting:
-            n += self.counted
-            self.used = self.counted = 0
-        return n
-
 
 cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bint final,
                        Py_ssize_t* done) noexcept nogil:
@@ -311,8 +304,6 @@ cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, con
             i += 1
         return status
     bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
-    if worker.counting:
-        return _count_block(worker, text, start, ends, n, readable, &keys, done)
     while True:
         if not worker.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
             return NO_MEMORY
@@ -332,27 +323,6 @@ cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, con
     if worker.waiting and worker.used - worker.unknown[0].at > BP_WAITING_SPAN:
         return _encode_waiting(worker, text, &moved, done)
     return DONE
-
-
-cdef int _count_block(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                      Py_ssize_t readable, bp_keys* keys, Py_ssize_t* done) noexcept nogil:
-    """The same with `counting`."""
-    cdef Py_ssize_t i = 0, used = worker.used
-    cdef int status
-    cdef bint moved = False
-    while True:
-        i = bp_tally(&worker.cache, keys, text, start, ends, i, n, &worker.counted)
-        if i == n:
-            return DONE
-        status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
-        if status != DONE:
-            return status
-        worker.counted += worker.used - used
-        worker.used = used
-        i += 1
-        if moved and i < n:
-            bp_prepare(&worker.cache, text, start, ends, n, readable, keys)
-            moved = False
 
 
 cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, const uint64_t* key,
@@ -386,9 +356,6 @@ cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssi
         return status
     moved[0] = bp_remember_unknown(&worker.cache, worker.unknown, count, text)
     total = bp_count_unknown(worker.unknown, count)
-    if worker.counting:
-        worker.counted += total
-        return DONE
     if not worker.reserve(total):
         return NO_MEMORY
     bp_put_unknown(worker.unknown, count, total, worker.out, worker.used)

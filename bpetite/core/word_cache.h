@@ -502,37 +502,12 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
     return i;
 }
 
-/* bp_emit_block without output: adds to *total how many ids the pre-tokens have. */
-BP_INLINE ptrdiff_t bp_tally_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total) {
-    const uint8_t *shorts = (const uint8_t *)cache->shorts;
-    const uint64_t (*key)[2] = keys->bytes + i;
-    size_t sum = 0, found;
-    for (; i < n; i++, key++) {
-        const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
-        if (BP_LIKELY(bp_same(entry, *key))) {
-            sum += entry->count;
-        } else {
-            if (!bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found)) break;
-            sum += found;
-        }
-    }
-    *total += (ptrdiff_t)sum;
-    return i;
-}
-
 #ifdef BP_HAS_AVX2
 BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                              const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
                                              ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
     return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
                          : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
-}
-
-BP_AVX2_TARGET static ptrdiff_t bp_tally_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text,
-                                              ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n,
-                                              ptrdiff_t *total) {
-    return bp_tally_block(cache, keys, text, start, ends, i, n, total);
 }
 #endif
 
@@ -545,15 +520,6 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
 #endif
     return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
                          : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
-}
-
-BP_NOINLINE static ptrdiff_t bp_tally(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, ptrdiff_t *total) {
-#ifdef BP_HAS_AVX2
-    if (cache->simd != BP_SIMD_PLAIN)
-        return bp_tally_avx2(cache, keys, text, start, ends, i, n, total);
-#endif
-    return bp_tally_block(cache, keys, text, start, ends, i, n, total);
 }
 
 #endif
