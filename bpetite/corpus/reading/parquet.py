@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any
 
 from ..sources.find import Piece
@@ -10,7 +11,7 @@ from ..sources.urls import is_url
 from .blocks import Block, Position, Reading
 from .problems import Flaw
 
-__all__ = ["binary_column", "no_column", "parquet_blocks"]
+__all__ = ["binary_column", "no_column", "parquet_blocks", "row_groups"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -19,8 +20,25 @@ ROWS = 16384
 TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
 
 
-def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    """The blocks of a Parquet file, from a position on.
+@lru_cache(maxsize=8)
+def row_groups(piece: Piece) -> tuple[Any, list[tuple[int, int, int]]]:
+    """(the metadata of a Parquet file; of each row group the first row, the one behind its last, and its bytes)."""
+    import pyarrow.parquet as pq
+
+    with open_stream(piece, ranges=True) as stream, pq.ParquetFile(stream.file) as file:
+        metadata = file.metadata
+    groups, row = [], 0
+    for number in range(metadata.num_row_groups):
+        about = metadata.row_group(number)
+        groups.append((row, row + about.num_rows, about.total_byte_size))
+        row += about.num_rows
+    return metadata, groups
+
+
+def parquet_blocks(
+    piece: Piece, position: Position, reading: Reading, limit: int | None = None
+) -> Iterator[Block]:
+    """The blocks of a Parquet file, from a position on, up to the row group that begins at ``limit``.
 
     Raises:
         OSError: The file cannot be read.
@@ -29,19 +47,23 @@ def parquet_blocks(piece: Piece, position: Position, reading: Reading) -> Iterat
     if piece.compression or piece.once:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece, ranges=True) as stream:
-        yield from _row_groups(stream, piece, position, reading)
+        yield from _row_groups(stream, piece, position, reading, limit)
         stream.check_unchanged()
 
 
-def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
+def _row_groups(
+    stream: Stream, piece: Piece, position: Position, reading: Reading, limit: int | None
+) -> Iterator[Block]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
+        metadata, groups = row_groups(piece)
         # of an object, the columns of a row group are read in a few ranges; of a file, a buffer at a time
         file = pq.ParquetFile(
-            stream.file, buffer_size=1 << 20, pre_buffer=is_url(piece.path), page_checksum_verification=True
-        )
+            stream.file, metadata=metadata, buffer_size=1 << 20, pre_buffer=is_url(piece.path),
+            page_checksum_verification=True,
+        )  # fmt: skip
     except (pa.ArrowException, OSError) as wrong:
         damage = Flaw("damaged-file", f"not a Parquet file: {_cause(wrong)}")
         yield Block("rows", pa.array([], pa.binary()), position.piece, 0, Position(position.piece + 1), damage=damage)
@@ -51,16 +73,14 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
         if reading.text_key not in names:
             raise no_column(piece.path, reading, names)
         columns = [reading.text_key, *([reading.id_key] if reading.id_key in names else [])]
-        total = max(1, file.metadata.num_rows)
-        row, raw = 0, piece.size * position.offset // total
-        for group in range(file.num_row_groups):
-            about = file.metadata.row_group(group)
-            rows = about.num_rows
-            if row + rows <= position.offset:
-                row += rows
+        total = max(1, metadata.num_rows)
+        raw = piece.size * position.offset // total
+        for group, (row, last, size) in enumerate(groups):
+            if last <= position.offset:
                 continue
-            at_once = max(1, min(ROWS, reading.block * rows // max(1, about.total_byte_size)))
-            last = row + rows
+            if limit is not None and row >= limit:
+                break
+            at_once = max(1, min(ROWS, reading.block * (last - row) // max(1, size)))
             batches = file.iter_batches(at_once, row_groups=[group], columns=columns, use_threads=False)
             while True:
                 try:
@@ -70,8 +90,7 @@ def _row_groups(stream: Stream, piece: Piece, position: Position, reading: Readi
                     damage = Flaw("damaged-file", detail)
                     end, nothing = Position(position.piece, last), pa.array([], pa.binary())
                     yield Block("rows", nothing, position.piece, row, end, damage=damage)
-                    row = last  # other row groups can be read
-                    break
+                    break  # other row groups can be read
                 if batch is None:
                     break
                 skip = max(0, position.offset - row)

@@ -12,8 +12,10 @@ import importlib
 import importlib.util
 import io
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
+from typing import Any
 
 from ...errors import MissingExtraError
 from ..sources.expanding import DamagedError
@@ -22,14 +24,18 @@ from ..sources.streams import BOM, Stream, Torn
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
 from .cutting import cut_records, overlaps_itself
 from .given import given_blocks
-from .parquet import parquet_blocks
+from .parquet import parquet_blocks, row_groups
 from .problems import Flaw
 from .records import loads
 
 __all__ = [
-    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",
-    "parsers", "require",
+    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_each",
+    "read_range", "parsers", "require",
 ]  # fmt: skip
+
+
+#: Bytes of the row groups of a Parquet file, uncompressed, that workers read by themselves.
+MOST_ROW_GROUP = 64 << 20
 
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
@@ -45,10 +51,14 @@ def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | 
         ValueError: A file has changed since it was found.
         MissingExtraError: A reader needs a package that is not installed.
     """
-    position = position or Position()
+    return chain.from_iterable(read_each(pieces, reading, position or Position()))
+
+
+def read_each(pieces: Sequence[Piece], reading: Reading, position: Position) -> Iterator[Generator[Block, None, None]]:
+    """The blocks of each piece, as of `read_blocks`."""
     for number in range(position.piece, len(pieces)):
         here = position if number == position.piece else Position(number)
-        yield from _READERS[pieces[number].kind](pieces[number], here, reading)
+        yield _READERS[pieces[number].kind](pieces[number], here, reading)
 
 
 def require(pieces: Sequence[Piece]) -> None:
@@ -78,19 +88,26 @@ def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
 
 
 def has_ranges(piece: Piece, reading: Reading) -> bool:
-    """True if a piece can be read from any separator on: a plain file, whose bytes show its separators."""
+    """True if workers can read parts of a piece: of a plain file, whose bytes show its separators, and of Parquet with
+    row groups that fit into memory."""
+    if piece.kind == "parquet":
+        return 0 < max((size for _, _, size in _groups_of(piece)), default=0) <= MOST_ROW_GROUP
     if piece.once or piece.compression is not None or not piece.size:
         return False
     return piece.kind == "jsonl" or (piece.kind == "text" and not overlaps_itself(reading.separator))
 
 
-def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[int, int]]:
-    """(start, stop) of consecutive ranges of a piece that `has_ranges`, about as large as a block and cut where
-    documents start. Only some kilobytes at each cut are read, and a document that is longer than a block.
+def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[int, int, int]]:
+    """(start, stop, bytes) of consecutive ranges of a piece that `has_ranges`: of Parquet, row groups; of other files,
+    about as large as a block and cut where documents start. Only some kilobytes at each cut are read, and a document
+    that is longer than a block.
 
     Args:
         offset: Where to begin; 0 for the start of the piece.
     """
+    if piece.kind == "parquet":
+        yield from ((max(start, offset), stop, size) for start, stop, size in _groups_of(piece) if stop > offset)
+        return
     separator = b"\n" if piece.kind == "jsonl" else reading.separator
     with reading.open(piece, ranges=True) as stream:
         start = offset or (_start_behind(stream, piece.start, separator) if piece.start else 0)
@@ -103,12 +120,22 @@ def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[in
                 stop = min(limit, _start_behind(stream, start + reading.block, separator))
             if stop <= start:  # the file has become shorter, which its reader will say
                 stop = limit
-            yield start, stop
+            yield start, stop, stop - start
             start = stop
 
 
+def _groups_of(piece: Piece) -> list[tuple[int, int, int]]:
+    """The `row_groups` of a file; none of one that cannot be read, which its reader will say."""
+    try:
+        return row_groups(piece)[1]
+    except (ValueError, OSError):  # those of Arrow are among them
+        return []
+
+
 def read_range(piece: Piece, number: int, start: int, stop: int, reading: Reading) -> Iterator[Block]:
-    """The blocks of a range that `cut_ranges` gave: one, unless a long document is in it."""
+    """The blocks of a range that `cut_ranges` gave: one, unless a long document is in it, or a row group is large."""
+    if piece.kind == "parquet":
+        return parquet_blocks(piece, Position(number, start), reading, stop)
     if stop - start <= 4 * reading.block:
         reading = replace(reading, block=stop - start)
     return _separated(piece, Position(number, start), reading, stop)
@@ -255,7 +282,7 @@ def _holds_lines(stream: Stream) -> bool:
         return False
 
 
-_READERS = {
+_READERS: dict[str, Callable[..., Any]] = {
     "text": _separated, "jsonl": _separated, "whole": _whole, "json": _json, "parquet": parquet_blocks,
     GIVEN: given_blocks,
 }  # fmt: skip

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -27,12 +27,11 @@ from ..output.upload import Publisher, begin_staging, end_staging, leave_staging
 from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
-from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
+from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_each, read_range, require
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
 from ..sources.streams import Torn, open_stream
-from ..sources.urls import is_url
 from .options import Options
 from .plan import Plan
 from .sink import Sink
@@ -51,6 +50,9 @@ HELD = 64 << 20
 SIGN_SECONDS = 15.0
 
 WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
+
+#: Blocks of each compressed file that are read ahead, where several files are.
+AHEAD = 8
 
 #: The most small blocks that are worked on together.
 TOGETHER = 1024
@@ -198,55 +200,49 @@ class Part(Plan):
 
     def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
         """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
-        batches = self.batches(position, spread=jobs > 1)
-        ranges = jobs > 1 and all(has_ranges(piece, self.rules.reading) for piece in self.pieces)
-        if all(map(_reads_apart, self.pieces)) and not ranges:
-            batches = read_ahead(batches)
+        batches = self.batches(position, jobs)
         pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
         with closing(batches), closing(pool):
             yield from pool
 
     def work(self, batch: Batch) -> Encoded:
         """The result of a batch, by a worker."""
-        blocks = batch.blocks or self._read(batch)
-        if not blocks:  # nothing but a byte-order mark
-            assert batch.range is not None
+        blocks = batch.blocks
+        if batch.range is not None:
             number, start, stop = batch.range
-            return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
+            blocks = list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
+            if not blocks:  # nothing but a byte-order mark
+                return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
         return encode_blocks(blocks, self.codec, self.rules)
 
-    def _read(self, batch: Batch) -> list[Block]:
-        """The blocks of a batch that is a range."""
-        assert batch.range is not None
-        number, start, stop = batch.range
-        return list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
-
-    def batches(self, position: Position, *, spread: bool = False) -> Generator[Batch, None, None]:
+    def batches(self, position: Position, jobs: int = 1) -> Generator[Batch, None, None]:
         """Blocks, small ones together.
 
         Args:
             position: Where to begin.
-            spread: Leave the reading of large plain files to the workers. A single one has a thread that reads ahead.
+            jobs: Of several, each reads ranges of large files by itself; compressed files are read ahead by as many.
         """
-        first = position.piece
+        first, reading = position.piece, self.rules.reading
         for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
-            reading = self.rules.reading
-            apart = has_ranges(piece, reading) and piece.raw_bytes > 2 * self.block
-            if apart and (spread or not is_url(piece.path)):  # one thread reads an object fastest from start to end
-                yield from self._blocks(position, number)
+            if jobs > 1 and piece.raw_bytes > 2 * self.block and has_ranges(piece, reading):
+                yield from self._blocks(position, number, jobs)
                 offset = position.offset if number == position.piece else 0
-                for start, stop in cut_ranges(piece, offset, reading):
-                    batch = Batch([], stop - start, (number, start, stop))
-                    yield batch if spread else replace(batch, blocks=self._read(batch))
+                for start, stop, size in cut_ranges(piece, offset, reading):
+                    yield Batch([], size, (number, start, stop))
                 position = Position(number + 1)
-        yield from self._blocks(position, len(self.pieces))
+        yield from self._blocks(position, len(self.pieces), jobs)
 
-    def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
+    def _blocks(self, position: Position, stop: int, jobs: int) -> Generator[Batch, None, None]:
         """The blocks from a position on, up to a piece."""
+        reading, pieces = self.rules.reading, self.pieces[:stop]
+        left = pieces[position.piece :]
+        found: Iterable[Block] = read_blocks(pieces, reading, position)
+        if all(map(_reads_apart, left)) and not (jobs > 1 and all(has_ranges(piece, reading) for piece in left)):
+            found = read_ahead(read_each(pieces, reading, position), jobs, AHEAD if jobs > 1 else 1)
         blocks: list[Block] = []
         size = 0
-        for block in read_blocks(self.pieces[:stop], self.rules.reading, position):
+        for block in found:
             if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0

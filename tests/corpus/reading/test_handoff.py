@@ -27,7 +27,7 @@ def jobs(sizes: list[int]) -> Generator[Job, None, None]:
 @settings(max_examples=50, deadline=None)
 @given(sizes=st.lists(st.integers(0, 50), max_size=30), workers=st.integers(1, 4), held=st.integers(1, 100))
 def test_results_come_in_order(sizes: list[int], workers: int, held: int) -> None:
-    read = read_ahead(jobs(sizes))
+    read = read_ahead([jobs(sizes)])
     results = in_order(lambda job: job.number * 2, read, workers, size=lambda job: job.size, held=held)
     assert list(results) == [2 * number for number in range(len(sizes))]
 
@@ -40,7 +40,7 @@ def test_reading_ahead_is_bounded() -> None:
             made.append(number)
             yield Job(number, 10)
 
-    reading = read_ahead(counted())
+    reading = read_ahead([counted()])
     assert next(reading).number == 0
     time.sleep(0.2)
     assert len(made) == 2  # the one that was given out, and the next one
@@ -57,7 +57,7 @@ def test_it_reads_while_the_caller_works() -> None:
         second.set()
         yield Job(1)
 
-    reading = read_ahead(signalled())
+    reading = read_ahead([signalled()])
     next(reading)
     assert second.wait(20)
     reading.close()
@@ -69,12 +69,12 @@ def test_an_error_of_reading_comes_in_its_place() -> None:
         yield Job(1)
         raise ValueError("damaged here")
 
-    results = in_order(lambda job: job.number, read_ahead(broken()), 1)
+    results = in_order(lambda job: job.number, read_ahead([broken()]), 1)
     assert [next(results), next(results)] == [0, 1]
     with pytest.raises(ValueError, match="damaged here"):
         next(results)
     with pytest.raises(ValueError, match="damaged here"):
-        list(in_order(lambda job: job.number, read_ahead(broken()), 2))
+        list(in_order(lambda job: job.number, read_ahead([broken()]), 2))
 
 
 def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
@@ -97,7 +97,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
     for workers in (1, 3):
         closed.clear()
         before = running_threads()
-        reading = read_ahead(endless())
+        reading = read_ahead([endless()])
         results = in_order(work, reading, workers)
         with pytest.raises(ValueError, match="job 5"):
             list(results)
@@ -108,7 +108,7 @@ def test_an_error_of_work_ends_all_threads_and_closes_the_input() -> None:
 
 def test_closing_ends_the_reader() -> None:
     before = running_threads()
-    reading = read_ahead(jobs([1] * 1000))
+    reading = read_ahead([jobs([1] * 1000)])
     next(reading)
     reading.close()
     assert running_threads() == before
@@ -116,6 +116,29 @@ def test_closing_ends_the_reader() -> None:
 
 def test_what_is_never_begun_starts_no_thread() -> None:
     before = running_threads()
-    reading = read_ahead(jobs([1]))
+    reading = read_ahead([jobs([1])])
     assert running_threads() == before
     reading.close()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_several_sources_are_read_at_a_time(threads: int) -> None:
+    begun: list[int] = []
+
+    def source(number: int) -> Generator[Job, None, None]:
+        begun.append(number)
+        for one in range(number % 4):
+            yield Job(10 * number + one)
+
+    before = running_threads()
+    reading = read_ahead(map(source, range(20)), threads, 2)
+    assert next(reading).number == 10
+    deadline = time.monotonic() + 20
+    while len(begun) < threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert len(begun) <= threads + 1  # the first source was empty
+    assert [job.number for job in reading] == [10 * n + one for n in range(20) for one in range(n % 4)][1:]
+    reading = read_ahead(map(source, range(20)), threads, 2)
+    next(reading)
+    reading.close()
+    assert running_threads() == before

@@ -1,5 +1,6 @@
 """The whole way: same bytes for any number of jobs, after any crash; refusals; the manifest."""
 import errno
+import gzip
 import io
 import json
 import os
@@ -222,6 +223,30 @@ def test_workers_read_ranges_of_plain_files(
         summary = replace(task, block=block).run(jobs=jobs)
         made.append((outputs(out), summary["problems"], summary["documents"]))
     assert made[0] == made[1] == made[2] == made[3]
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_workers_read_row_groups_and_several_compressed_files(ram_path: Path, damaged: bool) -> None:
+    """The same as one reader gives, from any block on; what is damaged is left out in its place."""
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for number in range(4):
+        texts = [None if damaged and n == 50 else text for n, text in enumerate(some_documents(120, number))]
+        pq.write_table(pa.table({"text": texts}), ram_path / f"{number}.parquet", row_group_size=17)
+        lines = "".join(json.dumps({"text": text}) + "\n" for text in texts).encode()
+        packed = gzip.compress(lines) + gzip.compress(lines)
+        (ram_path / f"{number}.jsonl.gz").write_bytes(packed[:-9] if damaged and number == 2 else packed)
+    (ram_path / "x.parquet").write_bytes(b"PAR1 no" if damaged else (ram_path / "0.parquet").read_bytes())
+    for kind in ("parquet", "gz"):
+        made = []
+        for jobs, block in ((1, 4 << 20), (2, 300), (3, 3000)):
+            out = ram_path / f"{kind}-{jobs}"
+            out.mkdir()
+            options = Options(on_error="skip", shard_tokens=900)
+            task = make_part([ram_path / f"*.{kind}"], out / "o", byte_codec(), options=options)
+            summary = replace(task, block=block, checkpoint_seconds=0).run(jobs=jobs)
+            made.append((outputs(out), summary["problems"], summary["documents"]))
+        assert made[0] == made[1] == made[2]
+        assert bool(made[0][1]) == damaged
 
 
 def test_a_finished_run_is_not_done_again(ram_path: Path) -> None:
