@@ -23,7 +23,7 @@ __all__ = ["estimate"]
 
 #: Of each kind of file: the most inputs that are tried, and the bytes of text of one.
 TRIED = 8
-SAMPLE = 2 << 20
+SAMPLE = 8 << 20
 
 
 def estimate(part: Part, jobs: int = 1) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def estimate(part: Part, jobs: int = 1) -> dict[str, Any]:
     Returns:
         "files" and "bytes" (on disk) of the inputs, exactly; from a sample of "sampled_bytes" of text, "text_bytes",
         "documents", "tokens", "disk_bytes" (of the token files; those of ranks need as much again until they are
-        merged) and "seconds"; "free_bytes" (None at a URL); "ranks", about the bytes of text of each.
+        merged) and "seconds" (of encoding); "free_bytes" (None at a URL); "ranks", about the bytes of text of each.
 
     Raises:
         ValueError, RecordError, FileExistsError, OSError: As the run would; an input can be read only once.
@@ -81,10 +81,10 @@ def _sample(part: Part, pieces: Sequence[Piece]) -> tuple[Any, int, float]:
     """((bytes of text, documents, tokens), bytes on disk, seconds of one thread) of the start of some inputs."""
     numbers, raw, seconds = np.zeros(3), 0, 0.0
     for piece in pieces[:: -(-len(pieces) // TRIED)]:
-        one = replace(part, inputs=(piece,), rank=0, world_size=1, block=SAMPLE // 4, damage={}, known_digest=None)
+        one = replace(part, inputs=(piece,), rank=0, world_size=1, block=SAMPLE // 8, damage={}, known_digest=None)
         tally = Tally(one.pieces, part.options.on_error)
         read, kept = 0, (0, (0, 0, 0))
-        began = time.perf_counter()
+        began, before = time.thread_time(), 0
         with suppress(TornError), closing(one.batches(Position())) as batches:
             for batch in batches:
                 encoded = one.work(batch)
@@ -92,11 +92,13 @@ def _sample(part: Part, pieces: Sequence[Piece]) -> tuple[Any, int, float]:
                     kept = read, (tally.bytes, tally.documents, tally.tokens)
                 tally.add(encoded)
                 read += encoded.raw
+                if not before and tally.bytes >= SAMPLE // 2:  # what was first is slow: nothing is in the caches yet
+                    began, before = time.thread_time(), tally.bytes
                 if kept[0] and tally.bytes >= SAMPLE:
                     break
             else:
                 kept = read, (tally.bytes, tally.documents, tally.tokens)
-        seconds += (time.perf_counter() - began) * kept[1][0] / max(1, tally.bytes)
+        seconds += (time.thread_time() - began) * kept[1][0] / max(1, tally.bytes - before)
         raw, numbers = raw + kept[0], numbers + kept[1]
     return numbers, raw, seconds
 

@@ -10,12 +10,14 @@ import pytest
 from corpus_tools import byte_codec, outputs, run
 
 from bpetite.corpus import Options, RecordError, Sources, find_sources, make_part
+from bpetite.corpus.run import estimate as estimate_module
 from bpetite.corpus.run.estimate import estimate
 from bpetite.corpus.run.options import ErrorPolicy
 
 
-def test_it_is_near_and_writes_nothing(ram_path: Path) -> None:
+def test_it_is_near_and_writes_nothing(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Inputs of several kinds, each larger than what is read of it."""
+    monkeypatch.setattr(estimate_module, "SAMPLE", 1 << 20)
     lines = b"".join(json.dumps({"text": f"line {number} " * 40}).encode() + b"\n" for number in range(20_000))
     folder = ram_path / "in"
     folder.mkdir()
