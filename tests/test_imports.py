@@ -39,7 +39,7 @@ ROWS = [
     ["splitting"],
     ["_merge", "_simd"],
     ["atomic", "charlevel", "gage", "reference", "patterns"],
-    ["errors", "lazy", "release"],
+    ["errors", "lazy", "record", "release"],
     ["headers"],
 ]
 ROW_OF = {name: number for number, row in enumerate(ROWS) for name in row}

@@ -30,7 +30,7 @@ from itertools import islice, product
 import numpy as np
 
 from ..patterns import as_tuple
-from ..steps.normalizers import FORMS, normalize
+from ..steps.normalizers import normalize
 from ..tokenizer import Tokenizer
 from .results import Reason, Unreachable
 
@@ -101,7 +101,7 @@ class _Search:
         self.judged = {token_id: token for token_id, token in self.tokens.items() if token_id not in never}
         self.letters = vocab.letters
         #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
-        self.form = vocab.normalization if vocab.normalization in FORMS else None
+        self.form = vocab.normalization if isinstance(vocab.normalization, str) else None
         self.unicode = vocab.unicode
         #: A pre-token that is a token is taken whole, so a token can be reached without merges.
         self.takes_whole = vocab.merges is None or vocab.ignore_merges

@@ -15,10 +15,11 @@ from array import array
 from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
+
+from ..record import Record
 
 __all__ = ["CharsMap", "Precompiled", "char_class", "compiled", "mapped"]
 
@@ -28,8 +29,7 @@ GRAPHEME = 5
 MOST = 1 << 22
 
 
-@dataclass(frozen=True)
-class Precompiled:
+class Precompiled(Record):
     """Replace characters by a map of SentencePiece.
 
     Args:

@@ -11,12 +11,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
 from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..patterns import as_tuple
+from ..record import Record
 from . import sequences
 from .charsmap import Precompiled, char_class, compiled, mapped
 
@@ -32,15 +32,13 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 SPACES = (" ", r"\ ")
 
 
-@dataclass(frozen=True)
-class Prepend:
+class Prepend(Record):
     """Put `text` before a text that is not empty."""
 
     text: str
 
 
-@dataclass(frozen=True)
-class Replace:
+class Replace(Record):
     """Replace every match of a regular expression by `content`, taken literally."""
 
     pattern: str
@@ -66,7 +64,7 @@ def check(normalization: Any, unicode: str | None = None) -> None:
     known = unicodedata.unidata_version
     for one in as_tuple(normalization):
         try:
-            str(astuple(one)[-1] if isinstance(one, Prepend | Replace) else "").encode("utf-8")
+            str([*one.settings().values()][-1] if isinstance(one, Prepend | Replace) else "").encode("utf-8")
         except UnicodeEncodeError as bad:
             raise ValueError(f"normalization {one!r} puts in a lone surrogate, {bad.object[bad.start]!r}") from None
         if isinstance(one, Replace):

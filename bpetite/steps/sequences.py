@@ -1,7 +1,6 @@
 """The JSON form of settings that are None, one step or a tuple of steps: null, a string, or an array."""
 from __future__ import annotations
 
-from dataclasses import astuple
 from typing import Any
 
 from ..patterns import as_tuple
@@ -18,7 +17,7 @@ def to_json(setting: Any, classes: StepFields) -> Any:
         return setting
     return [
         step if isinstance(step, str)
-        else dict(zip(classes[type(step)], astuple(step))) or {"step": type(step).__name__}
+        else dict(zip(classes[type(step)], step.settings().values())) or {"step": type(step).__name__}
         for step in as_tuple(setting)
     ]  # fmt: skip
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..patterns import PatternLike, as_tuple
+from ..record import Record
 from . import sequences
 
 if TYPE_CHECKING:
@@ -36,8 +36,7 @@ __all__ = [
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
 
-@dataclass(frozen=True)
-class Split:
+class Split(Record):
     """Cut at the matches of a pattern.
 
     Args:
@@ -55,8 +54,7 @@ class Split:
             raise ValueError(f"behavior {self.behavior!r} is not one of {', '.join(BEHAVIORS)}")
 
 
-@dataclass(frozen=True)
-class PrefixSpace:
+class PrefixSpace(Record):
     """Put a space before each fragment that does not start with one."""
 
 
@@ -64,8 +62,7 @@ class PrefixSpace:
 PREFIXES = ("never", "always", "first")
 
 
-@dataclass(frozen=True)
-class Metaspace:
+class Metaspace(Record):
     """Write `space` for each space, put one before the text, and cut before each.
 
     Args:
@@ -90,8 +87,7 @@ class Metaspace:
         return wanted and not text.startswith((" ", self.space))
 
 
-@dataclass(frozen=True)
-class Printable:
+class Printable(Record):
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
 
 

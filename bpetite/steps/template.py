@@ -3,8 +3,9 @@ the white space that is left out of the offsets of tokens."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from ..record import Record
 
 __all__ = ["BARE", "Template", "TemplatePart"]
 
@@ -14,8 +15,7 @@ FORM = {"single": list, "pair": list}
 TRIM = {"trim_offsets": list}
 
 
-@dataclass(frozen=True)
-class TemplatePart:
+class TemplatePart(Record):
     """Token ids, or the first or second text.
 
     Args:
@@ -29,8 +29,7 @@ class TemplatePart:
     type_id: int = 0
 
 
-@dataclass(frozen=True)
-class Template:
+class Template(Record):
     """The ids that ``add_special_tokens=True`` puts around one text, and around a pair of texts.
 
     Args:

@@ -2,10 +2,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import short_repr
+from ..record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -18,8 +18,7 @@ Strip: TypeAlias = Literal["none", "one", "token"]
 _byte_token = re.compile("<0x[0-9A-F]{2}>")
 
 
-@dataclass(frozen=True)
-class Characters:
+class Characters(Record):
     """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
 
     Args:
@@ -94,16 +93,16 @@ class Characters:
     def renumbered(self, ids: Mapping[int, int]) -> Characters:
         """The alphabet after its tokens got other ids: old id -> new id."""
         byte_ids = tuple(None if token_id is None else ids[token_id] for token_id in self.byte_ids)
-        return replace(self, byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
+        return self.replace(byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
 
     def to_json(self) -> dict[str, Any]:
         """The alphabet as a JSON value."""
-        return asdict(self) | {"byte_ids": list(self.byte_ids)}
+        return self.settings() | {"byte_ids": list(self.byte_ids)}
 
     @classmethod
     def from_json(cls, found: Any) -> Characters:
         """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
-        if not isinstance(found, dict) or found.keys() != {field.name for field in fields(cls)}:
+        if not isinstance(found, dict) or found.keys() != {*cls.names}:
             raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(found)}")
         if not isinstance(found["byte_ids"], list):
             raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(found['byte_ids'])}")

@@ -11,7 +11,6 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -117,8 +116,8 @@ def renumbered(
     special_tokens = {literal: ids[old] for literal, old in vocab.special_tokens.items() if old in ids}
     template = vocab.template
     if template is not None:
-        template = replace(template, **{name: tuple(
-            replace(part, ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
+        template = template.replace(**{name: tuple(
+            part.replace(ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
         ) for name in ("single", "pair")})  # fmt: skip
     return vocab.replace(
         tokens={new: vocab.tokens[old] for old, new in ids.items()},

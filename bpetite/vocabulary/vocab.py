@@ -9,11 +9,12 @@ import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import short_repr
+from ..record import Record
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
 from ._tokens import TokenTable
@@ -66,7 +67,7 @@ FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "spelled", "plain", "a
 QUIET_FLAGS = frozenset(("plain", "added"))
 
 
-class Vocab:
+class Vocab(Record):
     """A validated vocabulary; immutable by contract, comparable, picklable.
 
     Args:
@@ -123,31 +124,17 @@ class Vocab:
     ignore_merges: bool = False
     alphabet: Characters | None = None
     errors: ErrorHandler = "strict"
-    token_flags: dict[str, tuple[str, ...]]
+    token_flags: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - each has its own copy
     template: Template | None = None
-    kept: dict[str, Any]
+    kept: dict[str, Any] = {}  # noqa: RUF012
     unicode: str | None = None
     unreachable: frozenset[int] = frozenset()
     name: str | None = None
-    beside: dict[str, str]
+    beside: dict[str, str] = {}  # noqa: RUF012
     train_config: dict[str, Any] | None = None
+    apart = ("name", "beside", "train_config")
 
-    def __init__(
-        self,
-        tokens: Mapping[int, bytes],
-        merges: Iterable[tuple[int, int]] | None,
-        special_tokens: dict[str, int],
-        pattern: SplitPattern = patterns.GPT2,
-        **settings: Unpack[Settings],
-    ) -> None:
-        # no dataclass: the import of that module takes longer than loading a tokenizer
-        if unknown := settings.keys() - FIELDS:
-            raise TypeError(f"Vocab has no field {min(unknown)!r}; it has {', '.join(FIELDS)}")
-        vars(self).update(token_flags={}, kept={}, beside={}, tokens=tokens, merges=merges)
-        vars(self).update(settings, special_tokens=special_tokens, pattern=pattern)
-        self._check()
-
-    def _check(self) -> None:
+    def __post_init__(self) -> None:
         if self.merges is not None and not isinstance(self.merges, Iterable):
             raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
         tokens = self.tokens if isinstance(self.tokens, TokenTable) else TokenTable(self.tokens, self.unreachable)
@@ -477,29 +464,6 @@ class Vocab:
             f"fingerprint {self.fingerprint()[:8]})"
         )
 
-    def settings(self) -> dict[str, Any]:
-        """The fields by name: ``Vocab(**vocab.settings())`` is an equal vocabulary."""
-        return {name: getattr(self, name) for name in FIELDS}
-
-    def replace(self, **changes: Any) -> Vocab:
-        """The vocabulary with other values of some fields.
-
-        >>> Vocab({0: b"a", 1: b"b"}, (), {}, pattern=None).replace(special_tokens={"a": 0}).special_tokens
-        {'a': 0}
-        """
-        return type(self)(**self.settings() | changes)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f"a Vocab is immutable; vocab.replace({name}=...) makes another one")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise AttributeError(f"a Vocab is immutable: it keeps its {name}")
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Vocab):
-            return NotImplemented
-        return all(value == getattr(other, key) for key, value in self.settings().items() if key not in APART)
-
     def reduced(self, owner: object) -> tuple[Any, ...]:
         """The value of ``__reduce__`` for a tokenizer that runs this vocabulary."""
         from .pickling import reduced  # not at the top: it stands on this module
@@ -508,11 +472,6 @@ class Vocab:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return self.reduced(self)
-
-
-#: The fields of a vocabulary, and those of them that are no part of its content.
-FIELDS = tuple(Vocab.__annotations__)
-APART = ("name", "beside", "train_config")
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:

@@ -1,22 +1,20 @@
 """Settings of steps as JSON, for classes of steps of the test's own."""
 import json
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpetite.record import Record
 from bpetite.steps import sequences
 
 
-@dataclass(frozen=True)
-class Keep:
+class Keep(Record):
     """A step without fields."""
 
 
-@dataclass(frozen=True)
-class Repeat:
+class Repeat(Record):
     """A step with two fields."""
 
     text: str
