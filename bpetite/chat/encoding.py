@@ -1,10 +1,10 @@
 """A conversation to token ids, with special tokens from its template and from trusted messages only.
 
 Most conversations are rendered once: the special tokens of the text are those that the template marks as its own, so
-all of it can be encoded. Otherwise, as after a literal in a message, or where a template joins ``'<|' + role + '|>'``,
-the conversation is rendered once more, with masks in place of the characters of texts that are not trusted. The two
-texts must be equal but for masks, and then a special token without a mask comes from no such text. A filter, a slice
-or a seam between two texts cannot change that, because each character is followed to its place.
+all of it can be encoded. Otherwise, as after a literal in a message, or where a filter changes the role in ``'<|' +
+role + '|>'``, the conversation is rendered once more, with masks in place of the characters of texts that are not
+trusted. The two texts must be equal but for masks, and then a special token without a mask comes from no such text. A
+filter, a slice or a seam between two texts cannot change that, because each character is followed to its place.
 """
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from ..serving.segments import encode_segments
 from .masks import Masked, change_texts, equal_but_for, free_characters, texts_in, traces
 
 try:
-    from .templates import MARK, NAMED, ChatTemplate, Model, special_spans
+    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, special_spans
 except ImportError:
     raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatEncoding", "encode"]
 
-#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
-ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
 #: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
 ESCAPED = frozenset("\"'\\\x7f")
 #: The names of a message's reasoning; templates read the first two.
@@ -198,7 +196,11 @@ def encode(
         text = raw = compiled.render(context)
         own: list[tuple[int, int]] = []
     else:
-        text, own, raw = compiled.render_marked(context)
+        roles = [
+            message | {"role": Role(message["role"])} if "role" in keys and "role" in message else message
+            for message, keys in zip(chat, kept, strict=True)
+        ]
+        text, own, raw = compiled.render_marked(context | {"messages": roles})
     found = special_spans(tokenizer, text)
     if found == own and markable and not special_spans(tokenizer, given):
         return ChatEncoding(tokenizer, compiled, context, text, None)

@@ -3,7 +3,8 @@
 A template is compiled twice. In the marked form, each special token that the template itself puts out is a control
 character and a number. No message has this character, so it proves where the special token comes from, and what a user
 writes cannot be mistaken for what the template writes. Only text that goes straight to the output is marked, which the
-logic of a template never sees: the two forms render the same text.
+logic of a template never sees: the two forms render the same text. A special token may go over a trusted role, as in
+``'<|' + message.role + '|>'``.
 """
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template, TemplateError, nodes
@@ -24,16 +26,28 @@ if TYPE_CHECKING:
 
     from ..core._tokenizer_base import TokenizerBase
 
-__all__ = ["MARK", "ChatTemplate", "Model", "special_spans"]
+__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "special_spans"]
+
+#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
+ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 #: Appended to the name of such a variable where it is put out.
 MARKED = "__marked"
+#: The variable with the function that puts marks around a role, see :meth:`_Marker._with_roles`.
+AROUND = "around__marked"
 #: The beginning of a mark. The number of a special token follows.
 MARK = "\x0e"
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
+
+
+class Role(str):
+    """A role that may be a part of a special token. What a filter makes of it is a plain str, which may not."""
+
+    __slots__ = ()
+
 
 #: What a generation block puts out at its two ends.
 _edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
@@ -106,6 +120,12 @@ class ChatTemplate:
             self._named = {named: found} | (self._named if len(self._named) < KEPT else {})
         return found
 
+    def _around(self, before: str, value: Any, after: str) -> Any:
+        """The sum, with marks that go over the value if that is a trusted role."""
+        if type(value) is Role:
+            return self._marked(before + value + after)
+        return self.mark(before) + value + self.mark(after)
+
     def render(self, context: dict[str, Any]) -> str:
         """The text, rendered by the template as it is."""
         return self._plain.render(context)
@@ -116,7 +136,7 @@ class ChatTemplate:
         No text of the context holds :data:`MARK`.
         """
         names = {name + MARKED: self._marked(context[name]) for name in NAMED if type(context.get(name)) is str}
-        raw = self._with_marks.render(context, **names)
+        raw = self._with_marks.render(context, **names, **{AROUND: self._around})
         pieces = raw.split(MARK)
         parts, spans, at = pieces[:1], [], len(pieces[0])
         for piece in pieces[1:]:
@@ -146,6 +166,7 @@ class _Marker(NodeTransformer):
     def __init__(self, mark: Callable[[str], str]) -> None:
         self._mark = mark
         self._put_out: list[nodes.Node] = []
+        self._holders: list[nodes.Output | nodes.Assign] = []
         self._kept: set[str] = set()
 
     def marked(self, tree: nodes.Template) -> nodes.Template:
@@ -154,12 +175,18 @@ class _Marker(NodeTransformer):
         self._kept = stored = {name.name for name in names if name.ctx != "load"}
         while True:
             self._put_out.clear()
+            self._holders.clear()
             self.visit(tree)
             shown = {id(node) for node in self._put_out}
             read = {name.name for name in names if name.ctx == "load" and id(name) not in shown}
             if self._kept.isdisjoint(read):
                 break
             self._kept = self._kept - read
+        for holder in self._holders:
+            if isinstance(holder, nodes.Assign):
+                holder.node = self._sum(holder.node)
+            else:
+                holder.nodes = self._with_roles([*map(self._sum, holder.nodes)], shown=True)
         for node in self._put_out:
             if isinstance(node, nodes.TemplateData):
                 node.data = self._mark(node.data)
@@ -167,7 +194,34 @@ class _Marker(NodeTransformer):
                 node.value = self._mark(node.value)
             elif isinstance(node, nodes.Name) and node.name in NAMED and node.name not in stored:
                 node.name += MARKED
+        tree.set_environment(_environment)
         return tree
+
+    def _sum(self, node: Any) -> Any:
+        """The node, with calls for its roles if it is a sum."""
+        parts = [node]
+        while isinstance(parts[0], nodes.Add):
+            parts[:1] = [parts[0].left, parts[0].right]
+        made = self._with_roles(parts)
+        return node if len(made) == len(parts) else reduce(nodes.Add, made)
+
+    def _with_roles(self, parts: list[Any], shown: bool = False) -> list[Any]:
+        """The parts of a sum or, where they are ``shown``, of an output: a call stands for each three of them in which
+        a role would complete a special token."""
+        made: list[Any] = []
+        for part in parts:
+            made.append(part)
+            before, after = _text(made[-3]) if len(made) > 2 else None, _text(part)
+            if before and after and any(map(partial(self._completes, before, after), ROLES)):
+                self._put_out = [node for node in self._put_out if node is not made[-3] and node is not part]
+                value = nodes.Filter(made[-2], "string", [], [], None, None) if shown else made[-2]
+                called = [nodes.Const(before), value, nodes.Const(after)]
+                made[-3:] = [nodes.Call(nodes.Name(AROUND, "load"), called, [], None, None)]
+        return made
+
+    def _completes(self, before: str, after: str, role: str) -> bool:
+        marked = self._mark(before + role + after)
+        return marked.count(MARK) > self._mark(before).count(MARK) + self._mark(after).count(MARK)
 
     def _leave(self, node: nodes.Node) -> nodes.Node:
         return node
@@ -175,11 +229,13 @@ class _Marker(NodeTransformer):
     visit_Macro = visit_CallBlock = visit_AssignBlock = visit_FilterBlock = _leave
 
     def visit_Output(self, node: nodes.Output) -> nodes.Output:
+        self._holders.append(node)
         self._show(*node.nodes)
         return node
 
     def visit_Assign(self, node: nodes.Assign) -> nodes.Assign:
         if isinstance(node.target, nodes.Name) and node.target.name in self._kept:
+            self._holders.append(node)
             self._show(node.node)
         return node
 
@@ -195,6 +251,11 @@ class _Marker(NodeTransformer):
                 isinstance(node, nodes.Const) and isinstance(node.value, str)
             ):
                 self._put_out.append(node)
+
+
+def _text(node: nodes.Node) -> str | None:
+    value = node.data if isinstance(node, nodes.TemplateData) else getattr(node, "value", None)
+    return value if isinstance(node, nodes.TemplateData | nodes.Const) and isinstance(value, str) else None
 
 
 def special_spans(tokenizer: TokenizerBase, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:

@@ -127,6 +127,12 @@ def test_usual_roles_complete_special_tokens() -> None:
     messages = [*user("user"), {"role": "assistant", "content": "a"}, {"role": "end", "content": "a"}]
     template = "{% for m in messages %}{{ '<|' + m.role + '|>' + m.content }}{% endfor %}"
     assert specials(chat.encode(TOK, messages, template).ids) == ["<|user|>", "<|assistant|>"]
+    template = "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}{% endfor %}"
+    found = chat.encode(TOK, [*messages, {"content": "a"}, {"role": 1}], template)
+    assert specials(found.ids) == ["<|user|>", "<|assistant|>"]
+    assert found.text == "<|user|>user<|assistant|>a<|end|>a<||>a<|1|>"
+    template = "{% set role = messages[0].role %}{{ '<|' + role + messages[0].content + '<|' + role + '|>' }}"
+    assert specials(chat.encode(TOK, user("|>"), template).ids) == ["<|user|>"]
 
 
 @pytest.mark.parametrize(
