@@ -31,7 +31,6 @@ __all__ = ["command"]
     examples=[
         "bpetite inspect tokens/gpt2",
         "bpetite inspect tokens/gpt2 --verify --json",
-        "bpetite inspect tokens/running",
         "bpetite inspect tokens/nano/train.bin -f nanogpt -t tok.json --tokens 8",
     ],
 )

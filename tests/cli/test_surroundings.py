@@ -80,7 +80,7 @@ def test_outputs_on_another_file_system(tmp_path: Path, ram_path: Path) -> None:
         for arguments in (
             ("train", tmp_path / "in.txt", "-n", 270, "-o", folder / "t.json"),
             ("convert", folder / "t.json", folder / "t.tiktoken"),
-            ("encode", tmp_path / "in.txt", "-t", folder / "t.json", "-f", "megatron", "-o", folder / "tokens"),
+            ("encode", tmp_path / "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
             ("inspect", folder / "tokens", "--verify"),
             ("view", tmp_path / "in.txt", "-t", folder / "t.json", "-o", folder / "page.html"),
         ):
