@@ -217,10 +217,11 @@ def _out_of_order(vocab: Vocab) -> Iterator[Example]:
     made = {vocab.find(bytes([byte])) for byte in range(256)} - {None}
     if vocab.alphabet is not None:
         made = {token_id for token_id, token in vocab.tokens.items() if len(token.decode("utf-8", "replace")) == 1}
-    first_rank = {result: rank for rank, result in reversed([*enumerate(vocab.merge_results)])}
+    first_rank: dict[int, int] = {}
     for rank, (pair, result) in enumerate(zip(vocab.merges or (), vocab.merge_results, strict=True)):
         for part in pair:
             if part not in made:
+                first_rank = first_rank or {one: at for at, one in reversed([*enumerate(vocab.merge_results)])}
                 source = f"merge {first_rank[part]} makes it" if part in first_rank else "no merge makes it"
                 yield _token(vocab, part) | {"merge": rank, "why": f"merge {rank} needs it and {source}"}
         made.add(result)

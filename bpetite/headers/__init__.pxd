@@ -22,6 +22,7 @@ cdef extern from "headers/bytes.h" nogil:
     int bp_lowest_bit(uint64_t mask) noexcept
     bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
     bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
+    uint8_t* bp_utf8_put(uint8_t* to, uint32_t c) noexcept
 
 cdef extern from "headers/hashing.h" nogil:
     ctypedef struct bp_secret:

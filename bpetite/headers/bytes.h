@@ -1,4 +1,4 @@
-/* Loads and keys of byte strings, shared by the compiled modules. */
+/* Loads and keys of byte strings, and characters as UTF-8. */
 #ifndef BPETITE_BYTES_H
 #define BPETITE_BYTES_H
 
@@ -85,6 +85,26 @@ BP_INLINE bp_key bp_load_key(const uint8_t *p, size_t n) {
 #else
     return bp_load_last_key(p, n);
 #endif
+}
+
+/* Write a character as UTF-8; returns the end. */
+BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
+    if (c < 0x80) {
+        *to++ = (uint8_t)c;
+    } else if (c < 0x800) {
+        *to++ = (uint8_t)(0xC0 | c >> 6);
+        *to++ = (uint8_t)(0x80 | (c & 0x3F));
+    } else if (c < 0x10000) {
+        *to++ = (uint8_t)(0xE0 | c >> 12);
+        *to++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        *to++ = (uint8_t)(0x80 | (c & 0x3F));
+    } else {
+        *to++ = (uint8_t)(0xF0 | c >> 18);
+        *to++ = (uint8_t)(0x80 | (c >> 12 & 0x3F));
+        *to++ = (uint8_t)(0x80 | (c >> 6 & 0x3F));
+        *to++ = (uint8_t)(0x80 | (c & 0x3F));
+    }
+    return to;
 }
 
 #endif

@@ -8,7 +8,6 @@
 
 #include "simd_vec16.h"
 #include "simd_vec32.h"
-#include "utf8_put.h"
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 

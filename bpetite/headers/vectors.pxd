@@ -24,6 +24,3 @@ cdef extern from "headers/utf8_read.h" nogil:
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept
-
-cdef extern from "headers/utf8_put.h" nogil:
-    uint8_t* bp_utf8_put(uint8_t* to, uint32_t c) noexcept

@@ -14,10 +14,9 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
+from ..headers cimport bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyUnicode_READ
-from ..headers.vectors cimport (
-    bp_utf8_put, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
-)
+from ..headers.vectors cimport bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
 from ._merge_list cimport MergeList
 from ._tokens cimport TokenList, TokenTable, table_of
 

@@ -7,7 +7,6 @@
 
 #include "headers/bytes.h"
 #include "headers/utf8_read.h"
-#include "headers/utf8_put.h"
 
 enum {
     BP_JSON_DEPTH = 64,   /* of values in values; deeper ones are not plain */
