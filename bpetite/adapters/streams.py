@@ -45,7 +45,7 @@ class DecodeStream(WholeTexts):
             mirror = mirror_of(backend)
             _last[:] = [mirror]
             if mirror.tokenizer is None or mirror.unlike:
-                from tokenizers import decoders
+                from tokenizers.tokenizers import decoders  # not the name servers replace
 
                 return _Original(decoders.DecodeStream(self._ids, self._skip), backend)
             own = mirror.tokenizer
