@@ -338,52 +338,6 @@ BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p,
     BP_PREFETCH(&cache->longs[hash >> cache->long_shift]);
 }
 
-#ifdef BP_HAS_AVX2
-/* The first of two passes of bp_prepare: keys->bytes of all but the long pre-tokens. OUT: longs, which these are.
-   Returns how many they are. */
-BP_INLINE ptrdiff_t bp_load_keys(const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends, ptrdiff_t n,
-                                 bp_keys *keys, uint8_t *longs) {
-    ptrdiff_t long_count = 0;
-#pragma GCC unroll 4
-    for (ptrdiff_t i = 0; i < n; i++) {
-        const size_t length = (size_t)(ends[i] - start);
-        const __m128i bytes = _mm_loadu_si128((const __m128i *)(text + start));
-        start = ends[i];
-        if (BP_UNLIKELY(length > BP_KEY_BYTES)) {
-            longs[long_count++] = (uint8_t)i;
-            continue;
-        }
-        _mm_storeu_si128((__m128i *)keys->bytes[i],
-                         _mm_or_si128(_mm_and_si128(bytes, _mm_loadu_si128((const __m128i *)bp_key_forms[length][0])),
-                                      _mm_loadu_si128((const __m128i *)bp_key_forms[length][1])));
-    }
-    return long_count;
-}
-
-BP_INLINE void bp_prepare_longs(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
-                                const uint8_t *longs, ptrdiff_t long_count, bp_keys *keys) {
-    for (ptrdiff_t i = 0; i < long_count; i++) {
-        const ptrdiff_t at = longs[i];
-        const uint8_t *p = text + (at ? ends[at - 1] : start);
-        bp_prepare_long(cache, p, (size_t)(text + ends[at] - p), at, keys);
-    }
-}
-BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
-                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
-    const uint8_t *shorts = (const uint8_t *)cache->shorts;
-    const int shift = cache->short_shift;
-    const bp_secret secret = cache->secret;
-    uint8_t longs[BP_BLOCK];
-    const ptrdiff_t long_count = bp_load_keys(text, start, ends, n, keys, longs);
-#pragma GCC unroll 4
-    for (ptrdiff_t i = 0; i < n; i++) {
-        keys->at[i] = (bp_hash_word(&secret, keys->bytes[i][0], keys->bytes[i][1]) >> shift) * sizeof(bp_short);
-        BP_PREFETCH(shorts + keys->at[i]);
-    }
-    bp_prepare_longs(cache, text, start, ends, longs, long_count, keys);
-}
-#endif
-
 /* IN: pre-tokens text[start:ends[0]], text[ends[0]:ends[1]], ...; with `padded`, sixteen bytes can be read from the
    start of each. OUT: keys[i:n]. */
 BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
@@ -407,6 +361,13 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
         }
     }
 }
+
+#ifdef BP_HAS_AVX2
+BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
+                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
+    bp_prepare_block(cache, text, start, ends, 0, n, 1, keys);
+}
+#endif
 
 /* Not inlined, as bp_emit is not: their loops need the registers. */
 BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
