@@ -5,7 +5,7 @@ from ..headers cimport token_t
 
 cdef extern from "core/sieve.h" nogil:
     ctypedef struct bp_sieve:
-        int few
+        int shuffles
 
     void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
     Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,

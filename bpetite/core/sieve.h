@@ -1,8 +1,8 @@
 /* A prefilter: the positions in a text where one of many strings may start, judged by their first two bytes.
 
-   Up to four distinct pairs are compared one by one, sixteen positions at a time. More go through four shuffles:
-   each pair belongs to one of eight groups, and each nibble of the text allows some groups. A position that passes is
-   looked up in a bitmap of all 65,536 pairs. Without such instructions the bitmap works alone. */
+   Sixteen positions at a time go through four shuffles: each pair belongs to one of eight groups, and each nibble of
+   the text allows some groups. A position that passes is looked up in a bitmap of all 65,536 pairs. Without such
+   instructions the bitmap works alone. */
 #ifndef BPETITE_SIEVE_H
 #define BPETITE_SIEVE_H
 
@@ -14,8 +14,6 @@ enum { BP_SIEVE_AHEAD = 4096 };
 
 typedef struct {
     uint8_t pair[65536 / 8];       /* first byte << 8 | second byte -> a string starts with them */
-    int few;                       /* distinct pairs; 5 if more than four */
-    uint8_t first[4], second[4];
     uint8_t nibbles[4][16];        /* low and high nibble of the first byte, of the second -> groups */
     int shuffles;                  /* the form in use has byte shuffles */
 } bp_sieve;
@@ -24,11 +22,6 @@ static inline void bp_sieve_add(bp_sieve *sieve, uint8_t first, uint8_t second) 
     unsigned at = (unsigned)first << 8 | second;
     if (sieve->pair[at >> 3] >> (at & 7) & 1) return;
     sieve->pair[at >> 3] |= (uint8_t)(1u << (at & 7));
-    if (sieve->few < 4) {
-        sieve->first[sieve->few] = first;
-        sieve->second[sieve->few] = second;
-    }
-    if (sieve->few < 5) sieve->few++;
     uint8_t group = (uint8_t)(1u << ((first * 7u + second) & 7));
     sieve->nibbles[0][first & 15] |= group;
     sieve->nibbles[1][first >> 4] |= group;
@@ -42,57 +35,15 @@ BP_INLINE int bp_sieve_pair(const bp_sieve *sieve, const uint8_t *p) {
     return sieve->pair[at >> 3] >> (at & 7) & 1;
 }
 
-#ifdef BP_HAS_VEC16
-/* Nonzero bytes for those of sixteen positions that may start a string. IN: few, that of the sieve, a constant. */
-BP_INLINE bp_vec16 bp_sieve_compare(const bp_sieve *sieve, const int few, const uint8_t *p) {
-    const bp_vec16 here = bp_vec_load(p), next = bp_vec_load(p + 1);
-    bp_vec16 found = bp_vec_each8(0);
-    for (int i = 0; i < few; i++)
-        found = bp_vec_or(found, bp_vec_and(bp_vec_equal8(here, bp_vec_each8(sieve->first[i])),
-                                            bp_vec_equal8(next, bp_vec_each8(sieve->second[i]))));
-    return found;
-}
-
+#ifdef BP_SHUFFLE_TARGET
 /* A bit for each of sixteen bytes other than zero. */
 BP_INLINE uint64_t bp_sieve_bits(bp_vec16 found) {
     return bp_vec_signs(bp_vec_equal8(found, bp_vec_each8(0))) ^ 0xFFFF;
 }
 
-/* The first position that passes, 64 of them at a time and then sixteen, as long as a byte follows them all; else where
-   to go on. IN: few, and `test`, bp_sieve_compare or bp_sieve_shuffle, constants that are inlined. */
-BP_INLINE ptrdiff_t bp_sieve_by(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length,
-                                const int few, bp_vec16 (*test)(const bp_sieve *, int, const uint8_t *)) {
-    uint64_t mask;
-    for (; at + 65 <= length; at += 64) {
-        bp_vec16 found[4];
-        BP_PREFETCH(text + at + BP_SIEVE_AHEAD);
-        for (int i = 0; i < 4; i++) found[i] = test(sieve, few, text + at + 16 * i);
-        if (!bp_vec_any(bp_vec_or(bp_vec_or(found[0], found[1]), bp_vec_or(found[2], found[3])))) continue;
-        mask = bp_sieve_bits(found[0]) | bp_sieve_bits(found[1]) << 16 | bp_sieve_bits(found[2]) << 32
-               | bp_sieve_bits(found[3]) << 48;
-        for (; mask; mask &= mask - 1)
-            if (bp_sieve_pair(sieve, text + at + bp_lowest_bit(mask))) return at + bp_lowest_bit(mask);
-    }
-    for (; at + 17 <= length; at += 16)
-        for (mask = bp_sieve_bits(test(sieve, few, text + at)); mask; mask &= mask - 1)
-            if (bp_sieve_pair(sieve, text + at + bp_lowest_bit(mask))) return at + bp_lowest_bit(mask);
-    return at;
-}
-
-static inline ptrdiff_t bp_sieve_few(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t length) {
-    switch (sieve->few) {
-    case 1: return bp_sieve_by(sieve, text, at, length, 1, bp_sieve_compare);
-    case 2: return bp_sieve_by(sieve, text, at, length, 2, bp_sieve_compare);
-    case 3: return bp_sieve_by(sieve, text, at, length, 3, bp_sieve_compare);
-    default: return bp_sieve_by(sieve, text, at, length, 4, bp_sieve_compare);
-    }
-}
-#endif
-
-#ifdef BP_SHUFFLE_TARGET
-BP_SHUFFLE_TARGET BP_INLINE bp_vec16 bp_sieve_shuffle(const bp_sieve *sieve, const int few, const uint8_t *p) {
+/* Nonzero bytes for those of sixteen positions that may start a string. */
+BP_SHUFFLE_TARGET BP_INLINE bp_vec16 bp_sieve_shuffle(const bp_sieve *sieve, const uint8_t *p) {
     const bp_vec16 here = bp_vec_load(p), next = bp_vec_load(p + 1), low = bp_vec_each8(15);
-    (void)few;
     return bp_vec_and(
         bp_vec_and(bp_vec_shuffle(bp_vec_load(sieve->nibbles[0]), bp_vec_and(here, low)),
                    bp_vec_shuffle(bp_vec_load(sieve->nibbles[1]), bp_vec_and(bp_vec_right16(here, 4), low))),
@@ -100,9 +51,25 @@ BP_SHUFFLE_TARGET BP_INLINE bp_vec16 bp_sieve_shuffle(const bp_sieve *sieve, con
                    bp_vec_shuffle(bp_vec_load(sieve->nibbles[3]), bp_vec_and(bp_vec_right16(next, 4), low))));
 }
 
-BP_SHUFFLE_TARGET static ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
-                                                 ptrdiff_t length) {
-    return bp_sieve_by(sieve, text, at, length, 0, bp_sieve_shuffle);
+/* The first position that passes, 64 of them at a time and then sixteen, as long as a byte follows them all; else where
+   to go on. */
+BP_SHUFFLE_TARGET static ptrdiff_t bp_sieve_shuffled(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at,
+                                                     ptrdiff_t length) {
+    uint64_t mask;
+    for (; at + 65 <= length; at += 64) {
+        bp_vec16 found[4];
+        BP_PREFETCH(text + at + BP_SIEVE_AHEAD);
+        for (int i = 0; i < 4; i++) found[i] = bp_sieve_shuffle(sieve, text + at + 16 * i);
+        if (!bp_vec_any(bp_vec_or(bp_vec_or(found[0], found[1]), bp_vec_or(found[2], found[3])))) continue;
+        mask = bp_sieve_bits(found[0]) | bp_sieve_bits(found[1]) << 16 | bp_sieve_bits(found[2]) << 32
+               | bp_sieve_bits(found[3]) << 48;
+        for (; mask; mask &= mask - 1)
+            if (bp_sieve_pair(sieve, text + at + bp_lowest_bit(mask))) return at + bp_lowest_bit(mask);
+    }
+    for (; at + 17 <= length; at += 16)
+        for (mask = bp_sieve_bits(bp_sieve_shuffle(sieve, text + at)); mask; mask &= mask - 1)
+            if (bp_sieve_pair(sieve, text + at + bp_lowest_bit(mask))) return at + bp_lowest_bit(mask);
+    return at;
 }
 #endif
 
@@ -110,11 +77,8 @@ BP_SHUFFLE_TARGET static ptrdiff_t bp_sieve_many(const bp_sieve *sieve, const ui
    of the text, which has no byte after it, always passes. */
 static inline ptrdiff_t bp_sieve_next(const bp_sieve *sieve, const uint8_t *text, ptrdiff_t at, ptrdiff_t stop,
                                       ptrdiff_t length) {
-#ifdef BP_HAS_VEC16
-    if (sieve->few <= 4) at = bp_sieve_few(sieve, text, at, length);
-#endif
 #ifdef BP_SHUFFLE_TARGET
-    if (sieve->few > 4 && sieve->shuffles) at = bp_sieve_many(sieve, text, at, length);
+    if (sieve->shuffles) at = bp_sieve_shuffled(sieve, text, at, length);
 #endif
     for (; at < stop && at + 1 < length; at++)
         if (bp_sieve_pair(sieve, text + at)) return at;
