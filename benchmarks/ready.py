@@ -49,6 +49,11 @@ print(json.dumps(found | ({"load": loaded} if "loaded" in globals() else {})), f
 """
 OURS = "from bpetite import Tokenizer; encode = Tokenizer.load(path).encode_ordinary\n"
 OURS_TIKTOKEN = "from bpetite import Tokenizer; encode = Tokenizer.from_tiktoken(path).encode_ordinary\n"
+OURS_BY_NAME = """
+os.environ["BPETITE_CACHE_DIR"] = os.path.dirname(path)
+import bpetite
+encode = bpetite.get_encoding("o200k_base").encode_ordinary
+"""
 TOKENIZERS = "from tokenizers import Tokenizer; encode = Tokenizer.from_file(path).encode\n"
 TIKTOKEN = """
 os.environ["TIKTOKEN_CACHE_DIR"] = ""
@@ -66,6 +71,7 @@ encode = bpetite.Tokenizer.load(path).encode_ordinary
 loaded = (time.process_time_ns() - began) / 1e6
 """
 UNPICKLE = """
+os.environ["BPETITE_CACHE_DIR"] = os.path.join(os.path.dirname(path), "openai")
 import pickle
 with open(path, "rb") as file:
     data = file.read()
@@ -77,16 +83,35 @@ def unpickle():
 first, kept = unpickle()
 print(json.dumps({"first": first, "again": unpickle()[0], "bytes": len(data)}), file=sys.stderr)
 """
-POOL = """
-import multiprocessing
+DOCUMENTS = """
 with open(sys.argv[2], encoding="utf-8", newline="") as file:
     text = file.read(4_000_000)
 docs = [text[at : at + 1000] for at in range(0, len(text), 1000)]
+"""
+POOL = DOCUMENTS + """
+import multiprocessing
 if __name__ == "__main__":
     began = time.perf_counter()
     with multiprocessing.get_context("fork").Pool(4) as pool:
         pool.map(encode, docs, chunksize=64)
     print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
+"""
+FUTURES = DOCUMENTS + """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+began = time.perf_counter()
+with ProcessPoolExecutor(4, multiprocessing.get_context("fork")) as pool:
+    list(pool.map(encode, docs, chunksize=64))
+print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
+"""
+DATASETS = DOCUMENTS + """
+import datasets
+datasets.disable_caching()
+datasets.disable_progress_bars()
+rows = datasets.Dataset.from_dict({"text": docs})
+began = time.perf_counter()
+rows.map(lambda row: {"ids": encode(row["text"])}, num_proc=4)
+print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
 """
 
 #: Row -> our script, the peer's and its library, and the file.
@@ -96,8 +121,12 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "json-llama3": (OURS + END, TOKENIZERS + END, "tokenizers", "llama3/tokenizer.json"),
     "json-gpt2": (OURS + END, TOKENIZERS + END, "tokenizers", "gpt2/tokenizer.json"),
     "compiled": (LOAD_COMPILED + END, "", "", "o200k.bpetite"),
-    "pool": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
+    "pool": (OURS_BY_NAME + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
+    "pool-of-file": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
+    "futures": (OURS_BY_NAME + FUTURES, TIKTOKEN + FUTURES, "tiktoken", "openai/o200k_base.tiktoken"),
+    "datasets": (OURS_BY_NAME + DATASETS, TIKTOKEN + DATASETS, "tiktoken", "openai/o200k_base.tiktoken"),
     "unpickle": (UNPICKLE, "", "", "o200k.pickle"),
+    "unpickle-of-file": (UNPICKLE, "", "", "o200k-of-file.pickle"),
     "import": ("import bpetite", "", "", ""),
     "version": ("sys.argv[1:] = ['--version']; import bpetite.__main__ as main; main.main()", "", "", ""),
 }
@@ -107,7 +136,7 @@ def prepare(folder: Path) -> None:
     """Write the files of all rows."""
     import pickle
 
-    from bpetite import Tokenizer
+    from bpetite import Tokenizer, get_encoding
 
     for name in ("openai/o200k_base.tiktoken", "meta/llama3.tiktoken", "gpt2/tokenizer.json"):
         if published.write(name, folder) is None:
@@ -123,7 +152,9 @@ def prepare(folder: Path) -> None:
     with open(folder / "o200k.bpetite", "rb") as file:  # read it from the disk, as after a restart
         os.fsync(file.fileno())
         os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
-    (folder / "o200k.pickle").write_bytes(pickle.dumps(o200k))
+    (folder / "o200k-of-file.pickle").write_bytes(pickle.dumps(o200k))
+    os.environ["BPETITE_CACHE_DIR"] = str(folder / "openai")
+    (folder / "o200k.pickle").write_bytes(pickle.dumps(get_encoding("o200k_base")))
     (folder / "text.txt").write_text(texts.text("english", 4_000_000), encoding="utf-8", newline="")
 
 

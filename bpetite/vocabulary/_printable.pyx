@@ -230,6 +230,21 @@ cdef class _Reader:
         token_id[0] = <uint32_t> value
         return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
+    cdef bint read_entry(self, uint32_t* token_id) noexcept nogil:
+        """Read a token in quotes, and its id."""
+        return (self.read(c'"') and self.read_token(True) and self.take(c'"')
+                and self.read(c":") and self.blanks() and self.read_id(token_id))
+
+    cdef int keep(self, TokenList tokens, uint32_t token_id) except -1:
+        """Add the token that was read last."""
+        cdef uint8_t* room = tokens.room(self.length)
+        if room == NULL:
+            raise MemoryError()
+        memcpy(room, self.token, self.length)
+        if not tokens.add(token_id, self.length):
+            raise MemoryError()
+        return 0
+
     cdef int read_merge(self, bint json, bint apart, TokenTable table, MergeList merges) except -1:
         """Read two tokens with a space between, or `apart`, in an array, and append their ids."""
         cdef Py_ssize_t left, right
@@ -344,18 +359,11 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
     cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
-    cdef uint8_t* room
     cdef int state = reader.open(c"{", c"}")
     while state > 0:
-        if not (reader.read(c'"') and reader.read_token(True) and reader.take(c'"')
-                and reader.read(c":") and reader.blanks() and reader.read_id(&token_id)):
+        if not reader.read_entry(&token_id):
             return None
-        room = tokens.room(reader.length)
-        if room == NULL:
-            raise MemoryError()
-        memcpy(room, reader.token, reader.length)
-        if not tokens.add(token_id, reader.length):
-            raise MemoryError()
+        reader.keep(tokens, token_id)
         state = reader.next(c"}")
     return table_of(tokens, ()) if state == 0 else None
 
@@ -378,15 +386,13 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
     cdef _Reader reader = _Reader(data, start, stop, space)
     cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
-    cdef uint8_t* room
     cdef int byte, state = reader.open(c"{", c"}")
     cdef list byte_ids = [None] * 256
     cdef set letters = set()
     if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data) + start, stop - start) < stop - start:
         return None
     while state > 0:
-        if not (reader.read(c'"') and reader.read_characters() and reader.take(c'"')
-                and reader.read(c":") and reader.blanks() and reader.read_id(&token_id)):
+        if not reader.read_entry(&token_id):
             return None
         byte = reader.byte_token()
         if byte >= 0:
@@ -397,12 +403,7 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
             reader.length = 1
         elif reader.length == 1:
             letters.add(reader.token[0])
-        room = tokens.room(reader.length)
-        if room == NULL:
-            raise MemoryError()
-        memcpy(room, reader.token, reader.length)
-        if not tokens.add(token_id, reader.length):
-            raise MemoryError()
+        reader.keep(tokens, token_id)
         state = reader.next(c"}")
     hidden = set()
     for letter in letters:

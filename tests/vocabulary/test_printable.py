@@ -228,8 +228,8 @@ def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(module, "from_json", None)
     for strings in (False, True):
         content = json.loads(TOKENIZER_JSON["tokenizer.json"])
-        if strings:
-            content["model"]["merges"] = [" ".join(pair) for pair in content["model"]["merges"]]
+        if not strings:
+            content["model"]["merges"] = [merge.split(" ") for merge in content["model"]["merges"]]
         (tmp_path / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=strings), encoding="utf-8")
         assert formats.load(tmp_path / "tokenizer.json") == VOCAB
     assert formats.load(tmp_path / "native.json") == VOCAB
