@@ -37,7 +37,7 @@ def documented(found: Any, name: str, module: str) -> Iterator[tuple[str, str]]:
         yield name, text
     if inspect.ismodule(found) or inspect.isclass(found):
         for key in vars(found):
-            member = getattr(found, key)
+            member = getattr(found, key, None)  # what other libraries call a name of ours raises
             if not inspect.ismodule(member) and getattr(member, "__module__", module) == module:
                 yield from documented(member, f"{name}.{key}", module)
 
