@@ -23,7 +23,7 @@ class Record:
     apart: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
-        cls.names = tuple(cls.__annotations__)
+        cls.names = tuple(name for name in cls.__annotations__ if name not in Record.__annotations__)
 
     def __init__(self, *args: Any, **named: Any) -> None:
         names, kind = self.names, type(self)

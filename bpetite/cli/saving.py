@@ -51,7 +51,9 @@ class Target:
     """
 
     def __init__(self, path: Path, format: WritableFormat, overwrite: bool) -> None:
-        self.path, self.format, self.overwrite = path, format, overwrite
+        self.path: Path = path
+        self.format = format
+        self.overwrite: bool = overwrite
         if not formats.in_folder(path, format):
             check_output(path, overwrite)
         elif is_stream(path):

@@ -9,7 +9,7 @@ import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from .. import patterns
 from .._merge import MergeTable
@@ -132,7 +132,7 @@ class Vocab(Record):
     name: str | None = None
     beside: dict[str, str] = {}  # noqa: RUF012
     train_config: dict[str, Any] | None = None
-    apart = ("name", "beside", "train_config")
+    apart: ClassVar[tuple[str, ...]] = ("name", "beside", "train_config")
 
     def __post_init__(self) -> None:
         if self.merges is not None and not isinstance(self.merges, Iterable):
