@@ -51,7 +51,7 @@ SIGN_SECONDS = 15.0
 
 WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
 
-#: Blocks of each compressed file that are read ahead, where several files are.
+#: Blocks of each compressed file that are read ahead: decompressing goes on while others are encoded.
 AHEAD = 8
 
 #: The most small blocks that are worked on together.
@@ -239,7 +239,7 @@ class Part(Plan):
         left = pieces[position.piece :]
         found: Iterable[Block] = read_blocks(pieces, reading, position)
         if all(map(_reads_apart, left)) and not (jobs > 1 and all(has_ranges(piece, reading) for piece in left)):
-            found = read_ahead(read_each(pieces, reading, position), jobs, AHEAD if jobs > 1 else 1)
+            found = read_ahead(read_each(pieces, reading, position), jobs, AHEAD)
         blocks: list[Block] = []
         size = 0
         for block in found:
