@@ -27,8 +27,9 @@ LONG = (
     "test_equals_the_recounting_trainer", "test_hash_seeds", "test_special_tokens_with_the_same_first_byte",
     "test_long_texts_under_several_patterns", "test_a_signal_ends", "another_thread_changes", "memory_of_a_run",
     "test_tokens_without_bytes", "test_many_different_ones", "test_one_long_pre_token_is_held", "in_every_process",
-    "of_a_published_encoding", "a_published_encoding_is_its_name", "test_many_live_streams", "test_few_ids", "test_long_arrays",
-    "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind", "test_damaged_files",
+    "of_a_published_encoding", "a_published_encoding_is_its_name", "test_many_live_streams", "test_few_ids",
+    "test_long_arrays", "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind",
+    "test_damaged_files",
     "test_one_text_in_parts", "in_any_order", "advised_about", "that_free_long", "a_hundred_thousand",
     "many_large_pages", "what_another_knows", "a_str_of_many_pages", "may_have_begun_in_several",
 )  # fmt: skip
