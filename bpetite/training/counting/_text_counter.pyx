@@ -12,7 +12,6 @@ The shape, and why.
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memmove
 
 from ...core._special cimport Specials
 from ...headers cimport BP_KEY_READ, bp_grow, bp_stop, bp_watch, bp_watch_begin, bp_watch_check, bp_work
@@ -27,7 +26,6 @@ from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that the last pre-token is known to end
     INTERRUPTED = -100          # by a signal or by `stop`; an exception is set
-    STREAM = 1 << 18            # characters written as UTF-8 at a time where a text is read as one scan
     GUESS = 512                 # characters scanned to find a likely start
 
 
@@ -147,7 +145,7 @@ cdef class TextCounter:
                 open_source(texts[i], &sources[i])
             with nogil:
                 while done < number:
-                    result = self.count_range(&sources[done], 0, sources[done].length, True, 1, &reached)
+                    result = self.count_range(&sources[done], 0, sources[done].length, 1, &reached)
                     if result < 0:
                         break
                     done += 1
@@ -157,8 +155,7 @@ cdef class TextCounter:
         if result < 0:
             self.report(result, texts[done], "" if first is None else f" (text {first + done})")
 
-    def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint guess=False,
-                   bint more=False):
+    def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint guess=False):
         """Count the pre-tokens that begin at or after `start` and end at or before `stop`.
 
         Args:
@@ -167,7 +164,6 @@ cdef class TextCounter:
             stop: Likewise; len(text) for the end of the text.
             weight: How often each counts; -1 takes back what was counted before.
             guess: Move start and stop to the likely starts of pre-tokens after them, see `likely_start`.
-            more: The text goes on after the str or bytes; only what no continuation can change is counted.
 
         Returns:
             (start, stop, reached): `reached` is the end of the last pre-token that was counted, or of the special
@@ -184,65 +180,9 @@ cdef class TextCounter:
                 stop = self.likely_start(&opened, stop)
             reached = start
             # In a short range, or among long pre-tokens, the two may have crossed: then the range is empty.
-            result = self.count_range(&opened, start, stop, not more, weight, &reached) if start < stop else OK
+            result = self.count_range(&opened, start, stop, weight, &reached) if start < stop else OK
         self.report(result, text)
         return start, stop, reached
-
-    def count_stream(self, str text not None):
-        """Count a text of any length as one scan, in windows of STREAM characters, whatever the split pattern.
-
-        Special tokens are not recognised.
-        """
-        cdef source opened
-        cdef scan_cursor cursor
-        cdef Py_ssize_t at = 0
-        cdef Py_ssize_t filled = 0
-        cdef Py_ssize_t take
-        cdef int result = OK
-        if self.scanner is None:
-            raise ValueError("without a compiled pattern there is no scan")
-        open_source(text, &opened)
-        if opened.width == 0:
-            opened.width = 1
-        bp_watch_begin(&self.watch, &self.stopped)
-        while at < opened.length and result == OK:
-            take = opened.length - at if opened.length - at < STREAM else STREAM
-            with nogil:
-                result = self.count_next(&opened, &cursor, at, take, &filled)
-            at += take
-        self.report(result, text)
-
-    cdef int count_next(self, source* text, scan_cursor* cursor, Py_ssize_t at, Py_ssize_t take,
-                        Py_ssize_t* filled) noexcept nogil:
-        """Scan `take` more characters. IN/OUT: bytes in the buffer that belong to no counted pre-token."""
-        cdef Py_ssize_t ends[BLOCK]
-        cdef Py_ssize_t number, written, bad = -1
-        cdef Py_ssize_t start = 0
-        cdef bint final = at + take == text.length
-        cdef Py_ssize_t before = filled[0]
-        if self.make_room(text, take, before) < 0:
-            return NO_MEMORY
-        written = bp_utf8_from_units(text.width, text.data, at, at + take, self.buffer + before, &bad)
-        if bad >= 0:
-            self.bad_at = bad
-            return BAD_TEXT
-        filled[0] += written
-        if at == 0:
-            self.scanner.begin(cursor, self.buffer, filled[0], final)
-        else:
-            self.scanner.extend(cursor, self.buffer, filled[0], cursor.done, final)
-        while True:
-            number = self.scanner.next_ends(cursor, ends, BLOCK)
-            if number == 0:
-                break
-            if bp_work(&self.watch, ends[number - 1] - start):
-                return INTERRUPTED
-            if self.table.count_block(self.buffer, start, ends, number, filled[0] + BP_KEY_READ, 1) < 0:
-                return NO_MEMORY
-            start = ends[number - 1]
-        filled[0] -= start
-        memmove(self.buffer, self.buffer + start, filled[0])
-        return OK
 
     def count_ends(self, bytes data not None, const long long[::1] ends):
         """Count pre-tokens of UTF-8 text that something else has split: their ends, ascending byte offsets."""
@@ -319,7 +259,7 @@ cdef class TextCounter:
                 break
         return at + (bp_utf8_count(begin, last) if text.width else last)
 
-    cdef int count_range(self, source* text, Py_ssize_t start, Py_ssize_t stop, bint final, int64_t weight,
+    cdef int count_range(self, source* text, Py_ssize_t start, Py_ssize_t stop, int64_t weight,
                          Py_ssize_t* reached) noexcept nogil:
         """See `count_part`. IN: start and stop are between characters, 0 <= start <= stop <= length."""
         cdef Py_ssize_t window = text.length if text.length - stop <= LOOK else stop + LOOK
@@ -340,7 +280,7 @@ cdef class TextCounter:
                     self.bad_at = start + bad
                     return BAD_TEXT
         else:
-            if self.make_room(text, window - start, 0) < 0:
+            if self.make_room(text, window - start) < 0:
                 return NO_MEMORY
             begin = self.buffer
             stop_byte = bp_utf8_from_units(text.width, text.data, start, stop, self.buffer, &bad)
@@ -351,17 +291,17 @@ cdef class TextCounter:
                 self.bad_at = bad
                 return BAD_TEXT
             readable = size + BP_KEY_READ
-        result = self.count_utf8(begin, size, final and window == text.length, stop_byte, readable, weight, &done)
+        result = self.count_utf8(begin, size, window == text.length, stop_byte, readable, weight, &done)
         if text.width and done == stop_byte:
             reached[0] = stop
         else:
             reached[0] = start + (bp_utf8_count(begin, done) if text.width else done)
         return result
 
-    cdef int make_room(self, const source* text, Py_ssize_t characters, Py_ssize_t taken) noexcept nogil:
-        """Make room in the buffer for the UTF-8 of `characters` more after the `taken` bytes."""
+    cdef int make_room(self, const source* text, Py_ssize_t characters) noexcept nogil:
+        """Make room in the buffer for the UTF-8 of so many characters."""
         cdef Py_ssize_t longest = text.width if text.width == 4 else text.width + 1
-        return bp_grow(<void**> &self.buffer, &self.buffer_size, taken + characters * longest + BP_UTF8_SLACK, 1)
+        return bp_grow(<void**> &self.buffer, &self.buffer_size, characters * longest + BP_UTF8_SLACK, 1)
 
     cdef int count_utf8(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
                         int64_t weight, Py_ssize_t* done) noexcept nogil:

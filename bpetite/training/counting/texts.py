@@ -304,32 +304,12 @@ class _Preparation:
             UnicodeEncodeError: At a lone surrogate, before the ordinary text that holds it.
         """
         begin = 0
-        for start, end in _special_spans(text, self.specials):
+        for start, end, _ in self.specials.spans(text):
             if start > begin:
                 yield text[begin:start]
             begin = end
         if begin < len(text):
             yield text[begin:]
-
-
-def _special_spans(text: str, specials: Specials) -> Iterator[tuple[int, int]]:
-    """(start, end) of special tokens in characters, found in one window of UTF-8 after the other.
-
-    Windows overlap by the longest special token, so one that begins in the first PART characters is found whole.
-    """
-    begin = 0
-    while begin < len(text):
-        try:
-            spans = specials.spans(text[begin : begin + PART + specials.longest])
-        except UnicodeEncodeError as bad:
-            raise UnicodeEncodeError("utf-8", text, begin + bad.start, begin + bad.end, bad.reason) from None
-        at = begin
-        for start, end, _ in spans:
-            if start >= PART:
-                break
-            at = begin + end
-            yield begin + start, at
-        begin = max(begin + PART, at)
 
 
 def _prepared(cutting: Cutting) -> _Preparation:
@@ -341,19 +321,15 @@ def _prepared(cutting: Cutting) -> _Preparation:
 
 
 def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
-    scanner = preparation.pretokenizer.scanner
     for first, batch, size in documents:
-        text, alone = batch[0], len(batch) == 1
         if preparation.pipeline is not None:
             yield partial(_count_piped, batch, size, *preparation.pipeline)
         elif preparation.by_regex:
             yield partial(_count_by_regex, batch, size, preparation)
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
-        elif alone and len(text) > 2 * PART and preparation.one_stage:
-            yield from LongText(text, PART).jobs()
-        elif alone and len(text) > PART and scanner is not None and isinstance(text, str) and not text.isascii():
-            yield partial(_count_stream, text, preparation)
+        elif size > 2 * PART and len(batch) == 1 and preparation.one_stage:
+            yield from LongText(batch[0], PART).jobs()
         else:
             yield partial(_count_batch, batch, size, first)
 
@@ -361,13 +337,6 @@ def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
 def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter) -> int:
     counter.count_documents(batch, first)
     return size
-
-
-def _count_stream(text: str, preparation: _Preparation, counter: TextCounter) -> int:
-    """Count a long text that one thread must read as one scan, without writing all of it as UTF-8."""
-    for ordinary in preparation.ordinary_texts(text) if preparation.specials.size else [text]:
-        counter.count_stream(ordinary)
-    return len(text)
 
 
 def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, counter: TextCounter) -> int:
@@ -400,40 +369,10 @@ def _count_normalized(
     normalize: Callable[[str], str],
     counter: TextCounter,
 ) -> int:
-    def normalized() -> Iterator[str]:
-        for text in batch:
-            for ordinary in preparation.ordinary_texts(_decoded(text)):
-                if len(ordinary) <= 2 * PART or not preparation.one_stage:
-                    yield normalize(ordinary)
-                else:
-                    yield _count_all_but_the_end(ordinary, normalize, counter)
-
-    for _, batch, _ in batches(normalized(), PART):
-        counter.count_documents(batch)
+    ordinary = chain.from_iterable(map(preparation.ordinary_texts, map(_decoded, batch)))
+    for _, normalized, _ in batches(map(normalize, ordinary), PART):
+        counter.count_documents(normalized)
     return size
-
-
-def _count_all_but_the_end(ordinary: str, normalize: Callable[[str], str], counter: TextCounter) -> str:
-    """Count a long ordinary text except for its last part, which is returned normalized; never hold all of it so."""
-    rest, at, step = "", 0, PART
-    while at < len(ordinary):
-        stop = _normal_cut(ordinary, min(at + step, len(ordinary)))
-        rest += normalize(ordinary[at:stop])
-        at = stop
-        _, _, reached = counter.count_part(rest, 0, len(rest), more=True)
-        # One pre-token without end is scanned a logarithmic number of times.
-        step = step * 2 if reached == 0 else PART
-        rest = rest[reached:]
-    return rest
-
-
-def _normal_cut(text: str, at: int) -> int:
-    """The first offset from `at` on where text may be normalized in two halves: before an ASCII character."""
-    found = _ASCII.search(text, at)
-    return found.start() if found and at < len(text) else len(text)
-
-
-_ASCII = re.compile(r"[\x00-\x7f]")
 
 
 def _decoded(text: Text) -> str:
