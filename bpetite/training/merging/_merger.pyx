@@ -20,7 +20,7 @@ from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
 from ..tables cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
-from ._pairs cimport BP_SHORT_LIST, PairTable, append_item, bp_free_list, pair_entry
+from ._pairs cimport PairTable, append_item, pair_entry
 from ._words cimport (
     SENTINEL, STRETCH, STRETCH_WORK, WordEncoder, Words, head_of, read_stretch, stretch, stretch_at,
 )
@@ -56,8 +56,7 @@ cdef struct neighbour:          # of a pair that has been joined
 cdef class NewPairs:
     """The pairs of the token just made: entries[2 * x] is (x, token), entries[2 * x + 1] is (token, x).
 
-    Between two merges all are EMPTY, so mergers that share their tokens share these. The lists of stretches are in the
-    memory of the merger that merges.
+    Between two merges all are EMPTY, so mergers that share their tokens share these.
     """
     cdef pair_entry* entries
     cdef uint64_t room
@@ -68,7 +67,7 @@ cdef class NewPairs:
     def __dealloc__(self):
         cdef uint64_t at
         for at in range(self.used_count):          # an error has left them
-            if self.entries[self.used[at]].room > BP_SHORT_LIST:
+            if self.entries[self.used[at]].room:
                 free(<void*> self.entries[self.used[at]].items)
         free(self.entries)
         free(self.used)
@@ -336,7 +335,7 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
                 return -1
     finally:
         if room:
-            bp_free_list(&self.pairs.lists, items, room)
+            free(items)
     return update_counts(self, left, right)
 
 
@@ -454,7 +453,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
             entry.room = 0
         if bp_add_overflows(&entry.count, one.weight):
             return count_overflows()
-        append_item(&self.pairs.lists, entry, one.number)
+        append_item(entry, one.number)
     return 0
 
 

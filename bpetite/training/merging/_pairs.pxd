@@ -1,21 +1,14 @@
 """Pairs of tokens: how often each occurs and where, and the next one to merge (_pairs.pyx)."""
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdlib cimport malloc, realloc
 from libc.string cimport memcpy
 
 from ...headers cimport bp_watch
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
-cdef extern from "training/merging/list_memory.h" nogil:
-    enum:
-        BP_SHORT_LIST
-    ctypedef struct bp_list_memory:
-        uint64_t long_lists
-    uint32_t bp_list_room(uint32_t needed) noexcept
-    uint32_t* bp_new_list(bp_list_memory* memory, uint32_t room) noexcept
-    void bp_free_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
-    uint32_t* bp_double_list(bp_list_memory* memory, uint32_t* numbers, uint32_t room) noexcept
-    void bp_free_list_memory(bp_list_memory* memory) noexcept
+cdef enum:
+    LEAST_LIST = 8         # numbers for which an array has room at first
 
 
 cdef struct pair_entry:    # 32 bytes, two to a cache line
@@ -35,27 +28,25 @@ cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
     return <uint32_t*> &entry.items if entry.room == 0 else <uint32_t*> entry.items
 
 
-cdef inline int append_item(bp_list_memory* lists, pair_entry* entry, uint32_t number) except -1 nogil:
+cdef inline int append_item(pair_entry* entry, uint32_t number) except -1 nogil:
     """Note that a pair begins in a stretch, once if the same stretch comes several times in a row."""
     cdef uint32_t* items = pair_items(entry)
     cdef uint32_t length = entry.length
     if length and items[length - 1] == number:
         return 0
-    if entry.room == 0 and length == 2:
-        items = bp_new_list(lists, bp_list_room(3))
-        if items == NULL:
-            return out_of_memory()
-        memcpy(items, &entry.items, 8)
-        entry.items = <uint64_t> items
-        entry.room = bp_list_room(3)
-    elif entry.room and length == entry.room:
+    if length == (entry.room if entry.room else 2):
         if length > 0x7FFFFFFF:
             return too_large()
-        items = bp_double_list(lists, items, length)
+        if entry.room:
+            items = <uint32_t*> realloc(items, 2 * length * sizeof(uint32_t))
+        else:
+            items = <uint32_t*> malloc(LEAST_LIST * sizeof(uint32_t))
+            if items != NULL:
+                memcpy(items, &entry.items, 8)
         if items == NULL:
             return out_of_memory()
         entry.items = <uint64_t> items
-        entry.room = length * 2
+        entry.room = 2 * length if entry.room else LEAST_LIST
     items[length] = number
     entry.length = length + 1
     return 0
@@ -68,7 +59,6 @@ cdef class PairTable:
     cdef uint64_t mask             # slots - 1
     cdef int shift                 # a key belongs into slot hash >> shift
     cdef uint64_t used             # slots not EMPTY
-    cdef bp_list_memory lists      # of stretches
     cdef heap_entry* heap
     cdef uint64_t heap_length
     cdef uint64_t heap_room

@@ -41,11 +41,10 @@ cdef class PairTable:
     def __dealloc__(self):
         cdef uint64_t at
         if self.entries != NULL:
-            for at in range(self.mask + 1 if self.lists.long_lists else 0):
-                if self.entries[at].key != EMPTY and self.entries[at].room > BP_SHORT_LIST:
-                    drop_items(&self.lists, &self.entries[at])
+            for at in range(self.mask + 1):
+                if self.entries[at].key != EMPTY:
+                    drop_items(&self.entries[at])
             bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
-        bp_free_list_memory(&self.lists)
         free(self.heap)
 
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil:
@@ -79,7 +78,7 @@ cdef class PairTable:
             for i in range(noted):
                 if bp_add_overflows(&entries[i].count, weights[i]):
                     return count_overflows()
-                append_item(&self.lists, entries[i], numbers[i])
+                append_item(entries[i], numbers[i])
             noted = 0
         return 0
 
@@ -109,8 +108,8 @@ cdef class PairTable:
         else:                                      # only where a merge gives a token that existed before
             items = pair_items(new)
             for i in range(new.length):
-                append_item(&self.lists, entry, items[i])
-            drop_items(&self.lists, new)
+                append_item(entry, items[i])
+            drop_items(new)
         return 0
 
     cdef void subtract(self, uint64_t key, int64_t count) noexcept nogil:
@@ -118,7 +117,7 @@ cdef class PairTable:
         if entry.key != EMPTY:
             entry.count -= count
             if entry.count == 0:
-                drop_items(&self.lists, entry)
+                drop_items(entry)
 
     cdef int queue(self, uint64_t key) except -1 nogil:
         cdef pair_entry* entry = self.find(key)
@@ -152,9 +151,9 @@ cdef class PairTable:
         return False
 
 
-cdef void drop_items(bp_list_memory* lists, pair_entry* entry) noexcept nogil:
+cdef void drop_items(pair_entry* entry) noexcept nogil:
     if entry.room:
-        bp_free_list(lists, <uint32_t*> entry.items, entry.room)
+        free(<void*> entry.items)
     entry.room = 0
     entry.length = 0
 
@@ -200,7 +199,7 @@ cdef int grow(PairTable self) except -1 nogil:
         if old[at].count:
             self.find(old[at].key)[0] = old[at]
         else:
-            drop_items(&self.lists, &old[at])
+            drop_items(&old[at])
     bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
     return 0
 
