@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .results import ALL, Comparison, Figures, ScriptUse
-from .usage import Meter, gathered
+from .usage import Meter, blocks
 
 __all__ = ["Texts", "compare"]
 
@@ -49,7 +49,7 @@ def compare(
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
     groups: dict[str, dict[str, ScriptUse]] = {name: {} for name in named}
     documents: Counter[str] = Counter()
-    for group, held in gathered(_pairs(texts), documents):
+    for group, held in blocks(_pairs(texts), documents):
         for name, meter in meters.items():
             groups[name].setdefault(group, ScriptUse()).add(meter.add(held))
     figures = [

@@ -14,10 +14,11 @@ import numpy.typing as npt
 import regex
 
 from ..tokenizer import Tokenizer
+from ..training.counting.texts import gathered
 from .characters import COMMON, scripts_of
 from .results import ALL, ScriptUse, Usage
 
-__all__ = ["Meter", "gathered", "measure", "pieces"]
+__all__ = ["Meter", "blocks", "measure", "pieces"]
 
 #: Characters that are measured at a time; longer documents are cut, see :func:`pieces`.
 BLOCK = 1 << 20
@@ -53,25 +54,20 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     """
     meter = Meter(tokenizer)
     documents: Counter[str] = Counter()
-    for _, held in gathered(((ALL, text) for text in texts), documents):
+    for _, held in blocks(((ALL, text) for text in texts), documents):
         meter.add(held)
     return meter.finished(documents.total())
 
 
-def gathered(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
+def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
     """Yield the texts of a group, about BLOCK characters at a time. OUT: how many texts each group has."""
-    held: dict[str, list[str]] = {}
-    sizes: Counter[str] = Counter()
-    for group, text in pairs:
-        documents[group] += 1
-        for piece in pieces(text):
-            held.setdefault(group, []).append(piece)
-            sizes[group] += len(piece)
-            if sizes[group] >= BLOCK or sizes.total() >= HELD:
-                ((full, _),) = sizes.most_common(1)
-                yield full, held.pop(full)
-                del sizes[full]
-    yield from held.items()
+
+    def cut() -> Iterator[tuple[str, str]]:
+        for group, text in pairs:
+            documents[group] += 1
+            yield from ((group, piece) for piece in pieces(text))
+
+    return gathered(cut(), BLOCK, HELD)
 
 
 def pieces(text: str) -> Iterator[str]:

@@ -19,7 +19,7 @@ from ..lazy import lists_options
 from ..vocabulary.vocab import Vocab
 from .counting._count_table import CountTable
 from .counting.counts import CountFile, Counts, PretokenCounts, reader_of, table_of
-from .counting.texts import Progress, count_pretokens, texts_not_paths
+from .counting.texts import Progress, count_pretokens, gathered, texts_not_paths
 from .merging._merger import Merger, join_together
 from .options import LearningOptions, TrainingOptions, chosen_options, train_config
 from .train import check_cut, learn_until, merger_of, new_merger, new_vocab, warn_of_few
@@ -228,31 +228,22 @@ def _counts_of_pairs(
     """Count texts by language. They may come in any order; a bounded number of them is held."""
     tables: dict[str, CountTable] = {}
     documents: Counter[str] = Counter()
-    held: dict[str, list[str | bytes]] = {}
-    sizes: Counter[str] = Counter()
 
-    def count(name: str) -> None:
-        tables[name].update(table_of(counted(texts_not_paths(held.pop(name)))))
-        del sizes[name]
+    def checked() -> Iterator[tuple[str, str | bytes]]:
+        for pair in pairs:
+            if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
+                raise TypeError(f"{EXPECTED}, not {short_repr(pair)}")
+            name, text = pair
+            if not isinstance(text, (str, bytes)):
+                raise TypeError(f"the text of {name!r} is str or bytes, not {short_repr(text)}")
+            if dev is not None and name not in dev:
+                raise ValueError(f"the corpora have the language {name!r}, and dev has {sorted(dev)}")
+            tables.setdefault(name, CountTable())
+            documents[name] += 1
+            yield name, text
 
-    for pair in pairs:
-        if not (isinstance(pair, tuple) and len(pair) == 2 and isinstance(pair[0], str)):
-            raise TypeError(f"{EXPECTED}, not {short_repr(pair)}")
-        name, text = pair
-        if not isinstance(text, (str, bytes)):
-            raise TypeError(f"the text of {name!r} is str or bytes, not {short_repr(text)}")
-        if dev is not None and name not in dev:
-            raise ValueError(f"the corpora have the language {name!r}, and dev has {sorted(dev)}")
-        tables.setdefault(name, CountTable())
-        held.setdefault(name, []).append(text)
-        documents[name] += 1
-        sizes[name] += len(text)
-        if sizes[name] >= BLOCK:
-            count(name)
-        elif sizes.total() >= HELD:
-            count(sizes.most_common(1)[0][0])
-    for name in list(held):
-        count(name)
+    for name, texts in gathered(checked(), BLOCK, HELD):
+        tables[name].update(table_of(counted(texts_not_paths(texts))))
     found: dict[str, AnyCounts] = {}
     for name, table in tables.items():
         counts = PretokenCounts.from_table(table, options.cutting, documents[name])
