@@ -103,6 +103,19 @@ DEEPSEEK_V3 = (
     r"""| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
 )
 
+# moonshotai/Kimi-K2-Instruct, tokenization_kimi.py, pat_str: o200k's, with runs of Han characters apart; `&&` of Rust
+# is a lookahead here.
+_UPPER = r"""(?:(?!\p{Han})[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}])"""
+_LOWER = r"""(?:(?!\p{Han})[\p{Ll}\p{Lm}\p{Lo}\p{M}])"""
+KIMI_K2 = "|".join(
+    [
+        r"""\p{Han}+""",
+        rf"""[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        rf"""[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*(?i:'s|'t|'re|'ve|'m|'ll|'d)?""",
+        r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+""",
+    ]
+)
+
 # bigcode/starcoder, tokenizer.json: Digits(individual_digits=True), then ByteLevel with its own regex, GPT-2's; also
 # SmolLM, Command R.
 STARCODER = (r"""\p{N}""", GPT2)
@@ -162,6 +175,8 @@ def is_known(pattern: object) -> bool:
 #: All names of patterns: also those of encodings and models that cut by one of them.
 _NAMES = NAMED | {
     "none": None,
+    "kimi-k2": KIMI_K2,
+    "llama4": O200K,
     "r50k_base": GPT2,
     "p50k_base": GPT2,
     "cl100k_base": CL100K,

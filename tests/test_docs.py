@@ -48,6 +48,7 @@ SLOW = {"docs/corpus.md", "docs/debugging.md"}
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {
     ("README.md", "is the command that runs the tests"): 1,
+    ("docs/conformance.md", "takes the network"): 1,
     ("docs/corpus.md", "takes a bucket"): 1,
     ("docs/formats.md", "takes a model"): 1,
     ("docs/formats.md", "takes the network"): 1,

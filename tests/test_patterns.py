@@ -69,7 +69,7 @@ def test_names_wherever_a_pattern_is_taken(name: str, pattern: patterns.Pattern)
 @pytest.mark.parametrize(
     ("word", "near"),
     [
-        ("cl100k_bse", "cl100k_base"), ("cl10k", "cl100k"), ("gpt", "gpt2"), ("llama", "llama3"),
+        ("cl100k_bse", "cl100k_base"), ("cl10k", "cl100k"), ("gpt", "gpt2"), ("llama", "llama4"),
         ("o200k_bas", "o200k_base"), ("CL100K-base", "cl100k_base"), ("GPT-4o", "gpt-4o"),
     ],
 )

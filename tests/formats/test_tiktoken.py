@@ -225,6 +225,20 @@ def test_patterns_of_tiktoken_mean_the_same_here(pattern: str, text: str) -> Non
     assert Tokenizer.from_tiktoken(theirs).encode(text) == theirs.encode(text)
 
 
+@given(text=st.text(st.sampled_from("aAbxǅǆ中文々ー1234 \n\t'sſ/._é\u0301"), max_size=25))
+def test_the_pattern_of_kimi_is_its_own(text: str) -> None:
+    """``pat_str`` of moonshotai/Kimi-K2-Instruct, tokenization_kimi.py."""
+    rest = [
+        r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+        r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+    ]
+    words = "|".join(rf"[^\r\n\p{{L}}\p{{N}}]?{one}" for one in rest)
+    pattern = rf"[\p{{Han}}]+|{words}|\p{{N}}{{1,3}}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+    theirs = library.Encoding("p", pat_str=pattern, mergeable_ranks=RANKS, special_tokens={})
+    named = Tokenizer.from_vocab(Tokenizer.from_tiktoken(theirs).to_vocab().replace(pattern=patterns.KIMI_K2))
+    assert named.encode(text) == theirs.encode(text)
+
+
 #: So many tokens that a different split shows.
 RANKS = BYTES | {
     token: 256 + n
