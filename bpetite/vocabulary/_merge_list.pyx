@@ -3,7 +3,7 @@
 A list of tuples would hold three objects for each merge, most of the objects of a vocabulary.
 """
 from cpython.array cimport array, clone
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
@@ -13,10 +13,6 @@ from ._tokens cimport TokenTable
 
 from array import array as new_array
 from collections.abc import Sequence
-
-cdef enum:
-    FEW = 2                        # merges that give one token; more are counted as so many
-
 
 cdef class MergeList:
     """The merges of a vocabulary: a sequence of pairs of ids in rank order, which never changes.
@@ -83,10 +79,11 @@ cdef class MergeList:
                 listed twice; with its rank.
         """
         cdef array made = clone(new_array("I"), self.size, False)
-        cdef bytearray times = bytearray(tokens.size)      # slot -> merges that give it, FEW at most
+        # Slot -> lengths, modulo 64, of the left parts of the merges that give it: equal merges have equal lengths.
+        cdef array lengths = clone(new_array("Q"), tokens.size, True)
         cdef bytearray buffer = bytearray(2 * tokens.longest)
-        cdef uint8_t* seen = <uint8_t*> <char*> times
-        cdef Py_ssize_t rank, joined = -1, done = self.size
+        cdef uint64_t length
+        cdef Py_ssize_t slot, rank, joined = -1, done = self.size
         cdef bint repeated = False
         for rank in range(self.size):
             joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined)
@@ -94,10 +91,12 @@ cdef class MergeList:
                 done = rank
                 break
             made.data.as_uints[rank] = tokens.ids[joined]
-            seen[joined] = min(seen[joined] + 1, <int> FEW)
-            repeated = repeated or seen[joined] == FEW
+            slot = tokens.slot(self.pairs[2 * rank])
+            length = <uint64_t> 1 << ((tokens.starts[slot + 1] - tokens.starts[slot]) & 63)
+            repeated = repeated or lengths.data.as_ulonglongs[joined] & length
+            lengths.data.as_ulonglongs[joined] |= length
         if repeated:
-            refuse_repeated(self, tokens, made, seen, done)
+            refuse_repeated(self, tokens, done)
         if unreachable and not unreachable.isdisjoint(self.flat()):
             for rank in range(done):
                 refuse_unreachable(self, tokens, rank, unreachable)
@@ -151,16 +150,15 @@ cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* 
     return tokens.find(buffer, n + m)
 
 
-cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, const uint8_t* seen, Py_ssize_t done):
-    """Raise for the first of `done` merges that is listed twice; only merges that give one token can be equal."""
+cdef refuse_repeated(MergeList merges, TokenTable tokens, Py_ssize_t done):
+    """Raise for the first of `done` merges that is listed twice."""
     cdef dict first = {}
     cdef Py_ssize_t rank
     for rank in range(done):
-        if seen[tokens.slot(results.data.as_uints[rank])] == FEW:
-            pair = merges[rank]
-            if first.setdefault(pair, rank) != rank:
-                raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
-                                 f"{(tokens[pair[0]], tokens[pair[1]])}")
+        pair = merges[rank]
+        if first.setdefault(pair, rank) != rank:
+            raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
+                             f"{(tokens[pair[0]], tokens[pair[1]])}")
 
 
 cdef refuse_unreachable(MergeList merges, TokenTable tokens, Py_ssize_t rank, unreachable):

@@ -98,6 +98,15 @@ def test_different_merges_may_give_one_token() -> None:
     assert list(MergeList([(0, 0), (0, 1), (1, 0)]).results(table)) == [1, 2, 2]
 
 
+def test_left_parts_that_differ_by_64_bytes() -> None:
+    """Lengths are kept modulo 64 until two are equal."""
+    table = TokenTable({length: b"a" * length for length in (1, 2, 65, 66)})
+    pairs = [(1, 65), (65, 1), (1, 1)]
+    assert list(MergeList(pairs).results(table)) == [66, 66, 2]
+    with pytest.raises(ValueError, match="merges 1 and 3 are the same pair"):
+        MergeList([*pairs, (65, 1)]).results(table)
+
+
 ends = st.sampled_from(["\n", "\r\n", "\r", "\n\n"])
 
 
