@@ -11,7 +11,7 @@ from ..corpus.decoding import decode_files, document_chunks
 from ..corpus.encoding.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
-from ..corpus.run.outputs import begun_at, find_manifest, token_files
+from ..corpus.run.outputs import ShardFiles, begun_at, find_manifest, shards_in
 from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -37,8 +37,8 @@ class Opened:
         self.final_separator: bool = bool(stored.get("final_separator", True))
 
 
-def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[str]] | None:
-    """(path of the manifest, manifest, names of token files) of an output; None for a token file without a manifest.
+def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
+    """What `find_manifest` finds of an output; None for a token file without a manifest.
 
     Raises:
         FormatError: There is neither, or the output is not finished.
@@ -87,14 +87,14 @@ def _open(path: str, tokenizer: str | None, format: str | None, dtype: str | Non
         if tokenizer is None:
             raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
         return Opened([opened_file], None, codec_of(load_tokenizer(tokenizer)))
-    found_at, manifest, names = found
+    found_at, manifest, shards = found
     codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
-    splits = {file["name"]: file["split"] for file in manifest["files"]}
-    names = [name for name in names if split is None or splits[name] == split]
-    if not names:
-        raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(set(splits.values())))}")
-    opened = Opened([open_in(found_at.parent, manifest, name) for name in names], manifest, codec)
-    if names[-1] != token_files(manifest)[-1] or "all" not in splits.values():
+    splits = {file["split"] for file in manifest["files"]}
+    files = [shard[0] for shard in shards if split in (None, shard[0]["split"])]
+    if not files:
+        raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(splits))}")
+    opened = Opened([open_in(found_at.parent, manifest, file["name"]) for file in files], manifest, codec)
+    if files[-1] != shards_in(manifest)[-1][0] or "all" not in splits:
         opened.final_separator = True  # other documents follow these, in files that are not decoded
     return opened
 

@@ -11,7 +11,7 @@ from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import file_of_all, files_of_shard, find_manifest
+from ..corpus.run.outputs import ShardFiles, file_of_all, find_manifest
 from ..corpus.run.stats import stats_rows
 from ..corpus.run.status import status_of
 from ..corpus.sources.paths import AnyPath
@@ -100,21 +100,26 @@ def _look(
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
-    path, manifest, names = located
+    path, manifest, shards = located
     if verify and "rejected" in manifest:
         check_file(path.parent / manifest["rejected"]["name"], manifest["rejected"])
     stored = manifest["tokenizer"]
     tokenizer = tokenizer_of(path, stored, spec, needed=False)
     described = []
-    for token_file in names:
+    for shard in shards:
         if layout_in(manifest).reader is None:
-            found = _describe(open_in(path.parent, manifest, token_file), tokenizer, shown)
+            found = _describe(open_in(path.parent, manifest, shard[0]["name"]), tokenizer, shown)
         else:
-            found = _listed(path.parent, manifest, token_file)
+            found = {
+                "file": str(path.parent / shard[0]["name"]),
+                **{name: manifest[name] for name in ("format", "dtype")},
+                **{name: shard[0][name] for name in ("tokens", "documents")},
+                "reader": layout_in(manifest).reader,
+            }
         found["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
         found["eot"] = manifest["eot"]
         if verify:
-            found["verified"] = _verify(path.parent, manifest, token_file)
+            found["verified"] = _verify(path.parent, [*file_of_all(manifest), *shard])
         described.append(found)
     return described
 
@@ -161,19 +166,6 @@ def _check_inputs(name: str, spec: str | None) -> None:
     check_inputs(manifest, tokenizer_of(path, manifest["tokenizer"], spec, needed=True), jobs=thread_count(None))
 
 
-def _listed(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> dict[str, Any]:
-    """A file of a layout that has a reader of its own, by its manifest alone."""
-    file = files_of_shard(manifest, token_file)[0]
-    return {
-        "file": str(folder / token_file),
-        "format": manifest["format"],
-        "dtype": manifest["dtype"],
-        "tokens": file["tokens"],
-        "documents": file["documents"],
-        "reader": layout_in(manifest).reader,
-    }
-
-
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:
     first = file.read(0, shown)
     found: dict[str, Any] = {
@@ -192,8 +184,8 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
     return found
 
 
-def _verify(folder: AnyPath, manifest: dict[str, Any], token_file: str) -> str:
-    """Compare all files of a token file's shard with their checksums."""
-    for file in [*file_of_all(manifest), *files_of_shard(manifest, token_file)]:
+def _verify(folder: AnyPath, files: ShardFiles) -> str:
+    """Compare files with their checksums."""
+    for file in files:
         check_file(folder / file["name"], file, thread_count(None))
     return f"{file['checksum']['algorithm']} of each range as in the manifest"

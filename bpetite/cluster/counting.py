@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
@@ -24,9 +24,6 @@ from ..training.counting.counts import CountFile, merge_count_files
 from ..training.counting.cutting import CountOptions, Cutting
 from ..training.counting.texts import count_pretokens as count_here
 from .calls import check_positive
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["CountingOptions", "count_pretokens"]
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Unpack
 
 from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
@@ -25,9 +25,6 @@ from ..corpus.sources.share import TASK_BYTES
 from ..corpus.sources.urls import is_url
 from ..errors import FormatError
 from .calls import check_positive
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["encode_corpus"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias, Unpack
 
 from ..errors import FormatError
 from .layouts.registry import layout_of
@@ -21,9 +21,6 @@ from .run.part import Part, Progress
 from .run.tally import Tally
 from .sources.find import Sources, find_sources, refuse_unread
 from .sources.paths import path_of
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 __all__ = ["SourcesLike", "as_sources", "check_inputs", "count_corpus", "encode_corpus", "make_part"]
 
@@ -214,7 +211,7 @@ def count_corpus(
         for encoded in results:
             tally.add(encoded)
             if problems is not None:
-                problems(tally.problem_count)
+                problems(tally.noted.count)
             if progress is not None:
                 progress(encoded.raw, tally.tokens, tally.documents)
     tally.check_limit(at_end=True)

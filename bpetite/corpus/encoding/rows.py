@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -77,8 +78,13 @@ class Rows:
             self.tokens[np.repeat(kept, self.lengths)],
             self.lengths[kept],
             None if self.meta is None else [line for line, take in zip(self.meta, kept, strict=True) if take],
-            None if self.held_out is None else self.held_out[kept],
         )
+
+    def by_split(self) -> dict[str, Rows]:
+        """The documents of each split by its name."""
+        if self.held_out is None:
+            return {"all": self}
+        return {"train": self.take(~self.held_out), "val": self.take(self.held_out)}
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -112,8 +118,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         ids, offsets = codec.encode(texts)
     except ValueError:
         parsed = _parsed(blocks, replace(rules.reading, checked=True), replace(rules, with_origins=True))
-        rows = [row for documents in parsed for row in _encode_one_by_one(documents, codec, rules)]
-        ids, offsets = join_rows(rows)
+        ids, offsets = join_rows([row for documents in parsed for row in _encode_one_by_one(documents, codec, rules)])
         texts = _texts(parsed)
     problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
     meta = stats = None
@@ -125,11 +130,14 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
             for number, documents in enumerate(parsed)
             for found, record in documents.origins or ()
         ]
+    rows = Rows(*_with_eot(ids, offsets, codec, rules), meta)
+    if rules.val_fraction:
+        rows.held_out = _held_out(texts, rules.val_fraction, rules.seed)
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
         raw=sum(block.raw for block in blocks),
-        splits=_split(texts, ids, offsets, meta, codec, rules),
+        splits={"all": rows} if rules.keep_order else rows.by_split(),
         documents=len(texts),
         text_bytes=sum(map(len, texts)),
         blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
@@ -247,27 +255,6 @@ def _replacement(text: bytes, codec: Codec) -> tuple[bytes, Ids]:
         return b"", np.empty(0, np.uint32)
 
 
-def _split(
-    texts: list[bytes], ids: Ids, offsets: Offsets, meta: Meta | None, codec: Codec, rules: EncodingRules
-) -> dict[str, Rows]:
-    """The tokens of each split, with end-of-text tokens and in the type of the file."""
-    dtype = np.dtype(rules.dtype)
-    if not rules.val_fraction:
-        return {"all": Rows(*_with_eot(ids, offsets, codec, rules, dtype), meta)}
-    held_out = _held_out(texts, rules.val_fraction, rules.seed)
-    if rules.keep_order:
-        return {"all": Rows(*_with_eot(ids, offsets, codec, rules, dtype), meta, held_out)}
-    lengths = np.diff(offsets)
-    of_tokens = np.repeat(held_out, lengths)
-    splits = {}
-    for name, chosen, tokens in (("train", ~held_out, ids[~of_tokens]), ("val", held_out, ids[of_tokens])):
-        ends = np.zeros(int(chosen.sum()) + 1, np.int64)
-        np.cumsum(lengths[chosen], out=ends[1:])
-        rows = None if meta is None else [row for row, take in zip(meta, chosen, strict=True) if take]
-        splits[name] = Rows(*_with_eot(tokens, ends, codec, rules, dtype), rows)
-    return splits
-
-
 def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray[np.bool_]:
     """The documents of the second split, by a hash of seed and content."""
     below, key = int(fraction * 2**64), str(seed).encode()
@@ -279,13 +266,14 @@ def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray
 
 
 def _with_eot(
-    ids: Ids, offsets: Offsets, codec: Codec, rules: EncodingRules, dtype: npt.DTypeLike
+    ids: Ids, offsets: Offsets, codec: Codec, rules: EncodingRules
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """`place_eot`, for the documents that get one."""
+    place = partial(place_eot, eot_id=codec.eot_id, eot=rules.eot, dtype=rules.dtype)
     empty = np.diff(offsets) == 0
     if rules.eot_of_empty or not empty.any():
-        return place_eot(ids, offsets, codec.eot_id, rules.eot, dtype)
-    tokens, placed = place_eot(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]), codec.eot_id, rules.eot, dtype)
+        return place(ids, offsets)
+    tokens, placed = place(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]))
     lengths = np.zeros(len(empty), np.int64)
     lengths[~empty] = placed
     return tokens, lengths

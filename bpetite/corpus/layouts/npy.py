@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 from ..sources.paths import AnyPath, read_numbers
-from .layout import Layout, OpenShard
+from .layout import LENGTHS, Layout, OpenShard
 from .token_file import TokenFile, count_tokens
 
 __all__ = ["Npy", "NpyFile"]
@@ -56,7 +56,25 @@ class NpyFile(TokenFile):
             self.documents: int | None = ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        return self._ends(self.offsets, self._offsets_dtype, self._offsets_header + self._offsets_dtype.itemsize)
+        last = documents = 0
+        with self.offsets.open("rb") as file:
+            file.seek(self._offsets_header + self._offsets_dtype.itemsize)
+            while len(ends := read_numbers(file, self._offsets_dtype, LENGTHS).astype(np.int64)):
+                lengths = np.diff(ends, prepend=last)
+                wrong = lengths < 0
+                if wrong.any():
+                    raise FormatError(f"{self.offsets}: document {documents + int(wrong.argmax())} ends before the "
+                                      "document before it")
+                documents += len(lengths)
+                last = int(ends[-1])
+                # no sum of lengths that are all at most the number of tokens overflows
+                if int(lengths.max()) > self.tokens or last > self.tokens:
+                    raise FormatError(f"{self.offsets}: documents {documents - len(lengths)} to {documents - 1} end "
+                                      f"after token {self.tokens}, the last of {self.path.name}")
+                yield lengths
+        if last != self.tokens:
+            raise FormatError(f"{self.offsets}: {documents} documents end at token {last}, {self.path.name} has "
+                              f"{self.tokens}")
 
 
 def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 from ..sources.paths import AnyPath, read_numbers
-from .layout import LENGTHS
 
 __all__ = ["CHUNK", "Span", "TokenFile", "count_tokens"]
 
@@ -76,30 +75,6 @@ class TokenFile:
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The length of each document in tokens, some at a time; only where ``documents`` is known."""
         raise NotImplementedError
-
-    def _ends(self, path: AnyPath, dtype: np.dtype[Any], header: int) -> Iterator[npt.NDArray[np.int64]]:
-        """Lengths from a file of cumulative ends."""
-        last = documents = 0
-        with path.open("rb") as file:
-            file.seek(header)
-            while len(ends := read_numbers(file, dtype, LENGTHS).astype(np.int64)):
-                lengths = np.diff(ends, prepend=last)
-                self._check(path, documents, lengths, last)
-                documents += len(lengths)
-                last = int(ends[-1])
-                yield lengths
-        if (last, documents) != (self.tokens, self.documents):
-            raise FormatError(f"{path}: {documents} documents end at token {last}, {self.path.name} has {self.tokens}")
-
-    def _check(self, path: AnyPath, document: int, lengths: npt.NDArray[np.int64], start: int) -> None:
-        """Refuse lengths of documents, from number ``document`` on, that cannot be."""
-        wrong = lengths < 0
-        if wrong.any():
-            raise FormatError(f"{path}: document {document + int(wrong.argmax())} ends before the document before it")
-        # no sum of lengths that are all at most the number of tokens overflows
-        if int(lengths.max(initial=0)) > self.tokens or start + int(lengths.sum()) > self.tokens:
-            raise FormatError(f"{path}: documents {document} to {document + len(lengths) - 1} end after token "
-                              f"{self.tokens}, the last of {self.path.name}")
 
 
 def count_tokens(path: AnyPath, header: int, dtype: np.dtype[Any]) -> int:

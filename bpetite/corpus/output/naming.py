@@ -7,8 +7,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ...errors import file_exists
@@ -17,7 +18,7 @@ from ..layouts.lines import Lines
 from ..layouts.npy import Npy
 from ..layouts.registry import LAYOUTS, layout_of
 from ..layouts.spool import Spool
-from ..sources.paths import AnyPath, RemotePath, path_of
+from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.urls import local_name
 from .durable import PARTIAL
 
@@ -28,6 +29,9 @@ __all__ = [
 
 #: The stream of rejected records beside those of tokens ("all", or "train" and "val").
 REJECTED = "rejected"
+
+#: All streams of an output.
+STREAMS = ("all", "train", "val", REJECTED)
 
 #: The end of the name of a shard's journal, see `run.assembly`.
 SHARD = ".shard"
@@ -64,21 +68,14 @@ class Names:
             return self.layout
         return Spool(Lines()) if isinstance(self.layout, Spool) else Lines()
 
-    def outputs(self, stream: str, index: int) -> list[Path]:
-        """The final files of a shard."""
-        return self.layout_of(stream).outputs(self.base(stream, index))
-
     def _split(self, split: str) -> str:
         if split == "all":
             return self.stem or "tokens"
         return f"{self.stem}_{split}" if self.stem else split
 
-    def _beside(self, name: str) -> str:
-        return beside(self.stem, name)
-
     def beside(self, name: str) -> Path:
         """The path of a file that belongs to the output while it grows."""
-        return self.folder / self._beside(name)
+        return self.folder / beside(self.stem, name)
 
     def final(self, name: str) -> AnyPath:
         """The path of a finished file."""
@@ -98,13 +95,13 @@ class Names:
 
     @property
     def manifest(self) -> AnyPath:
-        return self.final(self._beside("manifest.json"))
+        return self.final(beside(self.stem, "manifest.json"))
 
     @property
     def marker(self) -> RemotePath:
         """The object that marks an output at a URL as unfinished."""
         assert self.home is not None
-        return self.home / self._beside("unfinished")
+        return self.home / beside(self.stem, "unfinished")
 
     @property
     def journal(self) -> Path:
@@ -116,42 +113,39 @@ class Names:
 
     def refuse_finished(self, streams: Iterable[str]) -> None:
         """Raises FileExistsError if a file exists that these streams may write: of something else, at the start."""
-        taken = [] if self.layout.whole is None or self.stem else [re.escape(self.layout.whole)]
-        for stream in streams:
-            number = r"_\d{6,}" if self.numbered and stream != REJECTED else ""
-            base = re.escape(self._beside(REJECTED) if stream == REJECTED else self._split(stream)) + number
-            taken += [base + re.escape(path.name[1:]) for path in self.layout_of(stream).outputs(Path("x"))]
+        taken = self._finished([self.layout], streams)
         for name in self.there():
-            if re.fullmatch("|".join(taken), name):
+            if re.fullmatch(taken, name):
                 raise file_exists(self.final(name), "exists already; overwrite=True replaces it")
 
-    def _shard_files(self, layouts: Iterable[Layout], *, growing: bool = False) -> re.Pattern[str]:
-        """The names of the files of shards, in one of some layouts, and of rejected records; ``growing`` adds those of
-        files that are not final."""
-        found = []
-        for base, kinds in zip(self._bases(), (layouts, [self.layout_of(REJECTED)]), strict=True):
+    def _finished(
+        self, layouts: Sequence[Layout], streams: Iterable[str] = STREAMS, *, growing: bool = False
+    ) -> str:
+        """The names of the finished files of streams, in one of some layouts, as a regular expression; ``growing`` adds
+        those of files that are not final."""
+        found = [] if self.stem else [re.escape(layout.whole) for layout in layouts if layout.whole is not None]
+        for stream in streams:
+            kinds = layouts if stream != REJECTED else [self.layout_of(REJECTED)]
             files = [path for kind in kinds for path in kind.outputs(Path("x")) + growing * kind.growing(Path("x"))]
-            found.append(f"{base}(?:{'|'.join(re.escape(path.name[1:]) for path in files)})")
-        return re.compile("|".join(found))
+            found.append(f"{self._base(stream)}(?:{'|'.join(re.escape(path.name[1:]) for path in files)})")
+        return "|".join(found)
 
-    def _bases(self) -> tuple[str, str]:
-        """The names without suffix of shards of tokens, and of that of rejected records, as regular expressions."""
-        splits = "|".join(re.escape(self._split(split)) for split in ("all", "train", "val"))
-        return rf"(?:{splits})(?:_\d{{6,}})?", re.escape(self._beside(REJECTED))
+    def _base(self, stream: str) -> str:
+        """The names of the shards of a stream without suffix, as a regular expression."""
+        return re.escape(beside(self.stem, REJECTED)) if stream == REJECTED else (
+            re.escape(self._split(stream)) + r"(?:_\d{6,})?"
+        )  # fmt: skip
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
-        ours = self._shard_files([self.layout, *(layout() for layout in LAYOUTS.values())])
-        wholes = {layout.whole for layout in LAYOUTS.values()} if not self.stem else set()
+        ours = self._finished([self.layout, *(layout() for layout in LAYOUTS.values())])
         for name in names:
-            if name in wholes or ours.fullmatch(name):
+            if re.fullmatch(ours, name):
                 self.final(name).unlink(missing_ok=True)
 
-    def there(self) -> dict[str, int | None]:
-        """name -> bytes, if they are known, of each file where the finished ones are."""
-        if self.home is not None:
-            return dict(self.home.sizes())
-        return dict.fromkeys(os.listdir(self.folder)) if self.folder.is_dir() else {}
+    def there(self) -> Set[str]:
+        """The names of all files where the finished ones are."""
+        return names_in(self.place)
 
     def finished(self) -> list[str]:
         """The names in the folder that finished files of this output have."""
@@ -180,19 +174,23 @@ class Names:
         """The kind of a file of this output or of its parts, by its name: "sign", which is there once the output, or a
         part of it, has been begun; "finished"; "temporary"; "piece" of a growing file, an object, see `durable.Pieces`.
         None for the name of any other file."""
-        own = (self.manifest.name, self._beside("unfinished"))
-        of_part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._]")
-        if name in (*own, self.journal.name) or re.match(of_part, name):
-            return "sign"
-        if name == self.layout.whole or self._shard_files([self.layout]).fullmatch(name):
-            return "finished"
-        if (piece := re.fullmatch(r"(.+)\.\d{15}", name)) is not None:
-            return "piece" if piece[1] == self.journal.name or self.kind_of(piece[1]) == "temporary" else None
-        if re.fullmatch(rf"(?:{'|'.join(self._bases())}){re.escape(SHARD)}", name):
-            return "temporary"
-        final = name.removesuffix(PARTIAL)
-        grows = final in (*own, self.layout.whole) or self._shard_files([self.layout], growing=True).fullmatch(final)
-        return "temporary" if final != name and (grows or self.kind_of(final) == "piece") else None
+        return next((kind for kind, names in self._kinds.items() if re.fullmatch(names, name)), None)
+
+    @cached_property
+    def _kinds(self) -> dict[str, str]:
+        """The names of files of each kind, as regular expressions."""
+        own = "|".join(re.escape(beside(self.stem, one)) for one in ("manifest.json", "unfinished"))
+        journal = re.escape(self.journal.name)
+        part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._].*")
+        grows = rf"(?:{own}|{self._finished([self.layout], growing=True)}){re.escape(PARTIAL)}"
+        grows += rf"|(?:{'|'.join(map(self._base, STREAMS))}){re.escape(SHARD)}"
+        piece = rf"(?:{journal}|{grows})\.\d{{15}}"
+        return {
+            "sign": rf"{own}|{journal}|{part}",
+            "finished": self._finished([self.layout]),
+            "piece": piece,
+            "temporary": rf"{grows}|(?:{piece}){re.escape(PARTIAL)}",
+        }
 
     def clear_temporary(self, *, unknown: bool) -> None:
         """Delete the temporary files.

@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,7 +22,7 @@ from ...core._threads import Future
 from ...errors import FormatError
 from ..layouts.layout import Layout, OpenShard
 from ..layouts.spool import Spool
-from .appending import Appender, Backlog
+from .appending import Appender
 from .checksums import check_file, list_sums, sums_of
 from .cutting import fill
 from .durable import PARTIAL, explained, open_own, write_all, write_at
@@ -51,7 +50,7 @@ class GrowingShard:
         base: Path of the final files without suffix.
         dtype: Of the tokens.
         tokenizer: Its name.
-        backlog: Of the bytes that wait to be written.
+        threads: That write and take checksums.
         state: From :meth:`state` of an earlier process, to go on from there.
 
     Raises:
@@ -65,10 +64,11 @@ class GrowingShard:
         base: Path,
         dtype: np.dtype[Any],
         tokenizer: str,
-        backlog: Backlog,
+        threads: int = 1,
         state: dict[str, Any] | None = None,
     ) -> None:
         self.layout = layout
+        self._threads = threads
         growing = list(map(_temporary, layout.growing(base)))
         lengths, meta = (_temporary(base.with_name(base.name + ending)) for ending in (".lengths", ".meta"))
         self.shard: OpenShard = OpenShard(base, growing[0], lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
@@ -80,7 +80,7 @@ class GrowingShard:
         with ExitStack() as opened:
             opened.callback(self.close)
             for path in growing:
-                self._open(path, None if sizes is None else sizes[path.name], backlog)
+                self._open(path, None if sizes is None else sizes[path.name])
             for name, (_, root) in state["files"].items() if state is not None else ():
                 appender = self._appenders[base.with_name(name)]
                 if appender.root() != root:
@@ -91,7 +91,7 @@ class GrowingShard:
                 self._appenders[growing[0]].append(bytes(layout.header))
             opened.pop_all()
 
-    def _open(self, path: Path, size: int | None, backlog: Backlog) -> None:
+    def _open(self, path: Path, size: int | None) -> None:
         """Open a file: a new one, or one that an earlier process has written ``size`` bytes of."""
         if size is not None and not path.exists():
             raise FormatError(f"{path}: missing; overwrite=True starts anew")
@@ -105,7 +105,7 @@ class GrowingShard:
         if path == self.shard.tokens_path and size:
             # a run that was killed while it finished the shard may have written the header, which is not known
             write_at(file, bytes(self.layout.header), 0)
-        self._appenders[path] = Appender(file, path, size, backlog)
+        self._appenders[path] = Appender(file, path, size, self._threads)
 
     def append(self, tokens: Any, lengths: Any = b"", meta: Any = b"") -> None:
         """Add bytes to the files; counting tokens and documents is the caller's."""
@@ -132,7 +132,7 @@ class GrowingShard:
         for file in self._files.values():
             file.close()
 
-    def complete(self, threads: int = 1) -> dict[str, Any]:
+    def complete(self) -> dict[str, Any]:
         """Make the final files, durable and with checksums; returns the journal's record of them."""
         shard = self.shard
         try:
@@ -147,7 +147,7 @@ class GrowingShard:
                     file.flush()
                     os.fsync(file.fileno())
                     size = os.fstat(file.fileno()).st_size
-                outputs.append(_output(_temporary(path), path, size, sums_of(_temporary(path), size, threads)))
+                outputs.append(_output(_temporary(path), path, size, sums_of(_temporary(path), size, self._threads)))
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:
@@ -208,7 +208,6 @@ class ShardWriter:
         self._tail = 0 if shard_tokens is None else self.layout.least_tail(shard_tokens)
         self._tokenizer = tokenizer
         self._threads = threads
-        self._backlog = Backlog(threads)
         self._index = 0 if state is None else state["index"]
         self._growing: GrowingShard | None = None
         self._finishing: Future[dict[str, Any]] | None = None
@@ -288,13 +287,13 @@ class ShardWriter:
 
     def _open(self, state: dict[str, Any] | None = None) -> GrowingShard:
         base = self._names.base(self._stream, self._index)
-        self._growing = GrowingShard(self.layout, base, self._dtype, self._tokenizer, self._backlog, state)
+        self._growing = GrowingShard(self.layout, base, self._dtype, self._tokenizer, self._threads, state)
         return self._growing
 
     def _finish(self, growing: GrowingShard) -> None:
         """Have the final files made, under temporary names, while the next shard grows."""
         self._wait()  # one shard at a time is enough, and bounds what many small ones hold
-        self._finishing = Future.started(partial(growing.complete, self._threads))
+        self._finishing = Future.started(growing.complete)
         self._growing = None
         self._index += 1
 

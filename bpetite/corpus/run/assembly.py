@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_of
-from ..output.appending import Backlog
 from ..output.checksums import check_file, checked_bytes
 from ..output.cutting import fill, shard_sizes
 from ..output.durable import Journal, read_records
@@ -233,7 +232,7 @@ def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
     """The final files of a shard under their temporary names."""
     dtype, layout = assembly.dtype_of(shard.stream), assembly.names.layout_of(shard.stream)
     base = assembly.names.base(shard.stream, shard.index)
-    growing = GrowingShard(layout, base, dtype, assembly.tokenizer, Backlog())
+    growing = GrowingShard(layout, base, dtype, assembly.tokenizer)
     try:
         for extent in shard.extents:
             size, columns = dtype.itemsize, 8 * layout.columns

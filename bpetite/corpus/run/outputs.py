@@ -19,27 +19,27 @@ from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.urls import is_url
 
 __all__ = [
-    "Found", "begun_at", "check_parts", "file_of_all", "files_of_shard", "find_manifest", "find_parts",
-    "leave_out_own", "token_files",
+    "Found", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts", "leave_out_own", "shards_in",
 ]  # fmt: skip
 
-#: Entries that the manifests of all parts have in common.
-_COMMON = ("run", "format", "dtype", "eot", "separator", "on_error", "options", "libraries")
+#: Entries of a manifest.
+ShardFiles: TypeAlias = list[dict[str, Any]]
 
 #: (path, manifest) of parts.
 Found: TypeAlias = list[tuple[AnyPath, dict[str, Any]]]
 
 
-def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any], list[str]] | None:
+def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
     """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
 
     Returns:
-        (path of the manifest, its content, names of the token files that were meant), or None if there is none.
+        (path of the manifest, its content, the entries of the files of each shard that was meant, that of its tokens
+        first), or None if there is none.
     """
     path = path_of(path)
     if path.name.endswith("manifest.json") and path.is_file():
         manifest = read_manifest(path)
-        return path, manifest, token_files(manifest)
+        return path, manifest, shards_in(manifest)
     if path.is_dir():
         return find_manifest(path / "manifest.json") if (path / "manifest.json").is_file() else None
     named = [path.with_name(f"{stem}.manifest.json") for stem in stems_of(path.name)]
@@ -47,12 +47,10 @@ def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any]
         if not candidate.is_file():
             continue
         manifest = read_manifest(candidate)
-        files = {file["name"] for file in manifest["files"]}
-        if path.name in files:
-            names = {file["name"] for file in files_of_shard(manifest, path.name)}
-            return candidate, manifest, [name for name in token_files(manifest) if name in names]
-        if not path.exists():
-            return candidate, manifest, token_files(manifest)
+        shards = shards_in(manifest)
+        meant = [shard for shard in shards if path.name in [file["name"] for file in shard]]
+        if meant or not path.exists():
+            return candidate, manifest, meant or shards
     return None
 
 
@@ -78,34 +76,18 @@ def _place(path: AnyPath) -> tuple[AnyPath, list[str]]:
     return path.parent, stems + [""] * ("train" in stems)  # of train and val, which have a folder of their own
 
 
-# Entries of manifests
+def shards_in(manifest: dict[str, Any]) -> list[ShardFiles]:
+    """The entries of the files of each shard, that of its tokens first."""
+    layout = layout_in(manifest)
+    size = len(layout.outputs(Path("x")))
+    files = [file for file in manifest["files"] if file["name"] != layout.whole]
+    return [files[at : at + size] for at in range(0, len(files), size)]
 
 
-def token_files(manifest: dict[str, Any]) -> list[str]:
-    """The names of the files that hold tokens, without indexes."""
-    return [file["name"] for file in _of_shards(manifest)[:: _files_a_shard(manifest)]]
-
-
-def files_of_shard(manifest: dict[str, Any], token_file: str) -> list[dict[str, Any]]:
-    """The entries of a file of tokens and of those that belong to it."""
-    size, files = _files_a_shard(manifest), _of_shards(manifest)
-    at = next(index for index, file in enumerate(files) if file["name"] == token_file) // size * size
-    return files[at : at + size]
-
-
-def file_of_all(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+def file_of_all(manifest: dict[str, Any]) -> ShardFiles:
     """The entry of the file that all shards have together, if there is one."""
     whole = layout_in(manifest).whole
     return [file for file in manifest["files"] if file["name"] == whole]
-
-
-def _of_shards(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """The files of shards, without the one that all of them have together."""
-    return [file for file in manifest["files"] if file not in file_of_all(manifest)]
-
-
-def _files_a_shard(manifest: dict[str, Any]) -> int:
-    return len(layout_in(manifest).outputs(Path("x")))
 
 
 # Parts
@@ -124,7 +106,7 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
     for path, manifest in found:
         if manifest["rank"] is None:
             raise FormatError(f"{path}: not the output of one rank of several")
-        if any(manifest[name] != first[name] for name in _COMMON):
+        if manifest["run"] != first["run"]:
             raise FormatError(f"{path}: from another run than {first_path} (inputs, options or tokenizer differ)")
         if manifest["rank"][1] != first["rank"][1]:
             raise FormatError(

@@ -32,7 +32,6 @@ from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
 from ..sources.streams import Torn, open_stream
-from .options import Options
 from .plan import Plan
 from .sink import Sink
 from .status import stamp
@@ -172,7 +171,7 @@ class Part(Plan):
                 for encoded in results:
                     sink.add(encoded)
                     if problems is not None:
-                        problems(tally.problem_count)
+                        problems(tally.noted.count)
                     if progress is not None:
                         progress(encoded.raw, tally.tokens, tally.documents)
                     # where documents are shuffled, later ones than those of the position may be in the files
@@ -309,8 +308,6 @@ class Part(Plan):
         self.check_same_run(journal.records)
         publisher.claim()
         records = journal.records[1:]
-        if records:
-            _same_policy(journal, records[-1], self.options)
         shards: dict[str, list[dict[str, Any]]] = {}
         for record in records:
             _list_finished(record, shards)
@@ -334,8 +331,13 @@ class Part(Plan):
         old = records[0]
         if old.get("journal") != VERSION:
             raise ValueError(f"{self.names.journal}: journal of another release; {WAY_OUT}")
-        # a run that would fail at the first problem has met none, so any policy can still be chosen
-        differences = self.differences(old, free=("on_error", "rejected") if old["on_error"] == "fail" else ())
+        # a run that would fail at the first problem has met none, so any policy can be chosen; then that one is kept
+        free = ("on_error", "rejected") if old["on_error"] == "fail" else ()
+        differences = self.differences(old, free=free)
+        met = {"on_error": records[-1]["on_error"], "rejected": REJECTED in records[-1].get("writers", ())}
+        if free and met["on_error"] != "fail":
+            now = {name: getattr(self.options, name) for name in met}
+            differences += [f"with {name} {met[name]}, now {now[name]}" for name in met if met[name] != now[name]]
         if differences:
             raise ValueError(f"{self.names.journal}: begun {'; begun '.join(differences[:4])}; {WAY_OUT}")
 
@@ -453,17 +455,6 @@ def _reads_apart(piece: Piece) -> bool:
     """True for a piece that is read in a thread of its own. Not standard input, which may keep a reader waiting; not
     uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
     return not piece.once and (piece.compression is not None or piece.kind == "text")
-
-
-def _same_policy(journal: Journal, last: dict[str, Any], options: Options) -> None:
-    """Refuse to treat problems otherwise than those that a run has met, which may have begun with another policy."""
-    before = {"on_error": last["on_error"], "rejected": REJECTED in last["writers"]}
-    if not (last["tally"]["problems"] or before["rejected"]):
-        return
-    for name, value in before.items():
-        if getattr(options, name) != value:
-            raise ValueError(f"{journal.path}: has met problems with {name} {json.dumps(value)}, now "
-                             f"{json.dumps(getattr(options, name))}; {WAY_OUT}")
 
 
 def _raw_before(pieces: Sequence[Piece], position: Position) -> int:

@@ -166,15 +166,21 @@ class Plan:
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything that the output depends on, besides the inputs, as JSON."""
+        options = asdict(self.options)
         return {
-            **asdict(self.options),
-            "eot": self.rules.eot,
+            "format": self.options.format,
             "dtype": self.rules.dtype,
-            "separator": self.rules.reading.separator.decode("utf-8"),
-            "tokenizer": self.codec.tokenizer_digest,
-            "vocab_size": self.codec.vocab_size,
-            "eot_id": self.codec.eot_id,
+            "tokenizer": {
+                "fingerprint": self.codec.tokenizer_digest,
+                "vocab_size": self.codec.vocab_size,
+                "eot_id": self.codec.eot_id,
+                "eot_text": self.codec.eot_text,
+            },
             "libraries": libraries(self.inputs),
+            "eot": self.rules.eot,
+            "separator": self.rules.reading.separator.decode("utf-8"),
+            "on_error": options.pop("on_error"),
+            "options": options,
         }
 
     @cached_property
@@ -205,20 +211,8 @@ class Plan:
         return {
             "run": self.run_digest,
             "rank": self.rank_of_world,
-            "format": self.options.format,
-            "dtype": self.rules.dtype,
-            "tokenizer": {
-                "name": self.codec.name,
-                "fingerprint": self.codec.tokenizer_digest,
-                "vocab_size": self.codec.vocab_size,
-                "eot_id": self.codec.eot_id,
-                "eot_text": self.codec.eot_text,
-            },
-            "libraries": self.settings["libraries"],
-            "eot": self.rules.eot,
-            "separator": self.settings["separator"],
-            "on_error": self.options.on_error,
-            "options": {name: value for name, value in asdict(self.options).items() if name != "on_error"},
+            **self.settings,
+            "tokenizer": {"name": self.codec.name, **self.settings["tokenizer"]},
             "inputs": {
                 **list_inputs(self.inputs), "files": list_inputs(self.pieces)["files"],
                 **({"unread": self.unread} if self.unread else {}),

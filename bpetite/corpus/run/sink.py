@@ -85,8 +85,7 @@ class Sink:
         taken = _Taken(encoded.end, None, rejected)
         if self._shuffle is None:
             for split, part in encoded.splits.items():
-                rows = self._rows(part, encoded, firsts)
-                self._write(split, rows)
+                self._write(split, self._rows(part, encoded, firsts))
             self._cover(taken)
             return
         taken.tally = copy.deepcopy(self._tally.state())
@@ -117,11 +116,8 @@ class Sink:
 
     def _flush(self, shuffle: Shuffle) -> None:
         for rows in shuffle.empty():
-            if rows.held_out is None:
-                self._write("all", rows)
-            else:
-                self._write("train", rows.take(~rows.held_out))
-                self._write("val", rows.take(rows.held_out))
+            for split, part in rows.by_split().items():
+                self._write(split, part)
         waiting, self._waiting = self._waiting, []
         for taken in waiting:
             self._cover(taken)

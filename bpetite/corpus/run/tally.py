@@ -93,11 +93,6 @@ class Tally:
     def problems(self, found: dict[str, dict[str, Any]]) -> None:
         self.noted.found = found
 
-    @property
-    def problem_count(self) -> int:
-        """Problems so far."""
-        return self.noted.count
-
     def check_limit(self, *, at_end: bool = False) -> None:
         """Raises RecordError where there are more problems than ``max_errors``."""
         self.noted.check_limit(self.all_records, at_end=at_end)

@@ -8,8 +8,9 @@ import pytest
 from corpus_tools import EOT, ids, run
 
 from bpetite.corpus import open_token_file
+from bpetite.corpus.layouts import npy
 from bpetite.corpus.layouts import token_file as spans
-from bpetite.corpus.run.outputs import files_of_shard, find_manifest
+from bpetite.corpus.run.outputs import find_manifest
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc"]
@@ -35,7 +36,7 @@ def test_kinds_are_found_by_content(made: Path) -> None:
         place = find_manifest(made / format)
         assert place is not None
         assert len(place[2]) == 2
-        first = place[0].parent / place[2][0]
+        first = place[0].parent / place[2][0][0]["name"]
         if format == "nanogpt":
             with pytest.raises(FormatError, match="give format="):
                 open_token_file(first)
@@ -53,7 +54,7 @@ def test_formats_with_readers_of_their_own_are_named(made: Path, format: str) ->
     found = find_manifest(made / format)
     assert found is not None
     with pytest.raises(FormatError, match=ELSEWHERE[format]):
-        open_token_file(found[0].parent / found[2][0], format=format)
+        open_token_file(found[0].parent / found[2][0][0]["name"], format=format)
 
 
 def test_fortran_order_is_refused(ram_path: Path) -> None:
@@ -66,7 +67,7 @@ def test_fortran_order_is_refused(ram_path: Path) -> None:
 
 def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spans, "CHUNK", 2)
-    monkeypatch.setattr(spans, "LENGTHS", 1)
+    monkeypatch.setattr(npy, "LENGTHS", 1)
     run(made / "in.txt", made / "two")
     file = open_token_file(made / "two.npy")
     assert [span.tokens.tolist() for span in file.spans()] == [
@@ -86,17 +87,17 @@ def test_manifests_are_found_from_any_name(made: Path) -> None:
     ):  # fmt: skip
         found = find_manifest(made / name)
         assert found is not None
-        assert (found[0], found[2]) == (manifest, files), name
+        assert (found[0], [shard[0]["name"] for shard in found[2]]) == (manifest, files), name
     assert find_manifest(made / "nothing") is None
     assert find_manifest(made) is None
     (made / "folder").mkdir()
     run(made / "in.txt", made / "folder", val_fraction=0.5)
     found = find_manifest(made / "folder" / "val.npy")
     assert found is not None
-    assert found[2] == ["val.npy"]
+    assert [shard[0]["name"] for shard in found[2]] == ["val.npy"]
     found = find_manifest(made / "folder")
     assert found is not None
-    assert found[2] == ["train.npy", "val.npy"]
+    assert [shard[0]["name"] for shard in found[2]] == ["train.npy", "val.npy"]
 
 
 def test_damaged_files(made: Path) -> None:
@@ -143,5 +144,5 @@ def test_a_name_that_ends_like_an_index(ram_path: Path, format: str, name: str) 
     run(ram_path / "in.txt", ram_path / name, format=format)
     found = find_manifest(ram_path / f"{name}.manifest.json")
     assert found is not None
-    assert found[2] == [f"{name}.npy"]
-    assert len(files_of_shard(found[1], found[2][0])) == 2
+    assert [shard[0]["name"] for shard in found[2]] == [f"{name}.npy"]
+    assert len(found[2][0]) == 2

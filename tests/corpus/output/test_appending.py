@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.output import appending, checksums
-from bpetite.corpus.output.appending import Appender, Backlog
+from bpetite.corpus.output.appending import Appender
 from bpetite.corpus.output.checksums import list_sums
 
 
@@ -39,7 +39,7 @@ def test_the_file_and_its_checksums(
         patched.setattr(appending, "RANGE", size_of_range)
         patched.setattr(checksums, "RANGE", size_of_range)
         size = file.seek(0, 2)
-        appender = Appender(file, path, size, Backlog(threads))
+        appender = Appender(file, path, size, threads)
         assert appender.root() == plain_sums(b"".join(rows[:begun]), size_of_range)["root"]
         for row in rows[begun:]:
             appender.append(row)

@@ -117,10 +117,10 @@ def test_problems_are_all_treated_alike(ram_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         task(on_error="skip").run(progress=stop)
     for options, what in (
-        ({"on_error": "replace"}, 'on_error "skip", now "replace"'), ({}, 'on_error "skip", now "fail"'),
-        ({"on_error": "skip", "rejected": True}, "rejected false, now true"),
+        ({"on_error": "replace"}, "on_error skip, now replace"), ({}, "on_error skip, now fail"),
+        ({"on_error": "skip", "rejected": True}, "rejected False, now True"),
     ):  # fmt: skip
-        with pytest.raises(ValueError, match=f"has met problems with {what}"):
+        with pytest.raises(ValueError, match=f"begun with {what}"):
             task(**options).run()
     assert task(on_error="skip").run()["problems"]["malformed-json"]["count"] == 100
 

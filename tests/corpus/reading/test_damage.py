@@ -70,7 +70,7 @@ def test_token_files(ram_path: Path, format: str) -> None:
     run(ram_path / "in.txt", ram_path / "o", format=format, eot="append")
     found = find_manifest(ram_path / "o")
     assert found is not None
-    tokens = ram_path / found[2][0]
+    tokens = ram_path / found[2][0][0]["name"]
     refused = 0
     for path in sorted(ram_path.glob("o*")):
         if path.name.endswith("manifest.json"):
@@ -112,7 +112,7 @@ def test_manifests(ram_path: Path) -> None:
         found = find_manifest(path)
         assert found is not None
         stored = found[1]
-        files = [open_in(ram_path, stored, name) for name in found[2]]
+        files = [open_in(ram_path, stored, shard[0]["name"]) for shard in found[2]]
         if files:
             decode_files(
                 files, byte_codec().decode, lambda _: None, eot=stored["eot"], eot_id=256, separator=b"",

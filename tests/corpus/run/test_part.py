@@ -479,8 +479,8 @@ def test_empty_input(ram_path: Path, format: str) -> None:
 
     found = find_manifest(ram_path / "o")
     assert found is not None
-    for name in found[2] if layout_in(found[1]).reader is None else ():
-        file = open_in(ram_path, found[1], name)
+    for shard in found[2] if layout_in(found[1]).reader is None else ():
+        file = open_in(ram_path, found[1], shard[0]["name"])
         assert file.tokens == 0
         assert list(file.spans()) == [] or all(not len(span.tokens) for span in file.spans())
 
