@@ -123,7 +123,7 @@ def exit_code(error: Exception, ctx: click.Context) -> int:
     """The exit code of a mistake in a command."""
     from ..corpus.output.durable import NO_ROOM  # not at the top: commands without a corpus do without
     from ..corpus.reading.problems import RecordError
-    from ..corpus.sources.urls import is_url
+    from ..corpus.sources.stores import is_url
 
     if isinstance(error, RecordError) or (isinstance(error, FormatError) and ctx.info_name in ON_DATA):
         return 3

@@ -38,7 +38,7 @@ class Opened:
 
 
 def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
-    """What `find_manifest` finds of an output; None for a token file without a manifest.
+    """An output as `find_manifest` finds it; None for a token file without a manifest.
 
     Raises:
         FormatError: There is neither, or the output is not finished.

@@ -12,8 +12,8 @@ from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_fil
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
 from ..corpus.run.outputs import ShardFiles, file_of_all, find_manifest
-from ..corpus.run.stats import stats_rows
 from ..corpus.run.status import status_of
+from ..corpus.run.tally import stats_rows
 from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
 from ..tokenizer import Tokenizer

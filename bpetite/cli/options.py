@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, TypeAlias
 
 import click
 
@@ -22,7 +22,6 @@ __all__ = [
     "PACKAGED",
     "SIZE",
     "Amount",
-    "Command",
     "Options",
     "Sample",
     "all_of",
@@ -44,16 +43,11 @@ __all__ = [
     "unescape",
 ]
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+#: A decorator that gives a command options.
+Options: TypeAlias = Callable[[Any], Any]
 
 #: The tokenizer that ships inside the package.
 PACKAGED = "bpetite-32k"
-
-
-class Options(Protocol):
-    """A decorator that gives a command options."""
-
-    def __call__(self, command: Command, /) -> Command: ...
 
 
 def load_tokenizer(spec: str | None) -> Tokenizer:
@@ -70,7 +64,7 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
 def all_of(*options: Options) -> Options:
     """One decorator for several options, which ``--help`` lists in this order."""
 
-    def decorate(command: Command) -> Command:
+    def decorate(command: Any) -> Any:
         for option in reversed(options):
             command = option(command)
         return command
@@ -78,13 +72,7 @@ def all_of(*options: Options) -> Options:
     return decorate
 
 
-if TYPE_CHECKING:
-    IntType = click.ParamType[int]
-else:
-    IntType = click.ParamType  # no generic type before click 8.2
-
-
-class Amount(IntType):
+class Amount(click.ParamType):  # type: ignore[type-arg]  # no generic type before click 8.2
     """A number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything else."""
 
     def __init__(self, unit: int, least: int) -> None:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 import click
 
@@ -92,16 +92,6 @@ def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Bin
             yield file
 
 
-class Report(Protocol):
-    """A report that has a page."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return its content as JSON."""
-
-    def page(self) -> str:
-        """Return the page."""
-
-
 #: The forms of a report, see `show_report`.
 report_options: Options = all_of(
     json_option,
@@ -110,7 +100,7 @@ report_options: Options = all_of(
 )
 
 
-def show_report(report: Report, page: Path | None, overwrite: bool, as_json: bool, *, text: bool = True) -> None:
+def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, *, text: bool = True) -> None:
     """Print a report, with ``text`` also for people, and write its page where one is asked for."""
     if as_json:
         show_json(report.to_dict(), indent=1)

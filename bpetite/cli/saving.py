@@ -3,14 +3,14 @@ from __future__ import annotations
 
 from functools import wraps
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import click
 
 from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
-from .options import Command, Options, all_of, overwrite_option
+from .options import Options, all_of, overwrite_option
 from .outputs import check_output, create_output, is_stream, named, one_stream
 from .reports import say
 
@@ -25,7 +25,7 @@ _to_option = click.option(
 )
 
 
-def target_options(command: Command) -> Command:
+def target_options(command: Any) -> Any:
     """Give a command that has a parameter ``target``, a path, the options --to and --overwrite, and a `Target`."""
 
     @wraps(command)
@@ -33,7 +33,7 @@ def target_options(command: Command) -> Command:
         # by the name as it was typed: a path has no slash at its end
         command(target=Target(Path(target), target_format or formats.format_by_name(target), overwrite), **others)
 
-    return _to_option(overwrite_option(cast(Command, with_target)))
+    return _to_option(overwrite_option(with_target))
 
 
 #: The same for a command that makes a tokenizer, with -o.

@@ -161,7 +161,7 @@ class EncodeBatch:
         texts = binary_column(texts, "the batch", self.column)
         nulls = texts.null_count > 0
         rows = np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)) if nulls else np.arange(len(texts))
-        block = Block("rows", texts.drop_null() if nulls else texts, 0, 0, Position())
+        block = Block("items", (texts.drop_null() if nulls else texts).to_pylist(), 0, 0, Position())
         encoded = encode_blocks([block], self.codec, self.rules)
         if self.on_error == "fail" and encoded.problems:
             problem = encoded.problems[0]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import re
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,12 +16,12 @@ from typing import Any, Unpack
 from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
 from ..corpus.output.manifest import read_manifest
-from ..corpus.output.naming import Names
 from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
 from ..corpus.run.options import EncodeOptions, split_options
+from ..corpus.run.outputs import begun_at
 from ..corpus.run.part import Progress, finished, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES
-from ..corpus.sources.urls import is_url
+from ..corpus.sources.stores import is_url
 from ..errors import FormatError
 from .calls import check_positive
 
@@ -70,8 +69,8 @@ def encode_corpus(
         raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
     whole = make_part(sources, sink, tokenizer, options=settings, **how)
     began = time.perf_counter()
-    begun = _begun(whole.names)
-    count = begun or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
+    begun = begun_at(sink)  # by a call that was killed, whatever its task_bytes were
+    count = (begun and begun[2]) or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
     # before a file is touched: the digest finds every mistake in the options
     shared = replace(whole, known_digest=whole.of(0, count).run_digest, overwrite=False)
     done = None if whole.overwrite else finished(whole)
@@ -94,13 +93,6 @@ def encode_corpus(
     left = [names.manifest for names in parts if count > 1 and names.manifest.exists()]
     delete_parts([(path, read_manifest(path)) for path in left])
     return summary_of(whole, done, time.perf_counter() - began, 0)
-
-
-def _begun(names: Names) -> int | None:
-    """The number of parts of a run that was killed, whatever ``task_bytes`` are now."""
-    ending = r"\.rank\d{5}of(\d{5})\.(?:manifest\.json|journal)"
-    found = (re.fullmatch(re.escape(names.stem or "tokens") + ending, name) for name in names.there())
-    return max((int(one[1]) for one in found if one), default=None)
 
 
 def _encode_parts(

@@ -102,7 +102,7 @@ class Encoded:
     blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
-    stats: dict[int | str | None, dict[str, int]] | None = None  # by the piece or the id, see `run.stats`
+    stats: dict[int | str | None, dict[str, int]] | None = None  # by the piece or the id, see `run.tally`
     marks: int = 0  # byte order marks that were skipped
 
 

@@ -61,16 +61,12 @@ class NpyFile(TokenFile):
             file.seek(self._offsets_header + self._offsets_dtype.itemsize)
             while len(ends := read_numbers(file, self._offsets_dtype, LENGTHS).astype(np.int64)):
                 lengths = np.diff(ends, prepend=last)
-                wrong = lengths < 0
+                wrong = (lengths < 0) | (ends > self.tokens)
                 if wrong.any():
-                    raise FormatError(f"{self.offsets}: document {documents + int(wrong.argmax())} ends before the "
-                                      "document before it")
+                    raise FormatError(f"{self.offsets}: document {documents + int(wrong.argmax())} ends at token "
+                                      f"{ends[wrong][0]}: before the one before it, or behind {self.path.name}")
                 documents += len(lengths)
                 last = int(ends[-1])
-                # no sum of lengths that are all at most the number of tokens overflows
-                if int(lengths.max()) > self.tokens or last > self.tokens:
-                    raise FormatError(f"{self.offsets}: documents {documents - len(lengths)} to {documents - 1} end "
-                                      f"after token {self.tokens}, the last of {self.path.name}")
                 yield lengths
         if last != self.tokens:
             raise FormatError(f"{self.offsets}: {documents} documents end at token {last}, {self.path.name} has "

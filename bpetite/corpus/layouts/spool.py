@@ -1,14 +1,21 @@
-"""The spool of a part: tokens, lengths and ids as they grew, in the type of the final files and without a header.
+"""Layouts that no trainer reads: the spool of a part, and the lines of rejected records beside the token files.
 
-It is what `run.assembly` copies byte ranges from, whatever the layout of the final files.
+A spool is tokens, lengths and ids as they grew, in the type of the final files and without a header. It is what
+`run.assembly` copies byte ranges from, whatever the layout of the final files.
 """
 from __future__ import annotations
 
+import gzip
+import shutil
 from pathlib import Path
+from typing import BinaryIO
 
-from .layout import Layout
+from .layout import Layout, OpenShard
 
-__all__ = ["Spool"]
+__all__ = ["Lines", "Spool"]
+
+#: Bytes of lines that are copied at a time.
+AT_ONCE = 1 << 20
 
 
 class Spool(Layout):
@@ -31,3 +38,24 @@ class Spool(Layout):
         return [Path(f"{base}{ending}") for ending, is_kept in kept if is_kept]
 
     growing = outputs
+
+
+class Lines(Layout):
+    """The file of rejected records: a JSON line for each, in gzip.
+
+    While a run goes on, the lines are in a file of their own that only grows, like tokens of one byte; they are
+    compressed when all are known, so the file does not depend on where a run was interrupted. Parts keep them as they
+    are.
+    """
+
+    name = "lines"
+    suffix = ".jsonl.gz"
+    spool_suffix = ".jsonl"
+    exact = True
+    spooled = True
+    dtypes: tuple[str, ...] = ("uint8",)
+
+    def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
+        # no name and no time in the gzip header: equal lines are equal files
+        with shard.tokens_path.open("rb") as lines, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+            shutil.copyfileobj(lines, packed, AT_ONCE)

@@ -14,12 +14,11 @@ from pathlib import Path
 
 from ...errors import file_exists
 from ..layouts.layout import Layout
-from ..layouts.lines import Lines
 from ..layouts.npy import Npy
 from ..layouts.registry import LAYOUTS, layout_of
-from ..layouts.spool import Spool
+from ..layouts.spool import Lines, Spool
 from ..sources.paths import AnyPath, RemotePath, names_in, path_of
-from ..sources.urls import local_name
+from ..sources.stores import local_name
 from .durable import PARTIAL
 
 __all__ = [

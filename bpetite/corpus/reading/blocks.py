@@ -52,16 +52,15 @@ class Block:
     """Whole records of one file.
 
     Attributes:
-        form: "text", "jsonl" or "whole" (bytes), "values" (parsed JSON, or a Flaw), "rows" (an Arrow array of binary,
-            or of nothing but nulls), "items" (bytes and Flaws), or "too-long" (one record that was not kept; of text,
-            whether a separator ends it).
+        form: "text", "jsonl" or "whole" (bytes), "items" (a list of bytes and Flaws), or "too-long" (a record that was
+            not kept; of text, whether a separator ends it).
         data: The records, of the type that ``form`` says.
         piece: Number of the piece.
         start: Offset of the first byte, or number of the first record.
         end: Where reading goes on.
         raw: Bytes of the file read since the previous block.
         line: The line at ``start``, of what can be read only once, where it cannot be counted later.
-        ids: For "rows" and "items", the id of each record.
+        ids: For "items", the id of each record.
         damage: The file cannot be read any further.
     """
 
@@ -78,13 +77,9 @@ class Block:
     @property
     def size(self) -> int:
         """Bytes held, roughly."""
-        if isinstance(self.data, bytes):
-            return len(self.data)
-        if self.form == "rows":
-            return int(self.data.nbytes)
         if self.form == "items":
-            return self.raw
-        return 256 * len(self.data) if self.form == "values" else 0
+            return sum(len(text) for text in self.data if isinstance(text, bytes))
+        return len(self.data) if isinstance(self.data, bytes) else 0
 
 
 @dataclass(frozen=True)

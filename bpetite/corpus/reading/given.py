@@ -12,7 +12,7 @@ from typing import Any
 
 from ..sources.find import GIVEN, Piece
 from .blocks import Block, Position, Reading
-from .parquet import binary_column, no_column
+from .parquet import no_column, texts_of
 from .problems import Flaw
 from .records import text_of_item
 
@@ -117,9 +117,8 @@ def _of_batch(batch: Any, reading: Reading) -> Iterator[Item]:
     names = batch.schema.names
     if reading.text_key not in names:
         raise no_column("documents", reading, names)
-    take = text_of_item(reading.text_key, None)
     for at in range(0, len(batch), ROWS):
         some = batch.slice(at, ROWS)
-        texts = binary_column(some.column(reading.text_key), "documents", reading.text_key).to_pylist()
+        texts = texts_of(some.column(reading.text_key), "documents", reading.text_key)
         ids: list[object] = some.column(reading.id_key).to_pylist() if reading.id_key in names else [None] * len(texts)
-        yield from ((take(text)[0], found) for text, found in zip(texts, ids, strict=True))
+        yield from zip(texts, ids, strict=True)

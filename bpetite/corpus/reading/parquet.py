@@ -6,12 +6,12 @@ from functools import lru_cache
 from typing import Any
 
 from ..sources.find import Piece
+from ..sources.stores import is_url
 from ..sources.streams import Stream, open_stream
-from ..sources.urls import is_url
 from .blocks import Block, Position, Reading
 from .problems import Flaw
 
-__all__ = ["binary_column", "no_column", "parquet_blocks", "row_groups"]
+__all__ = ["binary_column", "no_column", "parquet_blocks", "row_groups", "texts_of"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -66,7 +66,7 @@ def _row_groups(
         )  # fmt: skip
     except (pa.ArrowException, OSError) as wrong:
         damage = Flaw("damaged-file", f"not a Parquet file: {_cause(wrong)}")
-        yield Block("rows", pa.array([], pa.binary()), position.piece, 0, Position(position.piece + 1), damage=damage)
+        yield Block("items", [], position.piece, 0, Position(position.piece + 1), damage=damage)
         return
     with file:
         names = file.schema_arrow.names
@@ -88,8 +88,7 @@ def _row_groups(
                 except (pa.ArrowException, OSError) as wrong:
                     detail = f"row group {group}, {last - row:,} rows are lost: {_cause(wrong)}"
                     damage = Flaw("damaged-file", detail)
-                    end, nothing = Position(position.piece, last), pa.array([], pa.binary())
-                    yield Block("rows", nothing, position.piece, row, end, damage=damage)
+                    yield Block("items", [], position.piece, row, Position(position.piece, last), damage=damage)
                     break  # other row groups can be read
                 if batch is None:
                     break
@@ -98,11 +97,11 @@ def _row_groups(
                 if skip >= len(batch):
                     continue
                 batch = batch.slice(skip)
-                texts = binary_column(batch.column(reading.text_key), piece.path, reading.text_key)
+                texts = texts_of(batch.column(reading.text_key), piece.path, reading.text_key)
                 ids = batch.column(reading.id_key).to_pylist() if reading.id_key in columns else None
                 done = piece.size * row // total
                 end = Position(position.piece, row)
-                block = Block("rows", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
+                block = Block("items", texts, position.piece, row - len(batch), end, done - raw, ids=ids)
                 raw = done
                 yield block
 
@@ -117,6 +116,12 @@ def _cause(wrong: Exception) -> str:
 def no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
     """The error of a table without the column of the text."""
     return ValueError(f"{what}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: text_key=")
+
+
+def texts_of(column: Any, what: str, key: str) -> list[bytes | Flaw]:
+    """The texts of a column; a null has none."""
+    null = Flaw("no-text", f"{key!r} is null")
+    return [null if text is None else text for text in binary_column(column, what, key).to_pylist()]
 
 
 def binary_column(column: Any, what: str, key: str) -> Any:

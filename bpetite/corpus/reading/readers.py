@@ -26,7 +26,7 @@ from .cutting import cut_records, overlaps_itself
 from .given import given_blocks
 from .parquet import parquet_blocks, row_groups
 from .problems import Flaw
-from .records import loads
+from .records import loads, text_of_value
 
 __all__ = [
     "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_each",
@@ -251,11 +251,12 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
     elif damage is None:
         values = _values(data)
     if not values and damage is not None:
-        yield Block("values", [], position.piece, 0, Position(position.piece + 1), raw, damage=damage)
+        yield Block("items", [], position.piece, 0, Position(position.piece + 1), raw, damage=damage)
+    take = text_of_value(reading.text_key, reading.id_key)
     at_once = max(1, len(values) * reading.block // max(1, len(data)))
     for start in range(position.offset, len(values), at_once):
-        some = values[start : start + at_once]
-        yield Block("values", some, position.piece, start, Position(position.piece, start + len(some)), raw)
+        texts, ids = zip(*map(take, values[start : start + at_once]), strict=True)
+        yield Block("items", texts, position.piece, start, Position(position.piece, start + len(texts)), raw, ids=ids)
         raw = 0
 
 

@@ -31,7 +31,7 @@ try:
 except ImportError:
     loads = json_loads
 
-__all__ = ["Documents", "documents_of", "loads", "text_of_item"]
+__all__ = ["Documents", "documents_of", "loads", "text_of_item", "text_of_value"]
 
 #: What parsing a line, or taking the text of it, raises where something is wrong.
 _REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -105,7 +105,7 @@ class Documents:
     def problem(self, flaw: Flaw, record: int) -> Problem:
         """The problem of a record, by its number in the block."""
         block = self._block
-        if block.form in ("values", "rows", "items"):
+        if block.form == "items":
             return Problem(flaw.what, flaw.detail, block.piece, block.start + record, row=True)
         if self._places is None:
             self._places = list(_places(block, self._reading.separator))
@@ -130,9 +130,9 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
     documents = Documents(block, reading, policy, with_origins=with_origins)
     _PARSERS[block.form](block, reading, documents)
     if (damage := block.damage) is not None:
-        row = block.form in ("values", "rows")
+        row = block.form == "items"
         documents.problems.append(Problem(damage.what, damage.detail, block.piece, block.start, block.line, row))
-        if block.form == "rows" and block.end.piece == block.piece:
+        if row and block.end.piece == block.piece:
             documents.records = block.end.offset - block.start  # rows that are lost keep their numbers
     return documents
 
@@ -303,14 +303,17 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def _values(block: Block, reading: Reading, out: Documents) -> None:
-    get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
+def text_of_value(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
+    """A function from a record of a .json file, or a Flaw, to (its text, the id of the record)."""
+    get, get_id = _getter(key), _getter(id_key or None)
 
-    def text(value: object) -> bytes | Flaw:
-        found = value if isinstance(value, Flaw) else _text_of(value, get, reading.text_key)
-        return _mended(get(value)) if isinstance(found, Flaw) and found.what == "lone-surrogate" else found
+    def take(value: object) -> tuple[bytes | Flaw, object]:
+        found = value if isinstance(value, Flaw) else _text_of(value, get, key)
+        if isinstance(found, Flaw) and found.what == "lone-surrogate":
+            found = _mended(get(value))
+        return found, _id_of(value, get_id)
 
-    out.add_all(map(text, block.data), [_id_of(value, get_id) for value in block.data])
+    return take
 
 
 def _mended(value: str) -> bytes | Flaw:
@@ -321,11 +324,6 @@ def _mended(value: str) -> bytes | Flaw:
     except UnicodeEncodeError:
         return _utf8(value)
     return Flaw("invalid-utf8", "bytes that are not UTF-8 in a string", data.decode("utf-8", "replace").encode())
-
-
-def _rows(block: Block, reading: Reading, out: Documents) -> None:
-    null = Flaw("no-text", f"{reading.text_key!r} is null")
-    out.add_all((null if text is None else text for text in block.data.to_pylist()), block.ids)
 
 
 def _items(block: Block, reading: Reading, out: Documents) -> None:
@@ -351,8 +349,6 @@ _PARSERS: dict[str, Callable[[Block, Reading, Documents], None]] = {
     "text": _text,
     "whole": _whole,
     "jsonl": _jsonl,
-    "values": _values,
-    "rows": _rows,
     "items": _items,
     "too-long": _dropped,
 }

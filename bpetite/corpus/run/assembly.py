@@ -23,15 +23,14 @@ import numpy.typing as npt
 from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_of
 from ..output.checksums import check_file, checked_bytes
-from ..output.cutting import fill, shard_sizes
 from ..output.durable import Journal, read_records
 from ..output.manifest import LISTED, digest, list_files, list_rejected, listed_files, read_manifest, write_manifest
 from ..output.naming import REJECTED, SHARD, Names, names_of, splits_of
-from ..output.shards import GrowingShard, forget, publish
+from ..output.shards import GrowingShard, fill, forget, publish, shard_sizes
 from ..output.upload import begin_staging, end_staging
 from ..sources.paths import AnyPath, sizes_in
 from .outputs import Found, check_parts, find_manifest, find_parts
-from .stats import Stats, add_stats, sorted_stats
+from .tally import Stats, add_stats, sorted_stats
 
 __all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
 
@@ -65,16 +64,9 @@ class Shard:
     extents: list[Extent] = field(default_factory=list)
 
     def add(self, extent: Extent) -> None:
-        """Documents behind the others; neighbours in a part become one extent."""
+        """Documents behind the others."""
         self.tokens += extent.tokens[1] - extent.tokens[0]
         self.documents += extent.documents[1] - extent.documents[0]
-        if self.extents and self.extents[-1].part == extent.part:
-            before = self.extents.pop()
-            extent = Extent(extent.part, *(
-                (first[0], last[1]) for first, last in (
-                    (before.tokens, extent.tokens), (before.documents, extent.documents), (before.meta, extent.meta)
-                )
-            ))  # fmt: skip
         self.extents.append(extent)
 
 

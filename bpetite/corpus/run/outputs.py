@@ -16,7 +16,7 @@ from ..output.manifest import read_manifest
 from ..output.naming import Names, beside, part_stem, stems_of
 from ..sources.find import STDIN, Sources
 from ..sources.paths import AnyPath, RemotePath, names_in, path_of
-from ..sources.urls import is_url
+from ..sources.stores import is_url
 
 __all__ = [
     "Found", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts", "leave_out_own", "shards_in",

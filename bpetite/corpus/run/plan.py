@@ -24,8 +24,7 @@ from ..sources.find import Piece
 from ..sources.share import share
 from ..sources.streams import Torn
 from .options import Options
-from .stats import add_stats, group_of, sorted_stats
-from .tally import Tally
+from .tally import Tally, add_stats, group_of, sorted_stats
 
 __all__ = ["Plan"]
 

@@ -1,11 +1,18 @@
-"""The way of results, in order: documents are counted, shuffled if that is asked for, and given to the writers."""
+"""The way of results, in order: documents are counted, shuffled if that is asked for, and given to the writers.
+
+Shuffled are blocks of consecutive documents that fit in memory, each permuted by a seed. A block ends where the next
+document would not fit, so the blocks, and with them the order, depend on the documents, the seed and the memory, and
+not on jobs, on how the input was read or on interruptions.
+"""
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ..encoding.rows import Encoded, Rows
 from ..layouts.layout import meta_line
@@ -13,10 +20,15 @@ from ..output.naming import REJECTED
 from ..output.shards import ShardWriter
 from ..reading.blocks import Position
 from .plan import Plan
-from .shuffling import Shuffle
 from .tally import Tally
 
-__all__ = ["Sink"]
+__all__ = ["OVERHEAD", "Shuffle", "Sink", "permutation"]
+
+#: Bytes that a document takes besides its tokens: its length, its place, and its id where there are ids.
+OVERHEAD = 256
+
+#: Tokens that are put together at a time.
+AT_ONCE = 1 << 21
 
 
 @dataclass
@@ -170,3 +182,69 @@ class Sink:
         for writer in self._writers.values():
             writer.close()
         self._tally.noted.locator.close()
+
+
+def permutation(seed: int, block: int, count: int) -> npt.NDArray[np.int64]:
+    """The order of the documents of a block: by the bits of PCG64, which every version of NumPy gives alike (NEP 19).
+
+    >>> permutation(7, 0, 5).tolist(), permutation(7, 1, 5).tolist()
+    ([3, 4, 0, 2, 1], [1, 3, 2, 4, 0])
+    """
+    return np.argsort(np.random.PCG64([seed % 2**64, block]).random_raw(count), kind="stable")
+
+
+@dataclass
+class Shuffle:
+    """The block that is being filled.
+
+    Attributes:
+        seed: Of all permutations.
+        memory: Bytes of a block, unless it is a single document.
+        block: Number of blocks before it.
+    """
+
+    seed: int
+    memory: int
+    block: int = 0
+    _held: list[Rows] = field(default_factory=list)
+    _size: int = 0
+
+    def fill(self, rows: Rows, start: int) -> int:
+        """Take documents from a number on, as many as fit; returns the number of the first that does not."""
+        costs = np.cumsum(rows.lengths[start:] * rows.tokens.itemsize + OVERHEAD)
+        count = int(np.searchsorted(costs, self.memory - self._size, side="right"))
+        if not count and not self._size:
+            count = 1
+        if count:
+            self._held.append(rows.slice(start, start + count))
+            self._size += int(costs[count - 1])
+        return start + count
+
+    def empty(self) -> Iterator[Rows]:
+        """The documents of the block in their new order, some at a time; then the next block begins."""
+        held, self._held, self._size = self._held, [], 0
+        documents: list[npt.NDArray[Any]] = []
+        for rows in held:
+            ends = np.cumsum(rows.lengths).tolist()
+            documents += [rows.tokens[start:stop] for start, stop in zip([0, *ends], ends)]
+        order = permutation(self.seed, self.block, len(documents))
+        self.block += 1
+        if not documents:
+            return
+        lengths = np.concatenate([rows.lengths for rows in held])[order]
+        held_out = None if held[0].held_out is None else np.concatenate([rows.held_out for rows in held])[order]
+        meta = None if held[0].meta is None else [line for rows in held for line in rows.meta or ()]
+        del held
+        ends = np.cumsum(lengths)
+        at = 0
+        while at < len(order):
+            before = int(ends[at - 1]) if at else 0
+            stop = max(at + 1, int(np.searchsorted(ends, before + AT_ONCE, side="right")))
+            chosen = order[at:stop].tolist()
+            yield Rows(
+                np.concatenate([documents[number] for number in chosen]),
+                lengths[at:stop],
+                None if meta is None else [meta[number] for number in chosen],
+                None if held_out is None else held_out[at:stop],
+            )
+            at = stop

@@ -8,8 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, BinaryIO, cast
 
-from .stores import Found, found_in, look_up, patiently, store_of
-from .urls import is_url
+from .stores import Found, found_in, is_url, look_up, patiently, store_of
 
 __all__ = ["BLOCK", "RemoteFile", "open_bytes"]
 
@@ -54,10 +53,6 @@ class RemoteFile(io.RawIOBase):
     def seekable(self) -> bool:
         """Always."""
         return True
-
-    def tell(self) -> int:
-        """The offset."""
-        return self._offset
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         """Move; nothing is read before the next bytes are asked for."""

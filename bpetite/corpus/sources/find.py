@@ -16,9 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .listing import find_objects
-from .stores import Found, found_here
-from .urls import is_url, local_name
+from .stores import Found, find_objects, found_here, is_url, local_name
 
 __all__ = [
     "KINDS",

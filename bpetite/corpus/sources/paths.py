@@ -13,8 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import RemoteFile
-from .stores import ask, found_in, look_up, patiently, store_of
-from .urls import is_url, local_name
+from .stores import ask, found_in, is_url, local_name, look_up, patiently, store_of
 
 __all__ = ["AnyPath", "RemotePath", "exists", "names_in", "path_of", "read_numbers", "sizes_in"]
 

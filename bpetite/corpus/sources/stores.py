@@ -1,4 +1,4 @@
-"""Stores of objects through `fsspec`: the filesystem of a URL, descriptions of objects, calls that are made again.
+"""URLs among paths, and stores of objects through `fsspec`: descriptions of objects, calls that are made again.
 
 Networks fail now and then. A call that fails in a way that may pass is made again, after a while, a bounded number of
 times; the error names the URL and the number. Others, such as a missing object or a refused one, are raised at once.
@@ -7,14 +7,19 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 from ...errors import MissingExtraError
 
-__all__ = ["FIRST_TRIES", "TRIES", "WAIT", "Found", "ask", "found_here", "found_in", "look_up", "patiently", "store_of"]
+__all__ = [
+    "FIRST_TRIES", "TRIES", "WAIT", "Found", "ask", "find_objects", "found_here", "found_in", "is_url", "local_name",
+    "look_up", "patiently", "store_of",
+]  # fmt: skip
 
 Result = TypeVar("Result")
 
@@ -50,6 +55,55 @@ class Found:
     url: str
     size: int
     version: str
+
+
+#: "s3://bucket/x", also as pathlib makes it, "s3:/bucket/x"; not "C:/x". "zip::s3://..." is a chain, as fsspec has it.
+_URL = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*(?:://[^:]*)?::)*[A-Za-z][A-Za-z0-9+.-]+:/(/?)")
+
+
+def is_url(path: str | os.PathLike[str]) -> bool:
+    """True if a path is the URL of something that is not local.
+
+    >>> [is_url(path) for path in ("s3://bucket/x", "memory://x", "file:///x", "C:/x", "./s3:/bucket/x", "x")]
+    [True, True, False, False, False, False]
+    >>> is_url("simplecache::s3://bucket/x")
+    Traceback (most recent call last):
+    ...
+    ValueError: simplecache::s3://bucket/x: a chain of URLs, which is not read; name the object itself
+
+    Raises:
+        ValueError: It is a URL that cannot be meant: one that pathlib has shortened, or a chain.
+    """
+    name = os.fspath(path)
+    found = _URL.match(name)
+    if found is None or name.startswith("file://"):
+        return False
+    if "::" in found[0]:
+        raise ValueError(f"{name}: a chain of URLs, which is not read; name the object itself")
+    if not found[1]:
+        if os.path.lexists(name):
+            return False
+        raise ValueError(f"{name}: a URL has two slashes, which pathlib makes one; give it as a str "
+                         f"(./{found[0]}... is a local folder of this name)")
+    return True
+
+
+def local_name(path: str | os.PathLike[str]) -> str:
+    """A local path, also of a ``file://`` URL.
+
+    >>> local_name("file:///data/a%20b.txt"), local_name("data/x")
+    ('/data/a b.txt', 'data/x')
+
+    Raises:
+        ValueError: The URL names another machine.
+    """
+    name = os.fspath(path)
+    if not name.startswith("file://"):
+        return name
+    parts = urlsplit(name)
+    if parts.netloc not in ("", "localhost"):
+        raise ValueError(f"{name}: a file on {parts.netloc}; a local one is file:///...")
+    return unquote(name[len("file://") + len(parts.netloc) :])
 
 
 def store_of(url: str) -> tuple[Any, str]:
@@ -177,3 +231,58 @@ def look_up(url: str) -> Found:
     if info.get("type") == "directory":
         raise FileNotFoundError(errno.ENOENT, "no such object", url)
     return found_in(info, url)
+
+
+def find_objects(url: str) -> tuple[list[Found], bool]:
+    """(the objects at a URL, by the bytes of their URLs; whether it names one itself). Hidden ones of a folder or a
+    pattern are left out.
+
+    Raises:
+        FileNotFoundError: There is none.
+        OSError: The store cannot be asked.
+    """
+    store, path = store_of(url)
+    named: str = store._strip_protocol(url)
+    whole = url.rstrip("/")
+    prefix = whole[: len(whole) - len(named)] if whole.endswith(named) else None
+
+    def url_of(name: str) -> str:
+        full: str = store.unstrip_protocol(name) if prefix is None else prefix + name
+        return full
+
+    if _is_pattern(url):
+        named_ones = ask(url, "listing", "glob", tries=FIRST_TRIES, detail=True)
+        hidden = any(part.startswith(".") for part in path.split("/"))
+    else:
+        info = ask(url, "looking it up", "info", tries=FIRST_TRIES)
+        if info.get("type") != "directory":
+            return [found_in(info, url_of(path))], True
+        named_ones, hidden = {path: info}, False
+    found: dict[str, dict[str, Any]] = {}
+    for name, info in named_ones.items():
+        files = {name: info}
+        if info.get("type") == "directory":
+            files = ask(url_of(name), "listing", "find", detail=True)
+        found.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
+    objects = [
+        found_in(about, url_of(name)) if about.get("size") is not None else look_up(url_of(name))
+        for name, about in found.items()
+        if about.get("type") != "directory" and not name.endswith("/")
+    ]
+    if not objects:
+        raise FileNotFoundError(errno.ENOENT, "no such object, folder or match of a pattern", url)
+    return sorted(objects, key=lambda one: os.fsencode(one.url)), False
+
+
+def _is_pattern(url: str) -> bool:
+    """True if a URL has wildcards; in those of the web, ? begins a query."""
+    return any(mark in url for mark in ("*[" if url.startswith(("http://", "https://")) else "*?["))
+
+
+def _is_hidden(name: str, path: str) -> bool:
+    """True if a name has a component that begins with a dot, behind the part that it shares with a path."""
+    known, parts = path.strip("/").split("/"), name.strip("/").split("/")
+    same = 0
+    while same < min(len(known), len(parts)) and known[same] == parts[same]:
+        same += 1
+    return any(part.startswith(".") for part in parts[same:])

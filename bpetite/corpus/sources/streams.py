@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, cast
 from .expanding import DamagedError, Expander
 from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
-from .stores import found_here
-from .urls import is_url
+from .stores import found_here, is_url
 
 __all__ = ["Stream", "Torn", "find_damage", "open_stream"]
 

@@ -124,7 +124,7 @@ def test_damaged_files(made: Path) -> None:
         with pytest.raises(FormatError, match=message):
             open_token_file(damage(*arguments), format=format)
     path = damage("npy_000000.offsets.npy", struct.pack("<2q", 4, 3), 136)
-    with pytest.raises(FormatError, match="ends before the document before it"):
+    with pytest.raises(FormatError, match="ends at token 3: before the one before it"):
         list(open_token_file(path.with_name("npy_000000.npy")).spans())
     (made / "two.npy").write_bytes(b"")
     np.save(made / "two.npy", np.zeros((2, 2, 2), np.uint16))

@@ -1,5 +1,4 @@
 """Shuffling: against a plain form, for any memory, jobs, format; after interruptions; refused where there are parts."""
-import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -21,18 +20,15 @@ from tiers import slow_but
 
 from bpetite.corpus import Options, make_part
 from bpetite.corpus.encoding.rows import Rows
-from bpetite.corpus.run.shuffling import OVERHEAD, Shuffle, permutation
+from bpetite.corpus.run.sink import OVERHEAD, Shuffle, permutation
 
 WORD = 2**64
 
 
-def key(seed: int, block: int, number: int) -> int:
-    """SplitMix64, from its description."""
-    start = int.from_bytes(hashlib.blake2b(f"shuffle {seed} {block}".encode(), digest_size=8).digest(), "big")
-    z = (start + (number + 1) * 0x9E3779B97F4A7C15) % WORD
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % WORD
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB % WORD
-    return z ^ (z >> 31)
+def keys(seed: int, block: int, count: int) -> list[int]:
+    """The first numbers of PCG64, one at a time."""
+    generator = np.random.PCG64([seed % WORD, block])
+    return [int(generator.random_raw()) for _ in range(count)]
 
 
 def shuffled(documents: list[Any], costs: list[int], seed: int, memory: int) -> list[Any]:
@@ -48,7 +44,7 @@ def shuffled(documents: list[Any], costs: list[int], seed: int, memory: int) -> 
     return [
         block[number]
         for index, block in enumerate(blocks)
-        for number in sorted(range(len(block)), key=lambda number: key(seed, index, number))
+        for number in sorted(range(len(block)), key=keys(seed, index, len(block)).__getitem__)
     ]
 
 

@@ -10,7 +10,7 @@ import pytest
 from corpus_tools import byte_codec, outputs, run
 
 from bpetite.corpus import Options, make_part, merge_outputs
-from bpetite.corpus.run import stats as stats_module
+from bpetite.corpus.run import tally as tally_module
 
 RECORDS = [{"text": "x" * (number * 7 % 90), "lang": ["de", "en", 5, None][number % 4]} for number in range(200)]
 FOR_FOLDERS = {"a/one.jsonl": RECORDS[:120], "a/two.jsonl.gz": RECORDS[120:150], "b/one.jsonl": RECORDS[150:]}
@@ -80,7 +80,7 @@ def test_text_is_counted_by_file_or_folder(ram_path: Path, monkeypatch: pytest.M
     assert manifest["stats"] == expected({str(ram_path / "a.txt"): ["abc", "abcdefg"]}, {}, 1)
     with pytest.raises(ValueError, match="text has no records with a key 'lang': stats_by= takes 'file' or"):
         run(ram_path / "a.txt", ram_path / "p", stats_by="lang")
-    monkeypatch.setattr(stats_module, "MOST_GROUPS", 0)
+    monkeypatch.setattr(tally_module, "MOST_GROUPS", 0)
     with pytest.raises(ValueError, match="stats_by='file': more than 0 groups"):
         run(ram_path / "a.txt", ram_path / "p", stats_by="file")
     with pytest.raises(ValueError, match="format='dolma' keeps the id"):
