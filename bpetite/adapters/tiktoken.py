@@ -119,7 +119,7 @@ class Encoding:
         """
         options = self._options([text], allowed_special, disallowed_special)
         whole = self.tokenizer.encode(text, **options)
-        spans = self.tokenizer._special_spans(text, options["allowed_special"], ())
+        spans = self.tokenizer._specials(options["allowed_special"])[0].spans(text)
         at = spans[-1][1] if spans else 0
         if at == len(text):
             return whole, []

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
-from ..core._special import choose
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
@@ -65,12 +64,11 @@ def _items(
 ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
     """The ids of special tokens, and between them the normalized bytes, with the ends of pre-tokens if steps cut it."""
     if tokenizer._pipeline is not None:
-        literals, _ = choose(tokenizer.special_tokens, allowed, ())
-        yield from tokenizer._pipeline.items(text, tuple(sorted(literals)))
+        yield from tokenizer._pipeline.items(text, tokenizer._specials(allowed)[0])
         return
     normalize = normalizer(tokenizer.normalization, tokenizer._vocab.unicode) or str
     done = 0
-    for start, end, token_id in tokenizer._special_spans(text, allowed, ()):
+    for start, end, token_id in tokenizer._specials(allowed)[0].spans(text):
         yield normalize(text[done:start]).encode("utf-8")
         yield token_id
         done = end

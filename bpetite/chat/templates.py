@@ -263,9 +263,9 @@ def special_spans(tokenizer: TokenizerBase, text: str, *, spaces: bool = False) 
     those that are white space, and with what they take of the text around them."""
     pipeline = tokenizer._pipeline
     if pipeline is None or pipeline.is_compiled:
-        found = tokenizer._special_spans(text, "all", ())
+        found = tokenizer._specials("all")[0].spans(text)
     else:
-        found = pipeline.special_spans(text, tuple(sorted(tokenizer.special_tokens)))
+        found = pipeline.special_spans(text, tokenizer._specials("all")[0])
     if spaces:
         return [(start, end) for start, end, _ in found]
     if pipeline is None:

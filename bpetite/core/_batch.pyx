@@ -17,7 +17,7 @@ from ._encode cimport Encoder, check, encode_view
 from ._gather cimport Buffer, Gather, new_buffer
 from ._ids cimport array_of, list_of
 from ._parallel cimport Job
-from ._special cimport Specials, refuse
+from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_view, view_text
 from ._worker cimport Worker
 
@@ -66,7 +66,7 @@ cdef class _Batch(Job):
                 if self.texts is not None:
                     view_text(self.texts[i], self.views + i)
                 if refused is not None:
-                    refuse(refused, self.text(i))
+                    refused.refuse(self.text(i))
                 self.total += self.views[i].length
                 self.guess += guess_ids(self.views + i)
         except (TypeError, ValueError) as error:

@@ -270,8 +270,7 @@ cdef class Encoder:
         cdef Py_ssize_t at = 0
         worker.opens = worker.core.prefixed
         if self._pipeline is not None:
-            literals = None if specials is None else specials.literals
-            return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), literals))
+            return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), specials))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 _encode_ordinary(self, worker, data[at:start], at)

@@ -10,7 +10,7 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._encode cimport Encoder, encode_checked
-from ._special cimport Specials, refuse
+from ._special cimport Specials
 from ._text cimport text_stretch, text_view, view_text
 from ._worker cimport Worker
 
@@ -40,7 +40,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     view_text(text, &view)
     if not (encoder.compiled or _is_plain(encoder, text)):
         if refused is not None:
-            refuse(refused, text)
+            refused.refuse(text)
         encoder.encode(worker, text, specials)
         return str.encode(text, "utf-8") if wanted else None
     part.end, part.behind = 0, view.length
@@ -54,7 +54,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
         return None
     read = _utf8(&view, part.end)
     if refused is not None:
-        refuse(refused, read.decode("utf-8") if isinstance(text, str) else read)
+        refused.refuse(read.decode("utf-8") if isinstance(text, str) else read)
     return read
 
 

@@ -1,5 +1,5 @@
 """Special tokens: which of them a call recognises or refuses, and where they are in UTF-8."""
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..headers cimport token_t
 
@@ -20,9 +20,10 @@ cdef class Specials:
     cdef uint8_t* blob
     cdef uint64_t* starts                  # number -> first byte in blob; size + 1 entries
     cdef token_t* ids                      # number -> id
-    cdef uint32_t* firsts                  # first byte -> first literal that starts with it; 257 entries
+    cdef int64_t* parents                  # number -> the longest other literal that this one begins with, or -1
     cdef bp_sieve* sieve
 
+    cpdef int refuse(self, object text, Py_ssize_t base=*, str unit=*) except -1
     # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
     # to its number, or returns -1.
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
@@ -37,16 +38,12 @@ cdef class Specials:
 
 cdef class SpecialSets:
     cdef readonly dict ids                 # literal -> id
+    cdef frozenset literals                # all of them
     cdef readonly Specials every
     cdef dict subsets
 
-    cdef Specials subset(self, object chosen)
-    # (special tokens to recognise, those to refuse or None); see choose.
-    cdef tuple resolve(self, object allowed, object disallowed)
-
-
-# True for the str "all".
-cdef bint is_all(object names)
-
-# Raise ValueError, with the offset, where one of these special tokens is in a str or bytes.
-cdef int refuse(Specials refused, object text) except -1
+    # Chooses for every call: (special tokens to recognise, those to refuse or None). `allowed` is "all" or a collection
+    # of literals; so is `disallowed`, of which "all" means every other one. Raises ValueError for an unknown literal,
+    # TypeError for what is no collection, such as one literal, or None.
+    cdef tuple choose(self, object allowed, object disallowed)
+    cdef Specials subset(self, frozenset literals)

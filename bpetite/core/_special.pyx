@@ -1,11 +1,11 @@
 """Special tokens: the set that a call recognises or refuses, and their search in UTF-8.
 
 The leftmost occurrence counts, and at one offset the longest. A sieve on two bytes (sieve.h) passes over ordinary text;
-where it stops, a search byte by byte narrows the sorted literals to those that the text goes on with. Loading only
-sorts, so 100,000 literals take a fraction of a second. Rejected: one regular expression of all literals (seconds to
-compile, and slower with their number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
+where it stops, a binary search finds the literals that the text begins with. Loading only sorts, so 100,000 literals
+take a fraction of a second. Rejected: one regular expression of all literals (seconds to compile, and slower with their
+number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
 """
-from libc.stdint cimport uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 
@@ -28,7 +28,7 @@ cdef class Specials:
     def __cinit__(self, special_tokens):
         cdef Py_ssize_t total = 0, i
         cdef bytes data
-        cdef int byte, second, at = 0
+        cdef int second
         self.literals = tuple(sorted(special_tokens))  # in the order of their bytes
         self.size = len(self.literals)
         for literal in self.literals:
@@ -41,38 +41,28 @@ cdef class Specials:
         self.blob = <uint8_t*> malloc(total + 1)
         self.starts = <uint64_t*> malloc((self.size + 1) * sizeof(uint64_t))
         self.ids = <token_t*> malloc((self.size + 1) * sizeof(token_t))
-        self.firsts = <uint32_t*> calloc(257, sizeof(uint32_t))
+        self.parents = <int64_t*> malloc((self.size + 1) * sizeof(int64_t))
         self.sieve = <bp_sieve*> calloc(1, sizeof(bp_sieve))
-        if (self.blob == NULL or self.starts == NULL or self.ids == NULL or self.firsts == NULL
+        if (self.blob == NULL or self.starts == NULL or self.ids == NULL or self.parents == NULL
                 or self.sieve == NULL):
             raise MemoryError()
-        total = 0
+        self.starts[0] = 0
         for i in range(self.size):
-            literal = self.literals[i]
-            data = str.encode(literal, "utf-8")
-            self.starts[i] = total
-            self.ids[i] = special_tokens[literal]
+            data = str.encode(self.literals[i], "utf-8")
+            total = self.starts[i]
+            self.starts[i + 1] = total + PyBytes_GET_SIZE(data)
+            self.ids[i] = special_tokens[self.literals[i]]
             memcpy(self.blob + total, PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
-            byte = self.blob[total]
-            while at <= byte:
-                self.firsts[at] = <uint32_t> i
-                at += 1
-            if PyBytes_GET_SIZE(data) > 1:
-                bp_sieve_add(self.sieve, <uint8_t> byte, self.blob[total + 1])
-            else:
-                for second in range(256):
-                    bp_sieve_add(self.sieve, <uint8_t> byte, <uint8_t> second)
-            total += PyBytes_GET_SIZE(data)
-        self.starts[self.size] = total
-        while at <= 256:
-            self.firsts[at] = <uint32_t> self.size
-            at += 1
+            second = self.blob[total + 1] if PyBytes_GET_SIZE(data) > 1 else -1
+            for second in range(max(second, 0), second + 1 if second >= 0 else 256):
+                bp_sieve_add(self.sieve, self.blob[total], <uint8_t> second)
+            self.parents[i] = longest_of(self, i - 1, self.blob + total, PyBytes_GET_SIZE(data))
 
     def __dealloc__(self):
         free(self.blob)
         free(self.starts)
         free(self.ids)
-        free(self.firsts)
+        free(self.parents)
         free(self.sieve)
 
     def __len__(self):
@@ -99,7 +89,7 @@ cdef class Specials:
             start = self.find_certain(data, at, length, final, &limit, &which)
             if start < 0:
                 return tokens, limit
-            at = start + <Py_ssize_t> (self.starts[which + 1] - self.starts[which])
+            at = start + size_of(self, which)
             tokens.append((start, at, self.ids[which]))
 
     def spans(self, str text not None):
@@ -121,6 +111,20 @@ cdef class Specials:
             at = end
         return spans
 
+    cpdef int refuse(self, object text, Py_ssize_t base=0, str unit="offset") except -1:
+        """Raise ValueError if one of these is in a str or bytes, with its offset from `base`."""
+        cdef bytes data
+        cdef Py_ssize_t at, which = 0
+        if not isinstance(text, (str, bytes)):
+            raise not_a_text(text)
+        data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
+        at = self.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
+        if at < 0:
+            return 0
+        at = len(data[:at].decode("utf-8")) if isinstance(text, str) else at
+        raise ValueError(f"the text holds the disallowed special token {self.literals[which]!r} at {unit} {base + at}; "
+                         f"allow it (allowed_special) or take the text as it is (disallowed_special=())")
+
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
         return find_before(self, text, at, length, length, which)
 
@@ -133,25 +137,19 @@ cdef class Specials:
         return find_before(self, text, at, limit[0], length, which)
 
     cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
-        cdef Py_ssize_t low, high, middle, size, rest
-        cdef int order
+        cdef Py_ssize_t behind
         at = max(at, length - self.longest + 1)
-        while at < length:
-            low, high, rest = self.firsts[text[at]], self.firsts[text[at] + 1], length - at
-            while low < high:                      # the first literal behind the rest of the text
-                middle = (low + high) >> 1
-                size = <Py_ssize_t> (self.starts[middle + 1] - self.starts[middle])
-                order = memcmp(self.blob + self.starts[middle], text + at, min(size, rest))
-                if order < 0 or (order == 0 and size <= rest):
-                    low = middle + 1
-                else:
-                    high = middle
-            if low < <Py_ssize_t> self.firsts[text[at] + 1]:
-                size = <Py_ssize_t> (self.starts[low + 1] - self.starts[low])
-                if size > rest and memcmp(self.blob + self.starts[low], text + at, rest) == 0:
-                    return at
+        while (at := bp_sieve_next(self.sieve, text, at, length, length)) < length:
+            behind = count_up_to(self, text + at, length - at)
+            if (behind < self.size and size_of(self, behind) > length - at
+                    and memcmp(self.blob + self.starts[behind], text + at, length - at) == 0):
+                return at
             at += 1
         return length
+
+
+cdef inline Py_ssize_t size_of(Specials specials, Py_ssize_t which) noexcept nogil:
+    return <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
 
 
 cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
@@ -164,47 +162,36 @@ cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ss
         at = bp_sieve_next(specials.sieve, text, at, stop, length)
         if at >= stop:
             return -1
-        which[0] = longest_at(specials, text + at, length - at)
+        which[0] = longest_of(specials, count_up_to(specials, text + at, length - at) - 1, text + at, length - at)
         if which[0] >= 0:
             return at
         at += 1
 
 
-cdef Py_ssize_t longest_at(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
-    """The number of the longest literal that text[0:length] begins with, or -1."""
-    # Literals low:high share the first `depth` bytes of the text; a literal that ends there is the first of them.
-    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], depth = 1, longest = -1
-    cdef Py_ssize_t left, right, middle
-    cdef uint8_t byte
+cdef Py_ssize_t count_up_to(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    """The number of literals that are not behind text[0:length] in the order of their bytes."""
+    cdef Py_ssize_t low = 0, high = specials.size, middle, size
+    cdef int order
     while low < high:
-        if <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low]) == depth:
-            longest = low
-            low += 1
-        if low >= high or depth >= length:
-            break
-        if low + 1 == high:
-            left = <Py_ssize_t> (specials.starts[low + 1] - specials.starts[low])
-            if left <= length and memcmp(specials.blob + specials.starts[low], text, left) == 0:
-                longest = low
-            break
-        byte = text[depth]
-        left, right = low, high
-        while left < right:
-            middle = (left + right) >> 1
-            if specials.blob[specials.starts[middle] + depth] < byte:
-                left = middle + 1
-            else:
-                right = middle
-        low, right = left, high
-        while left < right:
-            middle = (left + right) >> 1
-            if specials.blob[specials.starts[middle] + depth] <= byte:
-                left = middle + 1
-            else:
-                right = middle
-        high = left
-        depth += 1
-    return longest
+        middle = (low + high) >> 1
+        size = size_of(specials, middle)
+        order = memcmp(specials.blob + specials.starts[middle], text, min(size, length))
+        if order < 0 or (order == 0 and size <= length):
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+cdef Py_ssize_t longest_of(Specials specials, Py_ssize_t which, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    """The longest literal that text[0:length] begins with, or -1. IN: the last literal up to the text.
+
+    What stands between that literal and the text begins with it, too: so it is the last one, or a beginning of it.
+    """
+    while which >= 0 and (size_of(specials, which) > length
+                          or memcmp(specials.blob + specials.starts[which], text, size_of(specials, which)) != 0):
+        which = specials.parents[which]
+    return which
 
 
 cdef class SpecialSets:
@@ -215,70 +202,38 @@ cdef class SpecialSets:
     """
 
     def __cinit__(self, dict special_tokens not None):
-        self.ids = special_tokens
+        self.ids, self.literals = special_tokens, frozenset(special_tokens)
         self.every = Specials(special_tokens)
         self.subsets = {}
 
-    cdef Specials subset(self, object chosen):
-        if len(chosen) == self.every.size:
-            return self.every
-        specials = self.subsets.get(chosen)
-        if specials is None:
-            specials = Specials({literal: self.ids[literal] for literal in chosen})
-            if len(self.subsets) >= SUBSETS:
-                self.subsets.clear()
-            self.subsets[chosen] = specials
-        return specials
-
-    cdef tuple resolve(self, object allowed, object disallowed):
-        if is_all(allowed) and disallowed is ():
+    cdef tuple choose(self, object allowed, object disallowed):
+        if isinstance(allowed, str) and allowed == "all" and disallowed is ():
             return self.every, None
-        recognised, refused = choose(self.ids, allowed, disallowed)
+        recognised = _names(allowed, self.literals, "allowed_special")
+        refused = _names(disallowed, self.literals, "disallowed_special")
+        if refused is self.literals:           # "all"
+            refused -= recognised
         return self.subset(recognised), self.subset(refused) if refused else None
 
-
-cdef int refuse(Specials refused, object text) except -1:
-    cdef bytes data
-    cdef Py_ssize_t offset, which = 0
-    if not isinstance(text, (str, bytes)):
-        raise not_a_text(text)
-    data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
-    offset = refused.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
-    if offset < 0:
-        return 0
-    literal = (<bytes> refused.blob[refused.starts[which]:refused.starts[which + 1]]).decode("utf-8")
-    raise ValueError(f"the text holds the disallowed special token {literal!r} at offset "
-                     f"{len(data[:offset].decode('utf-8')) if isinstance(text, str) else offset}; allow it "
-                     f"(allowed_special) or take the text as it is (disallowed_special=())")
+    cdef Specials subset(self, frozenset literals):
+        if len(literals) == self.every.size:
+            return self.every
+        specials = self.subsets.get(literals)
+        if specials is None:
+            specials = Specials({literal: self.ids[literal] for literal in literals})
+            if len(self.subsets) >= SUBSETS:
+                self.subsets.clear()
+            self.subsets[literals] = specials
+        return specials
 
 
-cdef bint is_all(object names):
-    return isinstance(names, str) and names == "all"
-
-
-def choose(special_tokens, allowed, disallowed):
-    """The literals to recognise and the literals to refuse.
-
-    Args:
-        special_tokens: literal -> id of a tokenizer.
-        allowed: "all" or a collection of its literals.
-        disallowed: "all", which means every other one, or a collection of its literals.
-
-    Raises:
-        ValueError: A name is no special token of the tokenizer.
-        TypeError: A value that is neither "all" nor a collection, such as one literal, or None.
-
-    >>> choose({"<s>": 1, "</s>": 2}, {"<s>"}, "all")
-    (frozenset({'<s>'}), frozenset({'</s>'}))
-    """
-    every = frozenset(special_tokens)
-    recognised = every if is_all(allowed) else _names(allowed, every, "allowed_special")
-    refused = every - recognised if is_all(disallowed) else _names(disallowed, every, "disallowed_special")
-    return recognised, refused
-
-
-cdef object _names(object names, object every, str keyword):
+cdef frozenset _names(object names, frozenset every, str keyword):
+    """The literals of an argument; `every` itself for "all"."""
     cdef set chosen = set()
+    if isinstance(names, str) and names == "all":
+        return every
+    if isinstance(names, (set, frozenset)) and names <= every:
+        return frozenset(names)
     hint = f"; [{short_repr(names)}] is a collection of one" if isinstance(names, str) else ""
     if names is None:
         hint = '; () is none of them' + (', "all" all of them' if keyword == "allowed_special" else "")

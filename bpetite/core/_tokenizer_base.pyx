@@ -19,7 +19,7 @@ from ._encode cimport Encoder, check, encode_utf8
 from ._ids cimport list_of, take_ids
 from ._limit cimport encode_up_to, has_more, token_ends
 from ._long cimport encode_long
-from ._special cimport Specials, SpecialSets, refuse
+from ._special cimport Specials, SpecialSets
 from ._worker cimport Core, Worker
 
 from itertools import filterfalse
@@ -293,7 +293,7 @@ cdef class TokenizerBase:
             self._encoder.give(worker)
             return n + around
         most = token_limit(limit, "limit")
-        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         if refused is None and has_more(self._encoder, text, most):
             return most + 1
         worker = self._encoder.take()
@@ -312,7 +312,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
         array([1, 2, 0])
         """
-        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
 
     def encode_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
@@ -334,7 +334,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
         [[256], [256, 257]]
         """
-        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         around = self._vocab.around if add_special_tokens else None
         lists = encode_lists(self._encoder, texts, recognised, refused, thread_count(num_threads),
                              chosen_dropout(dropout, seed, kept_of(self)))
@@ -357,7 +357,7 @@ cdef class TokenizerBase:
         >>> ids.tolist(), offsets.tolist()
         ([256, 256, 257], [0, 1, 3])
         """
-        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
                            chosen_dropout(dropout, seed, kept_of(self)))
@@ -445,9 +445,9 @@ cdef class TokenizerBase:
         """Token ids of bytes that are taken as one pre-token; they need not be UTF-8."""
         return self._encode_items([(pretoken, array("q", [len(pretoken)]))] if pretoken else ())
 
-    def _special_spans(self, str text not None, allowed_special, disallowed_special):
-        """(start, end, id) of the special tokens that :meth:`encode` recognises in a text, in characters."""
-        return self._encoder.specials.resolve(allowed_special, disallowed_special)[0].spans(text)
+    def _specials(self, allowed_special, disallowed_special=()):
+        """(special tokens that a call recognises, those that it refuses or None)."""
+        return self._encoder.specials.choose(allowed_special, disallowed_special)
 
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text that equals the joined bytes of the tokens."""
@@ -474,7 +474,7 @@ cdef class TokenizerBase:
     def _token_ends(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
         """(ends, data): int64[n], the bytes that the first tokens of a text have together, up to each, until more than
         `limit` are certain, all of them where there are no more; and the text that these are, in UTF-8."""
-        recognised, refused = self._encoder.specials.resolve(allowed_special, disallowed_special)
+        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         cdef Worker worker = self._encoder.take()
         try:
             data = encode_up_to(self._encoder, worker, text, recognised, refused, limit, True)
@@ -511,10 +511,10 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     elif allowed is not ALL or disallowed is not ():
         if not isinstance(text, (str, bytes)):
             raise not_a_text(text)
-        some, refused = self._encoder.specials.resolve(allowed, disallowed)
+        some, refused = self._encoder.specials.choose(allowed, disallowed)
         recognised = <PyObject*> some
         if refused is not None:
-            refuse(refused, text)
+            refused.refuse(text)
     if not (PyLong_CheckExact(num_threads) and num_threads == 1):
         threads = thread_count(num_threads)
     worker = self._encoder.take()

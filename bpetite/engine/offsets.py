@@ -15,7 +15,6 @@ from functools import partial
 from itertools import groupby
 from typing import Literal
 
-from ..core._special import choose
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
 
@@ -85,12 +84,11 @@ def _trace(
     trusted: Sequence[Span] | None,
 ) -> Origin:
     if tokenizer._pipeline is not None:
-        allowed, _ = choose(tokenizer.special_tokens, allowed_special, ())
-        return tokenizer._pipeline.trace(text, tuple(sorted(allowed)), trusted)
+        return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer.normalization
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
-                for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special, ())]  # fmt: skip
+                for start, end, token_id in tokenizer._specials(allowed_special)[0].spans(text[at:stop])]  # fmt: skip
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
     for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:

@@ -96,7 +96,7 @@ class Pipeline:
         self.prefix: str = ""
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
-        self._finders: dict[tuple[str, ...], tuple[_Finder, _Finder]] = {}
+        self._finders: dict[Specials | None, tuple[_Finder, _Finder]] = {}
 
     def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
@@ -111,13 +111,13 @@ class Pipeline:
             self.pretokenizer = Pretokenizer(None, "words", cuts, unicode=vocab.unicode)
 
     def items(
-        self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
+        self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None
     ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
         """Yield the items that the core turns into ids, in order.
 
         Args:
             text: The text.
-            allowed: The literals of the special tokens to recognise; None for none.
+            allowed: The special tokens to recognise; None for none.
             trusted: (start, end) in characters of the parts in which they are recognised; None for the whole text.
 
         Yields:
@@ -139,7 +139,7 @@ class Pipeline:
                 yield (space + stretch).encode("utf-8")
             is_first = False
 
-    def special_spans(self, text: str, allowed: tuple[str, ...]) -> list[tuple[int, int, int]]:
+    def special_spans(self, text: str, allowed: Specials) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
         if LATE.isdisjoint(flag for flags in self._flags.values() for flag in flags):
             cuts = self._finder(allowed)[0].cut(text)
@@ -151,7 +151,7 @@ class Pipeline:
         ]
 
     def trace(
-        self, text: str, allowed: tuple[str, ...] | None, trusted: Sequence[tuple[int, int]] | None = None
+        self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None
     ) -> offsets.Origin:
         """The text that the tokens of a text spell, and the origin of each of its characters; ``trusted`` as for
         :meth:`items`."""
@@ -206,12 +206,12 @@ class Pipeline:
     def _stretches(
         self,
         text: str,
-        allowed: tuple[str, ...] | None,
+        allowed: Specials | None,
         *,
         trace: bool,
         trusted: Sequence[tuple[int, int]] | None = None,
     ) -> Iterator[Stretch]:
-        early, late = self._finder(allowed or ())
+        early, late = self._finder(allowed)
         for start, end, token_id in early.cut(text, trusted):
             stretch = text[start:end]
             starts = list(range(start, end)) if trace else None
@@ -241,14 +241,14 @@ class Pipeline:
         own = text[starts[first] : min(starts[last], stop)]  # with the marks that it was composed with
         return self._normalize is None or stretch[first:last] in self._normalize(own)
 
-    def _finder(self, allowed: tuple[str, ...]) -> tuple[_Finder, _Finder]:
+    def _finder(self, allowed: Specials | None) -> tuple[_Finder, _Finder]:
         """The finders of special tokens in the given text and in the normalized text."""
         found = self._finders.get(allowed)
         if found is None:
             early: dict[str, str] = {}
             late: dict[str, str] = {}
             # of two that look alike once normalized the first counts: special ones come first, then lower ids
-            for literal in sorted(allowed, key=self._rank):
+            for literal in sorted(() if allowed is None else allowed.literals, key=self._rank):
                 flags = self._flags.get(literal, ())
                 if LATE.isdisjoint(flags):
                     early[literal] = literal

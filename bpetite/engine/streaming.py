@@ -20,11 +20,11 @@ from __future__ import annotations
 import sys
 import unicodedata
 from codecs import getincrementaldecoder
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 from itertools import chain
 
-from ..core._special import Specials, choose
+from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
 from ..steps.normalizers import normalize
@@ -48,14 +48,12 @@ def encode_iterable(
     if isinstance(given, bytes) or not isinstance(given, Iterable):
         hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
         raise TypeError(f"chunks is an iterable of str or bytes, not {short_repr(chunks)}{hint}")
-    ids = tokenizer.special_tokens
-    recognised, refused = choose(ids, allowed_special, disallowed_special)
+    specials, refused = tokenizer._specials(allowed_special, disallowed_special)
     data = characters(chunks)
-    if refused:
+    if refused is not None:
         data = refusing(data, refused)
     if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
         return _at_the_end(tokenizer, data, allowed_special)
-    specials = Specials({literal: ids[literal] for literal in recognised})
     as_it_is = tokenizer._pretokenizer.scanner is not None and (
         tokenizer.normalization is None or tokenizer._pipeline is not None
     )
@@ -94,18 +92,13 @@ def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
         yield data
 
 
-def refusing(data: Iterator[bytes], refused: Collection[str]) -> Iterator[bytes]:
+def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
     """The same text, which must not hold some special tokens."""
-    finder = Specials(dict.fromkeys(refused, 0))
     held, offset = b"", 0
     for text in data:
         held += text
-        for start, end, _ in finder.cut(held):
-            raise ValueError(
-                f"the text holds the disallowed special token {held[start:end].decode('utf-8')!r} at byte "
-                f"{offset + start}; allow it (allowed_special) or take the text as it is (disallowed_special=())"
-            )
-        done = max(len(held) - finder.longest + 1, 0)  # what is left is too short to hold one
+        refused.refuse(held, offset, "byte")
+        done = max(len(held) - refused.longest + 1, 0)  # what is left is too short to hold one
         held, offset = held[done:], offset + done
         yield text
 

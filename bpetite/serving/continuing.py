@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["continue_ids", "retokenized"]
 
-#: Ids that are searched at once for a special token.
-BLOCK = 1024
-
 
 def continue_ids(
     tokenizer: TokenizerBase, ids: Ids, text: str, *, allowed_special: SpecialSelection = "all"
@@ -47,15 +44,11 @@ def continue_ids(
     data = tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
     given = [*ids] if isinstance(ids, list) else [*map(index, ids)]
     specials = {*tokenizer.special_tokens.values()}
-    start = 0
-    for low in range((len(given) - 1) // BLOCK * BLOCK, -1, -BLOCK):
-        if not specials.isdisjoint(given[low : low + BLOCK]):
-            start = max(at for at, token_id in enumerate(given[low : low + BLOCK], low + 1) if token_id in specials)
-            break
+    start = next((at for at in range(len(given), 0, -1) if given[at - 1] in specials), 0)
     before = (tokenizer.decode_bytes(given[start:]) if start else data).decode("utf-8", "surrogateescape")
     if not before.isascii():
         before = ESCAPED.split(before)[-1]
-    at = next((first for first, _, _ in tokenizer._special_spans(text, allowed_special, ())), len(text))
+    at = next((first for first, _, _ in tokenizer._specials(allowed_special)[0].spans(text)), len(text))
     if not before or not at:
         return given + tokenizer.encode(text, allowed_special=allowed_special)
     return given + _behind(tokenizer, before, text[:at]) + tokenizer.encode(text[at:], allowed_special=allowed_special)
@@ -66,10 +59,10 @@ def _behind(tokenizer: TokenizerBase, before: str, text: str) -> list[int]:
     pipeline, vocab = tokenizer._pipeline, tokenizer._vocab
     if pipeline is not None and not pipeline.is_compiled:
         whole = before + text
-        origin = pipeline.trace(whole, ())
+        origin = pipeline.trace(whole, None)
         done = sum(start < len(before) for start in origin.starts)
         cut = len(origin.data.decode("utf-8")[:done].encode("utf-8"))
-        item = next(pipeline.items(whole, ()), b"")
+        item = next(pipeline.items(whole, None), b"")
         assert not isinstance(item, int)  # no special token is allowed
         data, ends = item if isinstance(item, tuple) else (item, tokenizer._pretokenizer.ends(item))
     else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from ..errors import short_repr
 
 if TYPE_CHECKING:
+    from ..core._special import Specials
     from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
 
@@ -51,45 +52,34 @@ def encode_segments(
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {short_repr(seams)}')
-    if disallowed_special == "all":  # every one that is not allowed, in any segment
-        allowed_in_all = tokenizer.special_tokens if allowed_special == "all" else allowed_special
-        disallowed_special = tokenizer.special_tokens.keys() - {*allowed_in_all}
+    specials, refused = tokenizer._specials(allowed_special, disallowed_special)
     pairs = [*parts]
     for number, pair in enumerate(pairs):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
             raise TypeError(
                 f"segment {number} is a pair (text, is it trusted) of a str and a bool, not {short_repr(pair)}"
             )
+        if refused is not None:
+            refused.refuse(pair[0])
     if seams == "join":
-        return _join(tokenizer, pairs, allowed_special, disallowed_special)
+        return _join(tokenizer, pairs, specials)
     ids: list[int] = []
     for text, trusted in pairs:
-        allowed = allowed_special if trusted else ()
-        ids += tokenizer.encode(text, allowed_special=allowed, disallowed_special=disallowed_special)
+        ids += tokenizer.encode(text, allowed_special=allowed_special if trusted else ())
     return ids
 
 
-def _join(
-    tokenizer: TokenizerBase,
-    pairs: list[tuple[str, bool]],
-    allowed_special: SpecialSelection,
-    disallowed_special: SpecialSelection,
-) -> list[int]:
-    tokenizer._special_spans("", allowed_special, disallowed_special)  # checks both
-    if disallowed_special:
-        for text, _ in pairs:
-            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
+def _join(tokenizer: TokenizerBase, pairs: list[tuple[str, bool]], specials: Specials) -> list[int]:
     if tokenizer._pipeline is not None:
         ends = [*accumulate(len(text) for text, _ in pairs)]
         trusted_parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, pairs) if trusted]
-        allowed = tuple(sorted(tokenizer.special_tokens if allowed_special == "all" else allowed_special))
         whole = "".join(text for text, _ in pairs)
-        return tokenizer._encode_items(tokenizer._pipeline.items(whole, allowed, trusted_parts))
+        return tokenizer._encode_items(tokenizer._pipeline.items(whole, specials, trusted_parts))
     ids: list[int] = []
     waiting: list[str] = []  # ordinary text since the last special token
     for text, trusted in pairs:
         at = 0
-        for start, end, token_id in tokenizer._special_spans(text, allowed_special, ()) if trusted else ():
+        for start, end, token_id in specials.spans(text) if trusted else ():
             waiting.append(text[at:start])
             ids += tokenizer.encode_ordinary("".join(waiting))
             ids.append(token_id)

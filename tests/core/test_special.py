@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import bpetite
 from bpetite import FormatError, Tokenizer, Vocab, analysis, reference
-from bpetite.core._special import Specials, choose
+from bpetite.core._special import Specials
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 
@@ -127,9 +127,11 @@ def test_a_collection_without_end_is_read_up_to_the_first_unknown_name() -> None
         tok.encode("x", disallowed_special={"<b>", "<a>", "<s>", "<c>"})
 
 
-def test_choose() -> None:
-    assert choose({"a": 1, "b": 2}, "all", ()) == (frozenset("ab"), frozenset())
-    assert choose({"a": 1, "b": 2}, (), "all") == (frozenset(), frozenset("ab"))
+def test_the_finder_of_a_set_is_made_once() -> None:
+    tok = tokenizer("<s>", "</s>", "<t>")
+    assert tok._specials({"<s>", "<t>"}, "all")[0] is tok._specials(["<t>", "<s>"])[0]
+    assert tok._specials("all")[0] is tok._specials({"<s>", "</s>", "<t>"})[0]
+    assert tok._specials({"<s>"}, "all")[1].literals == ("</s>", "<t>")  # type: ignore[union-attr]
 
 
 def test_a_hundred_thousand() -> None:

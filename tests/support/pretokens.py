@@ -12,7 +12,7 @@ def pretokens(vocab: Vocab, text: str) -> list[bytes | int]:
     cutter, normalize, pipeline = parts_of(vocab)
     items: list[int | bytes | tuple[bytes, array[int]]] = []
     if pipeline is not None:
-        items = list(pipeline.items(text, tuple(vocab.special_tokens)))
+        items = list(pipeline.items(text, Specials(vocab.special_tokens)))
     else:
         end = 0
         for start, stop, token_id in [*Specials(vocab.special_tokens).spans(text), (len(text), len(text), None)]:

@@ -157,7 +157,7 @@ def count_as(
     if pipeline is None:
         preparation = _prepared(cutting)
     else:
-        preparation = _Preparation(cutter, Specials({}), None, (pipeline, literals))
+        preparation = _Preparation(cutter, Specials({}), None, (pipeline, Specials(vocab.special_tokens)))
     return _counted(texts_not_paths(corpus), preparation, cutting, num_threads, progress)
 
 
@@ -296,7 +296,7 @@ class _Preparation:
     specials: Specials
     normalize: Callable[[str], str] | None
     #: Does all of this instead, with the special tokens that it recognises.
-    pipeline: tuple[Pipeline, tuple[str, ...]] | None = None
+    pipeline: tuple[Pipeline, Specials] | None = None
 
     @property
     def by_regex(self) -> bool:
@@ -373,10 +373,10 @@ def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, cou
 
 
 def _count_piped(
-    batch: list[Text], size: int, pipeline: Pipeline, literals: tuple[str, ...], counter: TextCounter
+    batch: list[Text], size: int, pipeline: Pipeline, specials: Specials, counter: TextCounter
 ) -> int:
     for text in batch:
-        for item in pipeline.items(_decoded(text), literals):
+        for item in pipeline.items(_decoded(text), specials):
             if isinstance(item, bytes):
                 counter.count_ends(item, pipeline.pretokenizer.ends(item))
             elif not isinstance(item, int):
