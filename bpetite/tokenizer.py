@@ -6,14 +6,15 @@ room that its import names, imported where it is used: loading a tokenizer waits
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
-from .engine import methods
 from .engine.assembly import parts_of
+from .errors import MissingExtraError
 from .lazy import lists_options
 from .patterns import BY_NAME
 from .serving import limits
@@ -22,12 +23,14 @@ from .vocabulary.vocab import Vocab
 if TYPE_CHECKING:
     from typing import Self
 
+    import pyarrow
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import Text
+    from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
+    from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPatternLike
@@ -506,14 +509,128 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
 
         return transformers_tokenizer(self, options)
 
+    def encode_with_offsets(
+        self,
+        text: Text,
+        *,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        num_threads: int | None = 1,
+    ) -> tuple[list[int], list[tuple[int, int]]]:
+        """Token ids, and the characters of the text that each token covers; so no token can be added.
+
+        Args:
+            text: As for :meth:`encode`, and so are the other arguments.
+
+        Returns:
+            The ids, and for each of them (start, end) in characters of the text. Spans ascend; a token that holds a
+            part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
+            text has the span that ``tokenizers`` gives it: a composed character has that of its first part.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_with_offsets("ab ab")
+        ([256, 257], [(0, 2), (2, 5)])
+        """
+        from .engine.offsets import offsets_of
+
+        ids = self.encode(
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
+        )
+        return ids, offsets_of(self, text, ids, allowed_special)
+
+    def encode_iterable(
+        self,
+        chunks: Iterable[Text],
+        *,
+        allowed_special: SpecialSelection = "all",
+        disallowed_special: SpecialSelection = (),
+        add_special_tokens: bool = False,
+    ) -> Iterator[int]:
+        """Yield the token ids of a text that arrives in chunks, cut anywhere: exactly the ids of :meth:`encode` for the
+        joined chunks, each soon after it is certain, on this thread. At most twice the open pre-token is held, see
+        :mod:`bpetite.engine.streaming`.
+
+        Args:
+            chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+            allowed_special: As for :meth:`encode`, and so are the remaining arguments and the errors.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> list(tok.encode_iterable(["a", "b<|endof", "text|> a", "b"]))
+        [256, 258, 257]
+        """
+        from .engine import streaming
+
+        before, after = self._vocab.around if add_special_tokens else ((), ())
+        return chain(before, streaming.encode_iterable(self, chunks, allowed_special, disallowed_special), after)
+
+    def encode_batch_to_arrow(
+        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
+    ) -> pyarrow.ListArray | pyarrow.LargeListArray:
+        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
+
+        Args:
+            texts: The texts.
+            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
+            options: As for :meth:`encode_batch`.
+
+        Raises:
+            MissingExtraError: pyarrow is not installed.
+            OverflowError: There are 2^31 ids or more and ``large`` is false.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.encode_batch_to_arrow(["ab", "ab ab"]).to_pylist()
+        [[256], [256, 257]]
+        """
+        try:
+            import pyarrow
+        except ImportError:
+            raise MissingExtraError("encode_batch_to_arrow", "pyarrow", "arrow") from None
+        ids, offsets = self.encode_batch_to_numpy(texts, **options)
+        values = pyarrow.array(ids)
+        if large:
+            return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
+        if len(ids) > 0x7FFFFFFF:
+            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
+        return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype("int32")), values)
+
+    def encode_padded(
+        self,
+        texts: Iterable[Text],
+        *,
+        padding: Padding = "longest",
+        pad_token: str | int | None = None,
+        **options: Unpack[RowOptions],
+    ) -> PaddedBatch:
+        """Token ids of many texts as a rectangle with its attention mask.
+
+        Args:
+            texts: The texts.
+            padding: Fill up to the "longest" row, or to "max_length".
+            pad_token: A special token or an id; :attr:`eot_token` when None.
+            options: The options of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
+                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. Tokens of
+                ``add_special_tokens`` count in ``max_length`` and are never cut off.
+
+        Returns:
+            ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and
+            ``rows`` int64[rows], the index of the text that each row comes from.
+
+        Raises:
+            ValueError: Arguments that contradict each other, no token to pad with.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> input_ids, attention_mask = tok.encode_padded(["ab", "ab ab"])
+        >>> input_ids.tolist(), attention_mask.tolist()
+        ([[256, 258], [256, 257]], [[1, 0], [1, 1]])
+        """
+        from .engine.padding import Rows
+
+        return Rows(self, texts, pad_token, options).padded(padding)
+
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _ELSEWHERE]
 
     # Functions of other modules as methods; Final gives them the functions' types.
-    encode_batch_to_arrow: Final = methods.encode_batch_to_arrow
-    encode_with_offsets: Final = methods.encode_with_offsets
-    encode_iterable: Final = methods.encode_iterable
-    encode_padded: Final = methods.encode_padded
     decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
     chunks: Final = limits.chunks

@@ -7,16 +7,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ..core._tokenizer_base import TokenizerBase
-from ..errors import check_integer, short_repr
-from .options import BatchOptions, Padding, RowOptions, Side, Text
+from ..errors import check_integer
+from .options import Padding, RowOptions, Side, Text
 
-__all__ = ["PaddedBatch", "Rows", "windows"]
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = ["PaddedBatch", "Rows", "padded_batches"]
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 Width = TypeVar("Width", int, Integers)
@@ -47,85 +50,99 @@ class Rows:
         tokenizer: Encodes the texts.
         texts: The texts.
         pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are the options.
-        options: Tokens of ``add_special_tokens`` count in ``max_length`` and are never cut off.
     """
 
     def __init__(
         self, tokenizer: TokenizerBase, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions
     ) -> None:
-        unknown = options.keys() - RowOptions.__annotations__.keys()
-        if unknown:
+        if unknown := options.keys() - RowOptions.__annotations__.keys():
             known = ", ".join(sorted(RowOptions.__annotations__))
             raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
         given: dict[str, Any] = dict(options)
-        batch = BatchOptions()
-        for name in ("num_threads", "allowed_special", "disallowed_special", "dropout", "seed"):
-            if name in given:
-                batch[name] = given.pop(name)
-        vocab = tokenizer._vocab
-        self.before: Sequence[int] = ()
-        self.after: Sequence[int] = ()
+        around: tuple[Sequence[int], Sequence[int]] = ((), ())
         if given.pop("add_special_tokens", False):
-            self.before, self.after = vocab.around
-        self.special: int = len(self.before) + len(self.after)
-        self.pad_id: int | None = vocab.pad_id(pad_token)
-        self.options: dict[str, Any] = {
-            "max_length": None, "padding_side": "right", "truncation_side": "right", "stride": None,
-            "pad_to_multiple_of": 1, **given,
-        }  # fmt: skip
-        _check(special=self.special, **self.options)
+            around = tokenizer._vocab.around
+        self.before, self.after = around
+        self.special: int = sum(map(len, around))
+        self.pad_id: int | None = tokenizer._vocab.pad_id(pad_token)
+        self.multiple: int = check_integer("pad_to_multiple_of", given.pop("pad_to_multiple_of", 1), 1)
+        self.max_length: int | None = given.pop("max_length", None)
+        self.stride: int | None = given.pop("stride", None)
+        self.room: int | None = None  # for tokens of the text
+        self.padding_side: Side = given.pop("padding_side", "right")
+        self.truncation_side: Side = given.pop("truncation_side", "right")
+        for name, side in (("padding_side", self.padding_side), ("truncation_side", self.truncation_side)):
+            if side not in ("left", "right"):
+                raise ValueError(f'{name} is "left" or "right", not {side!r}')
+        if self.max_length is not None:
+            self.max_length = check_integer("max_length", self.max_length, 1)
+            self.room = self.max_length - self.special
+            if self.room < 1:
+                raise ValueError(
+                    f"max_length {self.max_length} leaves no room for text beside {self.special} special tokens"
+                )
+        if self.stride is not None:
+            self.stride = check_integer("stride", self.stride, 0)
+            if self.room is None or self.stride >= self.room:
+                beside = f" less {self.special} special tokens" if self.special else ""
+                raise ValueError(f"stride must be less than max_length={self.max_length}{beside}, not {self.stride}")
         #: Gives the ids of all texts, and their offsets; called once everything has been checked.
         self.encode: Callable[[], tuple[npt.NDArray[np.uint32], Integers]] = partial(
-            tokenizer.encode_batch_to_numpy, texts, **batch
+            tokenizer.encode_batch_to_numpy, texts, **given
         )
 
     def padded(self, padding: Padding) -> PaddedBatch:
         """All rows as one rectangle."""
-        max_length = self.options["max_length"]
         if padding not in ("longest", "max_length"):
             raise ValueError(f'padding is "longest" or "max_length", not {padding!r}')
-        if padding == "max_length" and max_length is None:
+        if padding == "max_length" and self.max_length is None:
             raise ValueError('padding="max_length" needs max_length=')
         ids, texts, starts, lengths = self._cut()
-        width = max_length if padding == "max_length" else int((lengths + self.special).max(initial=0))
+        width = self.max_length if padding == "max_length" else None
+        if width is None:
+            width = int((lengths + self.special).max(initial=0))
         return self._rectangle(ids, texts, starts, lengths, self._rounded_up(width))
 
     def batches(self, max_tokens: int) -> Iterator[PaddedBatch]:
-        """Rectangles of rows of similar length, as :func:`bpetite.serving.padded_batches` does. The shortest
-        rows come first; rows of equal width keep their order."""
-        max_tokens = check_integer("max_tokens", max_tokens, 1)
+        """Rectangles of at most so many tokens, as :func:`padded_batches` gives them."""
         ids, texts, starts, lengths = self._cut()
         widths = self._rounded_up(lengths + self.special)
         if len(widths) and int(widths.max()) > max_tokens:
             worst = int(widths.argmax())
             raise ValueError(f"text {int(texts[worst])} has {int(lengths[worst]) + self.special} tokens, more than "
                              f"max_tokens={max_tokens}: cut it with max_length=")  # fmt: skip
-        order = np.argsort(widths, kind="stable")
-
-        def rectangles() -> Iterator[PaddedBatch]:
-            first = 0
-            while first < len(order):
-                # Widths ascend, so the last row of a batch sets its width.
-                last = first + 1
-                while last < len(order) and (last + 1 - first) * max(int(widths[order[last]]), 1) <= max_tokens:
-                    last += 1
+        order = np.argsort(widths, kind="stable")  # rows of equal width keep their order
+        first = 0
+        for last in range(1, len(order) + 1):
+            # Widths ascend, so the last row of a batch sets its width.
+            if last == len(order) or (last + 1 - first) * max(int(widths[order[last]]), 1) > max_tokens:
                 rows = order[first:last]
                 yield self._rectangle(ids, texts[rows], starts[rows], lengths[rows], int(widths[rows[-1]]))
                 first = last
 
-        return rectangles()
-
     def _cut(self) -> tuple[npt.NDArray[np.uint32], Integers, Integers, Integers]:
         """All ids; for each row the index of its text, its first token among the ids, and its number of tokens."""
-        options = self.options
         ids, offsets = self.encode()
-        room = None if options["max_length"] is None else options["max_length"] - self.special
-        texts, begins, ends = windows(np.diff(offsets), room, options["truncation_side"], options["stride"])
+        size, stride = self.room, self.stride
+        lengths = np.diff(offsets)
+        texts = np.arange(len(lengths), dtype=np.int64)
+        if size is None or stride is None:
+            kept = lengths if size is None else np.minimum(lengths, size)
+            return ids, texts, offsets[1:] - kept if self.truncation_side == "left" else offsets[:-1], kept
+        step = size - stride
+        counts = np.maximum(-(-(lengths - stride) // step), 1)
+        texts = np.repeat(texts, counts)
+        number = np.arange(len(texts)) - np.repeat(np.cumsum(counts) - counts, counts)
+        if self.truncation_side == "left":
+            ends = lengths[texts] - (counts[texts] - 1 - number) * step
+            begins = np.maximum(ends - size, 0)
+        else:
+            begins = number * step
+            ends = np.minimum(begins + size, lengths[texts])
         return ids, texts, offsets[texts] + begins, ends - begins
 
     def _rounded_up(self, width: Width) -> Width:
-        multiple: int = self.options["pad_to_multiple_of"]
-        return -(-width // multiple) * multiple
+        return -(-width // self.multiple) * self.multiple
 
     def _rectangle(
         self, ids: npt.NDArray[np.uint32], texts: Integers, starts: Integers, lengths: Integers, width: int
@@ -142,7 +159,7 @@ class Rows:
             raise OverflowError(f"id {highest} does not fit int32")
         input_ids = np.full((len(texts), width), pad_id or 0, np.int32)
         columns = np.arange(width)
-        if self.options["padding_side"] == "right":
+        if self.padding_side == "right":
             first = np.zeros_like(filled)
             mask = columns < filled[:, None]
         else:
@@ -159,60 +176,30 @@ class Rows:
         return PaddedBatch(input_ids, attention_mask, texts)
 
 
-def windows(
-    lengths: Integers, size: int | None, truncation_side: Side = "right", stride: int | None = None
-) -> tuple[Integers, Integers, Integers]:
-    """Cut texts to at most ``size`` tokens each.
+def padded_batches(
+    tokenizer: TokenizerBase,
+    texts: Iterable[Text],
+    *,
+    max_tokens: int,
+    pad_token: str | int | None = None,
+    **options: Unpack[RowOptions],
+) -> Iterator[PaddedBatch]:
+    """Yield rectangles of texts of similar length, each of at most ``max_tokens`` tokens, padding included.
+
+    All texts are encoded first; the shortest ones come first. ``rows`` of a batch has the numbers of its texts.
 
     Args:
-        lengths: Tokens of each text.
-        size: Tokens of a window at most; None cuts nothing.
-        truncation_side: The side on which a text that is too long loses tokens.
-        stride: None gives one window a text. A number below ``size`` covers the text with windows that overlap by that
-            many tokens, in the order of the text; the one at ``truncation_side`` may be short.
+        texts: The texts.
+        max_tokens: Rows times width of a batch, at most.
+        pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are ``options``.
 
-    Returns:
-        For each window the index of its text, and its first token and end there: three arrays int64[windows].
+    Raises:
+        ValueError: A text alone has more than ``max_tokens`` tokens; the message names it.
 
-    >>> [one.tolist() for one in windows(np.array([2, 5]), 3, stride=1)]
-    [[0, 1, 1], [0, 0, 2], [2, 3, 5]]
+    >>> from bpetite import Tokenizer, serving
+    >>> tok = Tokenizer.train("ab ab ab", 258)
+    >>> [batch.rows.tolist() for batch in serving.padded_batches(tok, ["ab ab", "ab", " ab"], max_tokens=3)]
+    [[1, 2], [0]]
     """
-    texts = np.arange(len(lengths), dtype=np.int64)
-    if size is None or stride is None:
-        kept = lengths if size is None else np.minimum(lengths, size)
-        begins = lengths - kept if truncation_side == "left" else np.zeros_like(kept)
-        return texts, begins, begins + kept
-    step = size - stride
-    counts = np.maximum(-(-(lengths - stride) // step), 1)
-    texts = np.repeat(texts, counts)
-    number = np.arange(len(texts)) - np.repeat(np.cumsum(counts) - counts, counts)
-    if truncation_side == "left":
-        ends = lengths[texts] - (counts[texts] - 1 - number) * step
-        return texts, np.maximum(ends - size, 0), ends
-    begins = number * step
-    return texts, begins, np.minimum(begins + size, lengths[texts])
-
-
-def _check(
-    special: int,
-    max_length: int | None,
-    padding_side: str,
-    truncation_side: str,
-    stride: int | None,
-    pad_to_multiple_of: int,
-) -> None:
-    for name, number in (("max_length", max_length), ("stride", stride), ("pad_to_multiple_of", pad_to_multiple_of)):
-        if not isinstance(number, int) and (number is not None or name == "pad_to_multiple_of"):
-            raise TypeError(f"{name} is an int, not {short_repr(number)}")
-    if max_length is not None and max_length < 1:
-        raise ValueError(f"max_length must be at least 1, not {max_length}")
-    if max_length is not None and max_length <= special:
-        raise ValueError(f"max_length {max_length} leaves no room for text beside {special} special tokens")
-    for name, side in (("padding_side", padding_side), ("truncation_side", truncation_side)):
-        if side not in ("left", "right"):
-            raise ValueError(f'{name} is "left" or "right", not {side!r}')
-    if pad_to_multiple_of < 1:
-        raise ValueError(f"pad_to_multiple_of must be at least 1, not {pad_to_multiple_of}")
-    if stride is not None and (max_length is None or not 0 <= stride < max_length - special):
-        beside = f" less {special} special tokens" if special else ""
-        raise ValueError(f"stride must be at least 0 and less than max_length={max_length}{beside}, not {stride}")
+    rows = Rows(tokenizer, texts, pad_token, options)
+    return rows.batches(check_integer("max_tokens", max_tokens, 1))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..lazy import names_of
 
 if TYPE_CHECKING:
-    from ..engine.methods import padded_batches
+    from ..engine.padding import padded_batches
     from .canonical import first_divergence, is_canonical
     from .continuing import continue_ids, retokenized
     from .healing import completions, heal, prefixes
@@ -42,7 +42,7 @@ if not TYPE_CHECKING:  # truncate and chunks, methods of a tokenizer, wait for n
         "first_divergence": "canonical",
         "heal": "healing",
         "is_canonical": "canonical",
-        "padded_batches": ".engine.methods",
+        "padded_batches": ".engine.padding",
         "prefixes": "healing",
         "retokenized": "continuing",
     })  # fmt: skip
