@@ -16,7 +16,6 @@
 #ifndef BPETITE_CACHE_H
 #define BPETITE_CACHE_H
 
-#include "../headers/simd.h"
 #include "../headers/hashing.h"
 #include "../headers/memory.h"
 
@@ -52,7 +51,6 @@ typedef struct {
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
     size_t forgotten;              /* how often it was full */
     int narrow;                    /* ids are held in two bytes, here and in the arena */
-    int simd;                      /* the form in use: bp_simd() */
     bp_secret secret;
 } bp_cache;
 
@@ -83,7 +81,6 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
     memset(cache, 0, sizeof *cache);
     cache->secret = *secret;
     cache->narrow = narrow;
-    cache->simd = bp_simd();
     cache->short_bound = bp_power_below(bytes / 2 / sizeof(bp_short));
     cache->long_bound = bp_power_below(bytes / 4 / sizeof(bp_long));
     cache->arena_bound = bytes / 4 / sizeof(uint32_t);
@@ -362,24 +359,12 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
     }
 }
 
-#ifdef BP_HAS_AVX2
-BP_AVX2_TARGET static void bp_prepare_avx2(const bp_cache *cache, const uint8_t *text, ptrdiff_t start,
-                                           const ptrdiff_t *ends, ptrdiff_t n, bp_keys *keys) {
-    bp_prepare_block(cache, text, start, ends, 0, n, 1, keys);
-}
-#endif
-
 /* Not inlined, as bp_emit is not: their loops need the registers. */
 BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
                                    ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
     ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
     while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
-#ifdef BP_HAS_AVX2
-    if (cache->simd != BP_SIMD_PLAIN && padded >= 16)
-        bp_prepare_avx2(cache, text, start, ends, padded, keys);
-    else
-#endif
-        bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
+    bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
     if (padded < n) bp_prepare_block(cache, text, start, ends, padded, n, 0, keys);
 }
 
@@ -463,22 +448,9 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
     return i;
 }
 
-#ifdef BP_HAS_AVX2
-BP_AVX2_TARGET static ptrdiff_t bp_emit_avx2(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                             const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out,
-                                             ptrdiff_t capacity, ptrdiff_t *used, int *starved) {
-    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
-}
-#endif
-
 BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
                                      ptrdiff_t *used, int *starved) {
-#ifdef BP_HAS_AVX2
-    if (cache->simd != BP_SIMD_PLAIN)
-        return bp_emit_avx2(cache, keys, text, start, ends, i, n, out, capacity, used, starved);
-#endif
     return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
                          : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
 }

@@ -29,14 +29,6 @@ BP_INLINE ptrdiff_t bp_utf8_from_units_plain(const int kind, const void *units, 
             if (bp_load64(eight) & 0x8080808080808080u) break;
             memcpy(at, eight, 8);
         }
-#ifdef BP_SSE2
-        for (; kind == 2 && from + 8 <= to; from += 8, at += 8) {
-            const __m128i eight = _mm_loadu_si128((const __m128i *)((const uint16_t *)units + from));
-            const __m128i above = _mm_and_si128(eight, _mm_set1_epi16((short)0xFF80));
-            if (_mm_movemask_epi8(_mm_cmpeq_epi16(above, _mm_setzero_si128())) != 0xFFFF) break;
-            _mm_storel_epi64((__m128i *)at, _mm_packus_epi16(eight, eight));
-        }
-#endif
         for (ptrdiff_t stop = from + 8 < to ? from + 8 : to; from < stop; from++) {
             const uint32_t c = bp_unit(kind, units, from);
             if (kind > 1 && (c & 0xFFFFF800u) == 0xD800) {
