@@ -50,7 +50,6 @@ cdef class WordCuts(Scanner):
         while self.letters is not None and cursor.position < length and text[cursor.position] & 0xC0 == 0x80:
             cursor.position += 1
         cursor.ended = length == 0 or not final
-        cursor.done = 0
 
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil:
         return 0
@@ -82,8 +81,6 @@ cdef class WordCuts(Scanner):
             n += 1
             cursor.ended = True
         cursor.position = at
-        if n:
-            cursor.done = ends[n - 1]
         return n
 
     cdef Py_ssize_t cut_characters(self, scan_cursor* cursor, Py_ssize_t* place, Py_ssize_t* ends, Py_ssize_t n,

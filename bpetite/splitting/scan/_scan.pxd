@@ -5,11 +5,10 @@ from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
 cdef extern from "splitting/scan/scanner.h" nogil:
     enum: SCAN_SHORT
 
-    # One scan over one text; the caller owns it (on the stack, one per thread) and treats all but `done` as private.
+    # One scan over one text; the caller owns it (on the stack, one per thread) and treats it as private.
     ctypedef struct scan_cursor:
         const uint8_t* text
         Py_ssize_t length      # bytes
-        Py_ssize_t done        # every pre-token that ends at or before this offset has been given out
         bint final
         bint ended
         Py_ssize_t position
@@ -72,12 +71,6 @@ cdef class Scanner:
     # Begin a scan of text[0:length]. If `final` is true the end of the buffer is the end of the text; otherwise more
     # may follow, and only pre-tokens that no continuation can change are given out. Costs a few stores.
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil
-
-    # Continue after a buffer that was not final: text[0:length] now holds the old text[dropped:] and more after it.
-    # Only bytes before `done` may be dropped; from here on offsets count from the new start of the buffer. Nothing is
-    # read twice. (A new scan begun at an end gives the same ends, but reads the open pre-token again.)
-    cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
-                     bint final) noexcept nogil
 
     # Write up to `capacity` ends (byte offsets from the start of text, ascending; each pre-token starts where the one
     # before ended) and return their number; 0 at the end. The text must be valid UTF-8, and a buffer that is not

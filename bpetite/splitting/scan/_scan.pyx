@@ -167,7 +167,6 @@ cdef class Scanner:
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil:
         cursor.text = text
         cursor.length = length
-        cursor.done = 0
         cursor.final = final
         cursor.ended = length == 0 and final
         cursor.position = 0
@@ -178,20 +177,6 @@ cdef class Scanner:
         cursor.before = 0
         cursor.base = 0
         cursor.block = cursor.blocks = 0
-
-    cdef void extend(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, Py_ssize_t dropped,
-                     bint final) noexcept nogil:
-        cursor.text = text
-        cursor.length = length
-        cursor.done -= dropped
-        cursor.final = final
-        cursor.position -= dropped
-        cursor.mark -= dropped
-        if cursor.early >= 0:
-            cursor.early -= dropped
-        cursor.base -= dropped
-        # Without text after the last end there is no further end to give out.
-        cursor.ended = final and length == 0
 
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil:
         cdef Py_ssize_t count = 0
@@ -207,7 +192,6 @@ cdef class Scanner:
             count = scan_put_blocks(self.simd, cursor, ends, count, capacity)
             while cursor.block < cursor.blocks:
                 if count and capacity - count < SCAN_BLOCK <= capacity:
-                    cursor.done = ends[count - 1]
                     return count  # the next call has room for a whole block, which is faster
                 count = scan_put(&cursor.ready[cursor.block], cursor.base + cursor.block * SCAN_BLOCK, ends, count,
                                  capacity)
@@ -216,8 +200,6 @@ cdef class Scanner:
                 cursor.block += 1
             if cursor.block == cursor.blocks and not read_span(self, cursor):
                 break
-        if count:
-            cursor.done = ends[count - 1]
         return count
 
     cdef Py_ssize_t short_ends(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* ends) noexcept nogil:

@@ -80,7 +80,6 @@ typedef struct {
 typedef struct {
     const uint8_t *text;
     Py_ssize_t length;
-    Py_ssize_t done;
     int final;
     int ended;           /* the end of the text has been read */
     Py_ssize_t position; /* of the next byte to read */

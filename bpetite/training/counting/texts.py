@@ -302,16 +302,6 @@ class _Preparation:
     def by_regex(self) -> bool:
         return self.pretokenizer.scanner_kind == "regex"
 
-    @property
-    def one_stage(self) -> bool:
-        """True if a text can be cut where a pre-token ends.
-
-        With one pattern a pre-token depends on nothing before it. With several, an end of a later one may lie inside a
-        match of an earlier one.
-        """
-        stages = self.pretokenizer.pattern
-        return self.pretokenizer.scanner is not None and (isinstance(stages, str) or len(stages or ()) == 1)
-
     def counters(self, threads: int, table_bytes: int = 0) -> list[TextCounter]:
         # Where `ordinary_texts` cuts out the special tokens, the counters have none to find.
         specials = Specials({}) if self.by_regex or self.normalize is not None else self.specials
@@ -350,7 +340,7 @@ def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
             yield partial(_count_by_regex, batch, size, preparation)
         elif preparation.normalize is not None:
             yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
-        elif size > 2 * PART and len(batch) == 1 and preparation.one_stage:
+        elif size > 2 * PART and len(batch) == 1 and preparation.pretokenizer.scanner is not None:
             yield from LongText(batch[0], PART).jobs()
         else:
             yield partial(_count_batch, batch, size, first)
