@@ -15,8 +15,8 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([PYTHONPATH, str(TEST
 SECONDS, SEED = 7, 0
 
 TARGETS = (
-    "native", "huggingface", "tekken", "tiktoken", "gpt2", "compiled", "encode", "vocabulary", "split", "decode",
-    "train", "counts", "tokens", "journal", "manifest",
+    "native", "huggingface", "tekken", "tiktoken", "gpt2", "sentencepiece", "gguf", "compiled", "encode", "vocabulary",
+    "split", "decode", "train", "counts", "tokens", "journal", "manifest",
 )  # fmt: skip
 
 

@@ -98,6 +98,8 @@ def read(path: Source) -> Vocab:
         OSError: The file cannot be read.
     """
     name = os.fspath(path)
+    if not os.path.getsize(name):  # which cannot be mapped
+        raise FormatError(f"{name}: the file is empty (0 bytes)")
     with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         found = _Metadata(data, name)
     kind, tokens = found.get("model", "", str), found.get("tokens", [], list)
