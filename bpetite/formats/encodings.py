@@ -84,26 +84,14 @@ _MODELS = {
     "code-search-babbage-code-001 code-search-ada-code-001",
     "gpt2": "gpt2 gpt-2",
 }
-MODELS: dict[str, str] = {model: encoding for encoding, models in _MODELS.items() for model in models.split()}
-MODEL_PREFIXES: dict[str, str] = {
-    "o1-": "o200k_base",
-    "o3-": "o200k_base",
-    "o4-mini-": "o200k_base",
-    "gpt-5": "o200k_base",
-    "gpt-4.5-": "o200k_base",
-    "gpt-4.1-": "o200k_base",
-    "chatgpt-4o-": "o200k_base",
-    "gpt-4o-": "o200k_base",
-    "gpt-4-": "cl100k_base",
-    "gpt-3.5-turbo-": "cl100k_base",
-    "gpt-35-turbo-": "cl100k_base",
-    "gpt-oss-": "o200k_harmony",
-    "ft:gpt-4o": "o200k_base",
-    "ft:gpt-4": "cl100k_base",
-    "ft:gpt-3.5-turbo": "cl100k_base",
-    "ft:davinci-002": "cl100k_base",
-    "ft:babbage-002": "cl100k_base",
+_PREFIXES = {
+    "o200k_base": "o1- o3- o4-mini- gpt-5 gpt-4.5- gpt-4.1- chatgpt-4o- gpt-4o- ft:gpt-4o",
+    "o200k_harmony": "gpt-oss-",
+    "cl100k_base": "gpt-4- gpt-3.5-turbo- gpt-35-turbo- ft:gpt-4 ft:gpt-3.5-turbo ft:davinci-002 ft:babbage-002",
 }
+MODELS, MODEL_PREFIXES = (
+    {name: encoding for encoding, names in listed.items() for name in names.split()} for listed in (_MODELS, _PREFIXES)
+)
 
 
 def known_names() -> list[str]:

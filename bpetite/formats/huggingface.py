@@ -46,7 +46,6 @@ from .spelling import (
 )
 
 if TYPE_CHECKING:
-    from ..steps.normalizers import Normalization
     from ..vocabulary.characters import Characters
 
 __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
@@ -67,6 +66,9 @@ FOREIGN: dict[str, tuple[str | bool | None, ...]] = {
     "continuing_subword_prefix": (None, ""),
     "end_of_word_suffix": (None, ""),
 }
+#: The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
+#: merges begin from characters.
+Steps = tuple[dict[str, Any], bool | None]
 #: The most pairs of added tokens that are compared to see if the order of the search matters.
 COMPARED = 250_000
 #: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.
@@ -137,60 +139,35 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
     if not spans.keys() >= {"model.vocab", "model.merges"}:
         return None
     vocab, listed = spans["model.vocab"], spans["model.merges"]
-    table = read_tokens(data, *vocab)
-    if table is None:
-        return _characters_from_bytes(data, vocab, listed)
-    if table.repeated or table.empty:
-        return None
-    merges = read_merge_list(data, *listed, table)
-    if merges is None:
-        merges = read_merge_list(data, *listed, table, as_lists=True)
-    if merges is None:
-        return None
     try:
         content = parse_json(without(data, {vocab: b"{}", listed: b"[]"}), "")
-        _check_model(content["model"], "")
         steps = _steps(content, "")
-        if steps[1] is None:
+        alphabet, space, hidden = None, None, frozenset[int]()
+        ids: Mapping[str, int]
+        if steps[1] is not None:
+            table = read_tokens(data, *vocab)
+            ids = SpelledTokens(table)
+        else:
+            space, _, _ = read_decoder(content.get("decoder"), "")
+            table, byte_ids, hidden = read_characters(data, *vocab, space) or (None, (), hidden)
+            ids = SpelledCharacters(table, byte_ids, space)
+        if table is None or table.repeated or table.empty:
             return None
-        ids = SpelledTokens(table)
-        added = _added_tokens(content.get("added_tokens"), ids, "")
-        # a token of the model that is spelled alike has its bytes, or those of the printable form, which is a rare case
-        if any(table.get(entry["id"], literal.encode()) != literal.encode() for literal, entry in added.items()):
-            return None
-        new = {entry["id"]: literal.encode() for literal, entry in added.items() if entry["id"] not in table}
-        return _build(content, "", steps, ids, added, table.with_tokens(new) if new else table, merges, frozenset())
-    except (ValueError, TypeError):
-        return None
-
-
-def _characters_from_bytes(data: bytes, vocab: tuple[int, int], listed: tuple[int, int]) -> Vocab | None:
-    """:func:`from_bytes` for a file whose merges begin from characters."""
-    try:
-        content = parse_json(without(data, {vocab: b"{}", listed: b"[]"}), "")
-        _check_model(content["model"], "")
-        settings, as_bytes = _steps(content, "")
-        if as_bytes is not None:
-            return None
-        space, _, _ = read_decoder(content.get("decoder"), "")
-        found = read_characters(data, *vocab, space)
-        if found is None or found[0].repeated or found[0].empty:
-            return None
-        table, byte_ids, hidden = found
         merges = read_merge_list(data, *listed, table, False, space)
         if merges is None:
             merges = read_merge_list(data, *listed, table, True, space)
         if merges is None:
             return None
-        ids = SpelledCharacters(table, byte_ids, space)
         added = _added_tokens(content.get("added_tokens"), ids, "")
-        alphabet = read_alphabet(content, ids, settings["normalization"], settings["pattern"], "")
-        tokens = _added_bytes(added, alphabet, settings["normalization"], ids)
-        if any(token != alphabet.decode(literal) for literal, token in tokens.items() if literal in ids):
+        if steps[1] is None:
+            alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], "")
+        new = _added_bytes(added, alphabet, steps, ids)
+        # a token of the model that is spelled alike has its bytes, or those of the printable form, which is a rare case
+        if any(table.get(token_id, token) != token for token_id, token in new.items()):
             return None
-        new = {added[literal]["id"]: token for literal, token in tokens.items() if literal not in ids}
+        new = {token_id: token for token_id, token in new.items() if token_id not in table}
         table = table.with_tokens(new, hidden) if new else table
-        return _build_characters(content, "", settings, ids, added, alphabet, table, merges, hidden)
+        return _build(content, "", steps, ids, added, alphabet, table, merges, hidden)
     except (ValueError, TypeError):
         return None
 
@@ -201,27 +178,35 @@ def from_json(content: Any, name: str) -> Vocab:
     if not recognizes(content):
         raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
     model = content["model"]
-    _check_model(model, name)
     steps = _steps(content, name)
     ids = check_ids(model["vocab"], name, "model.vocab")
     added = _added_tokens(content.get("added_tokens"), ids, name)
-    # an added token takes the place of a token of the model that is spelled alike
-    printable = dict(ids)
-    for literal in added:
-        printable.pop(literal, None)
+    alphabet, merges = None, model.get("merges")
     if steps[1] is None:
-        return _characters_from_json(content, name, steps[0], ids, added)
-    tokens, unreachable = read_spelled(printable)
-    tokens.update((entry["id"], literal.encode("utf-8")) for literal, entry in added.items())
-    merges = model.get("merges")
+        alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], name)
+        tokens, unreachable = read_spelled_characters(ids, added, alphabet, name)
+    else:
+        # an added token takes the place of a token of the model that is spelled alike
+        tokens, unreachable = read_spelled({spelled: ids[spelled] for spelled in ids if spelled not in added})
+    with errors_named(name, (ValueError, TypeError)):
+        more = _added_bytes(added, alphabet, steps, ids)
+    for literal in added:
+        token = more[added[literal]["id"]]
+        if alphabet is not None and literal in ids and token != alphabet.decode(literal) and (
+            len(literal) == 1 or model.get("ignore_merges") or _is_merged(literal, merges)
+        ):
+            raise FormatError(
+                f"{name}: added token {short_repr(literal)} is normalized, which makes {token!r} of it, and "
+                "is a token of the model, too"
+            )
     as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
     pairs = merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists)
-    return _build(content, name, steps, ids, added, tokens, without_unreachable(pairs, unreachable), unreachable)
+    pairs = without_unreachable(pairs, unreachable)
+    return _build(content, name, steps, ids, added, alphabet, tokens | more, pairs, unreachable)
 
 
-def _steps(content: dict[str, Any], name: str) -> tuple[dict[str, Any], bool | None]:
-    """The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
-    merges begin from characters."""
+def _steps(content: dict[str, Any], name: str) -> Steps:
+    _check_model(content["model"], name)
     characters = not is_bytelevel(content, name)
     normalization, as_bytes = read_normalizer(content.get("normalizer"), name)
     pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes, characters=characters)
@@ -232,73 +217,21 @@ def _steps(content: dict[str, Any], name: str) -> tuple[dict[str, Any], bool | N
 
 
 def _added_bytes(
-    added: dict[str, dict[str, Any]], alphabet: Characters, normalization: Normalization, ids: Mapping[str, int]
-) -> dict[str, bytes]:
-    """literal -> bytes that an added token decodes to, where merges begin from characters."""
-    flags = _flags(added, ids, normalization is not None, characters=True)
-    return {literal: literal_bytes(literal, alphabet, flags, normalization) for literal in added}
-
-
-def _characters_from_json(
-    content: dict[str, Any], name: str, settings: dict[str, Any], ids: dict[str, int], added: dict[str, dict[str, Any]]
-) -> Vocab:
-    """:func:`from_json` for a file whose merges begin from characters."""
-    model = content["model"]
-    normalization, merges = settings["normalization"], model.get("merges")
-    alphabet = read_alphabet(content, ids, normalization, settings["pattern"], name)
-    tokens, unreachable = read_spelled_characters(ids, added, alphabet, name)
-    with errors_named(name, (ValueError, TypeError)):
-        more = _added_bytes(added, alphabet, normalization, ids)
-    for literal, token in more.items():
-        token_id = added[literal]["id"]
-        tokens[token_id] = token
-        if literal in ids and token != alphabet.decode(literal) and (
-            len(literal) == 1 or model.get("ignore_merges") or _is_merged(literal, merges)
-        ):
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)} is normalized, which makes {tokens[token_id]!r} of it, and "
-                "is a token of the model, too"
-            )
-    as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
-    pairs = without_unreachable(
-        merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists), unreachable
-    )
-    return _build_characters(content, name, settings, ids, added, alphabet, tokens, pairs, unreachable)
-
-
-def _build_characters(
-    content: dict[str, Any],
-    name: str,
-    settings: dict[str, Any],
-    ids: Mapping[str, int],
-    added: dict[str, dict[str, Any]],
-    alphabet: Characters,
-    tokens: Mapping[int, bytes],
-    merges: Sequence[tuple[int, int]],
-    unreachable: frozenset[int],
-) -> Vocab:
-    """The vocabulary of a file whose merges begin from characters."""
-    model = content["model"]
-    with errors_named(name, (ValueError, TypeError)):
-        return Vocab(
-            tokens,
-            merges,
-            {literal: entry["id"] for literal, entry in added.items()},
-            ignore_merges=bool(model.get("ignore_merges")),
-            alphabet=alphabet,
-            token_flags=_flags(added, ids, settings["normalization"] is not None, characters=True),
-            kept={"dropout": model["dropout"]} if model.get("dropout") is not None else {},
-            unreachable=unreachable,
-            **settings,
-        )
+    added: dict[str, dict[str, Any]], alphabet: Characters | None, steps: Steps, ids: Mapping[str, int]
+) -> dict[int, bytes]:
+    """id -> bytes that an added token decodes to."""
+    normalization = steps[0]["normalization"]
+    flags = {} if alphabet is None else _flags(added, ids, normalization is not None, characters=True)
+    return {entry["id"]: literal_bytes(one, alphabet, flags, normalization) for one, entry in added.items()}
 
 
 def _build(
     content: dict[str, Any],
     name: str,
-    steps: tuple[dict[str, Any], bool | None],
+    steps: Steps,
     ids: Mapping[str, int],
     added: dict[str, dict[str, Any]],
+    alphabet: Characters | None,
     tokens: Mapping[int, bytes],
     merges: Sequence[tuple[int, int]],
     unreachable: frozenset[int],
@@ -307,6 +240,8 @@ def _build(
     model = content["model"]
     settings, as_bytes = steps
     kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
+    if alphabet is not None:  # which has the other settings
+        kept = {key: value for key, value in kept.items() if key == "dropout"}
     if kept.get("byte_fallback"):
         _check_byte_fallback(ids, name)
     if as_bytes:
@@ -317,7 +252,8 @@ def _build(
             merges,
             {literal: entry["id"] for literal, entry in added.items()},
             ignore_merges=bool(model.get("ignore_merges")),
-            token_flags=_flags(added, ids, settings["normalization"] is not None),
+            alphabet=alphabet,
+            token_flags=_flags(added, ids, settings["normalization"] is not None, characters=alphabet is not None),
             kept=kept,
             unreachable=unreachable,
             **settings,

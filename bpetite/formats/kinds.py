@@ -63,17 +63,13 @@ def to_ranks(vocab: Vocab) -> Vocab:
             raise ValueError(f"not the ids of the merge list: merge {position} {here}, and by ranks {there}")
     if back.ignore_merges and not vocab.ignore_merges:
         merged = {tokens[left] + tokens[right] for left, right in back.merges}
-        token = next(token for token in _ranks(vocab) if len(token) > 1 and token not in merged)
+        ranked = (token for token_id, token in tokens.items() if token_id not in vocab.not_looked_up)
+        token = next(token for token in ranked if len(token) > 1 and token not in merged)
         raise ValueError(
             f"not the ids of the merge list: token {vocab.find(token)} {token!r} is reached by no "
             "merge, and by ranks a pre-token that equals it is taken whole"
         )
     return ranks
-
-
-def _ranks(vocab: Vocab) -> dict[bytes, int]:
-    """bytes -> id of the tokens that merging can give; special tokens are not among them."""
-    return {token: token_id for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
 
 
 def _show(merge: tuple[int, int], tokens: Mapping[int, bytes]) -> str:

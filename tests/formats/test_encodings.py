@@ -11,7 +11,7 @@ model = pytest.importorskip("tiktoken.model")
 
 def test_the_models_are_tiktokens() -> None:
     assert encodings.MODELS == model.MODEL_TO_ENCODING
-    assert list(encodings.MODEL_PREFIXES.items()) == list(model.MODEL_PREFIX_TO_ENCODING.items())
+    assert encodings.MODEL_PREFIXES == model.MODEL_PREFIX_TO_ENCODING
 
 
 @given(st.sampled_from([*model.MODEL_TO_ENCODING, *model.MODEL_PREFIX_TO_ENCODING]), st.text("abc-0124o.:", max_size=6))
