@@ -70,7 +70,7 @@ def encode_rows(
     rows, sizes = [], []
     for texts in zip(*(_encode(tokenizer, column, known) for column in columns), strict=True):
         if room is not None and sum(map(len, texts)) > room:
-            texts = tuple(map(_cut, texts, _shares([*map(len, texts)], room, strategy), repeat(owner.truncation_side)))
+            texts = tuple(map(_cut, texts, _shares([*map(len, texts)], room), repeat(owner.truncation_side)))
         pieces = pieces_of(parts, texts)
         rows.append([*chain.from_iterable(pieces)])
         sizes.append([*map(len, pieces)])
@@ -93,7 +93,9 @@ def _takes(limit: int, around: int, strategy: TruncationStrategy, stride: int, t
     """False for truncation that the original refuses or does in its own way."""
     if limit < max(around, 1) or not 0 <= stride < max(limit - around, 1):
         return False
-    return not stride if texts > 1 else strategy != TruncationStrategy.ONLY_SECOND
+    if texts > 1:
+        return not stride and strategy is TruncationStrategy.LONGEST_FIRST
+    return strategy is not TruncationStrategy.ONLY_SECOND
 
 
 def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any]) -> list[list[int]]:
@@ -107,16 +109,10 @@ def _cut(ids: list[int], size: int, side: str) -> list[int]:
     return ids[:size] if side == "right" else ids[len(ids) - size :]
 
 
-def _shares(lengths: Sequence[int], room: int, strategy: TruncationStrategy) -> list[int]:
+def _shares(lengths: Sequence[int], room: int) -> list[int]:
     """The number of tokens that each text of a row keeps."""
     if len(lengths) == 1:
         return [room]
-    if strategy != TruncationStrategy.LONGEST_FIRST:
-        text = int(strategy == TruncationStrategy.ONLY_SECOND)
-        other = lengths[1 - text]
-        if room <= other:
-            raise ValueError(f"the other text alone has {other} tokens, and there is room for {room}")
-        return [room - other, other] if text == 0 else [other, room - other]
     # the longer text loses tokens down to the length of the other; after that each keeps half of the room
     short, long = sorted(lengths)
     long = short if short > room else max(short, room - short)

@@ -253,8 +253,13 @@ class Encoding:
         return [token_id for piece in pieces for token_id in self._encode_single_piece(piece)]
 
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes that need not be UTF-8."""
-        return unstable.encode_bytes(self.tokenizer, text)
+        """The ids of bytes that need not be UTF-8. Those from the first error on join the pre-token before it."""
+        try:
+            text.decode("utf-8")
+        except UnicodeDecodeError as error:
+            stable, rest = unstable.open_end(self.tokenizer, text[: error.start])
+            return stable + self._encode_single_piece(self.decode_bytes(rest) + text[error.start :])
+        return self.tokenizer.encode_ordinary(text)
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
         """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""

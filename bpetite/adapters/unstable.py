@@ -12,21 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["completions", "encode_bytes", "open_end"]
+__all__ = ["completions", "open_end"]
 
 SPACES = b" \n\t"
-#: Separators that are white space to str.isspace and not to Unicode.
-SEPARATORS = "\x1c\x1d\x1e\x1f"
-
-
-def encode_bytes(tokenizer: Tokenizer, data: bytes) -> list[int]:
-    """The ids of bytes that need not be UTF-8. Those from the first error on are added to the pre-token before it."""
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError as error:
-        stable, unstable = open_end(tokenizer, data[: error.start])
-        return stable + tokenizer._encode_pretoken(tokenizer.decode_bytes(unstable) + data[error.start :])
-    return tokenizer.encode_ordinary(data)
 
 
 def open_end(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
@@ -60,11 +48,9 @@ def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
         ids = tokenizer._vocab.prefix_index.completions(prefix).tolist()
         return [tokenizer.token_bytes(token_id) for token_id in ids if token_id not in special]
 
-    def merged(data: bytes) -> array[int]:
+    def merged(data: bytes) -> list[int]:
         """The ids of bytes by merging alone, even if all of them are one token."""
-        each = array("I", [tokenizer.token_id(data[at : at + 1]) for at in range(len(data))])
-        ids: array[int] = tokenizer._vocab.merge_table.apply(each)
-        return ids
+        return [*tokenizer._vocab.merge_table.apply(array("I", [tokenizer.token_id(bytes([one])) for one in data]))]
 
     found: set[tuple[int, ...]] = {(tokenizer.token_id(token),) for token in starting_with(unstable)}
     # a token may begin inside the unstable bytes and go on behind them
@@ -73,12 +59,12 @@ def completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
             try:
                 ids = tokenizer.encode_ordinary((unstable[:at] + token).decode("utf-8"))
             except UnicodeDecodeError:
-                ids = [*merged(unstable[:at] + token)]
+                ids = merged(unstable[:at] + token)
             ends = accumulate(len(tokenizer.token_bytes(token_id)) for token_id in ids)
             found.add((*ids[: 1 + sum(end < len(unstable) for end in ends)],))
     # `\s+(?!\S)` cuts before the last space when a word follows
     last = unstable.decode("utf-8")[-1]
     rest = unstable[: -len(last.encode("utf-8"))]
-    if rest and last.isspace() and last not in SEPARATORS:
+    if rest and last.isspace() and last not in "\x1c\x1d\x1e\x1f":  # which are white space to Python alone
         found.add((*merged(rest), *merged(last.encode("utf-8"))))
     return [list(ids) for ids in sorted(found)]
