@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
 
@@ -32,6 +32,7 @@ import numpy as np
 from ..patterns import as_tuple
 from ..steps.normalizers import normalize
 from ..tokenizer import Tokenizer
+from ..vocabulary.vocab import Vocab
 from .results import Reason, Unreachable
 
 __all__ = ["BUDGET", "REASONS", "Reach", "reach"]
@@ -80,141 +81,110 @@ class Reach:
 
 def reach(tokenizer: Tokenizer) -> Reach:
     """Sort the tokens of a vocabulary into those that a text can produce and those that none can."""
-    return _Search(tokenizer).run()
-
-
-class _Search:
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        vocab = tokenizer.to_vocab()
-        self.tokens = vocab.tokens
-        self.decode_only = vocab.unreachable
-        self.specials = set(vocab.special_tokens.values())
-        self.merge_table = vocab.merge_table
-        self.byte_ids = {
-            token: token_id
-            for token_id, token in self.tokens.items()
-            if len(token) == 1 and token_id not in vocab.not_looked_up
-        }
-        # Of special tokens, ordinary text gives only those that are the token of a byte.
-        never = (self.decode_only | self.specials).difference(self.byte_ids.values())
-        self.judged = {token_id: token for token_id, token in self.tokens.items() if token_id not in never}
-        self.letters = vocab.letters
-        #: Part of a text in a Unicode normal form is in that form; of other normalizations nothing is known.
-        self.form = vocab.normalization if isinstance(vocab.normalization, str) else None
-        self.unicode = vocab.unicode
-        #: A pre-token that is a token is taken whole, so a token can be reached without merges.
-        self.takes_whole = vocab.merges is None or vocab.ignore_merges
-
-    def run(self) -> Reach:
-        texts: dict[int, str] = {}
-        verdicts: dict[int, str | Unreachable | None] = {}
-        for token_id, token in self.judged.items():
-            try:
-                texts[token_id] = token.decode("utf-8")
-            except UnicodeDecodeError:
-                verdicts[token_id] = self.judge_part(token_id)
-        produced = self.produced(texts.values())
-        left = {token_id: text for token_id, text in texts.items() if token_id not in produced}
-        verdicts |= {token_id: self.judge_text(token_id, text) for token_id, text in left.items()}
-        verdicts |= self.search({token_id: text for token_id, text in left.items() if verdicts[token_id] is None})
-        verdicts |= {one: Unreachable(one, self.tokens[one], "decode-only") for one in self.decode_only}
-        unreachable = [found for found in verdicts.values() if isinstance(found, Unreachable)]
-        return Reach(
-            sorted((one for one in unreachable if one.id not in self.specials), key=lambda one: one.id),
-            {token_id: found for token_id, found in verdicts.items() if isinstance(found, str)},
-            {token_id: texts[token_id] for token_id in sorted(self.specials) if token_id in produced},
-        )
-
-    # Asking the tokenizer
-
-    def produced(self, texts: Iterable[str]) -> dict[int, str]:
-        """The ids that texts give, read as ordinary text, each with the first text that gives it."""
-        texts = list(texts)
-        if not texts:
-            return {}
+    vocab = tokenizer.to_vocab()
+    tokens, specials = vocab.tokens, set(vocab.special_tokens.values())
+    byte_ids = {
+        token: token_id
+        for token_id, token in tokens.items()
+        if len(token) == 1 and token_id not in vocab.not_looked_up
+    }
+    unreachable = {one: Unreachable(one, tokens[one], "decode-only") for one in vocab.unreachable - specials}
+    texts: dict[int, str] = {}
+    # of special tokens, ordinary text gives only those that are the token of a byte
+    for token_id in sorted(tokens.keys() - vocab.unreachable - specials.difference(byte_ids.values())):
         try:
-            ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
-        except ValueError:  # a byte without a token, in one text or more
-            if len(texts) == 1:
-                return {}
-            middle = len(texts) // 2
-            return self.produced(texts[middle:]) | self.produced(texts[:middle])
-        different, first = np.unique(ids, return_index=True)
-        text_of = np.searchsorted(offsets, first, "right") - 1
-        return {token_id: texts[at] for token_id, at in zip(different.tolist(), text_of.tolist(), strict=True)}
+            texts[token_id] = tokens[token_id].decode("utf-8")
+        except UnicodeDecodeError:
+            unreachable |= _proof(vocab, byte_ids, token_id)
+    given = {token_id for token_id, _ in _giving(tokenizer, list(texts.items()))}
+    cut: dict[int, str] = {}
+    for token_id in sorted(texts.keys() - given):
+        instead = _instead(tokenizer, texts[token_id])
+        proof = _proof(vocab, byte_ids, token_id, instead)
+        if not proof:
+            cut[token_id] = texts[token_id]
+            proof = {token_id: Unreachable(token_id, tokens[token_id], "pattern", instead)}
+        unreachable |= proof
+    witness = _search(tokenizer, cut)
+    left = sorted(unreachable.keys() - witness.keys() - specials)
+    forgeable = {token_id: texts[token_id] for token_id in sorted(specials & given)}
+    return Reach([unreachable[token_id] for token_id in left], witness, forgeable)
 
-    def instead(self, text: str) -> tuple[bytes, ...]:
-        """The tokens that a text gives; none if it cannot be encoded."""
-        try:
-            return tuple(self.tokens[token_id] for token_id in self.tokenizer.encode_ordinary(text))
-        except ValueError:
-            return ()
 
-    def merged(self, token: bytes) -> tuple[bytes, ...]:
-        """The tokens that the merges make of some bytes alone."""
-        if self.letters is not None:
-            merged = self.merge_table.apply(self.letters.ids_of(token))
-            return tuple(self.tokens[token_id] for token_id in merged)
-        parts = [bytes([byte]) for byte in token]
-        if not self.byte_ids.keys() >= set(parts):  # a byte without a token, which no merge has
-            return tuple(parts)
-        merged = self.merge_table.apply(array("I", [self.byte_ids[part] for part in parts]))
-        return tuple(self.tokens[token_id] for token_id in merged)
+def _proof(
+    vocab: Vocab, byte_ids: dict[bytes, int], token_id: int, instead: tuple[bytes, ...] = ()
+) -> dict[int, Unreachable]:
+    """id -> the reason why no text gives the token, if that is proven.
 
-    def in_form(self, text: str) -> bool:
-        return self.form is None or normalize(self.form, text, self.unicode) == text
+    Args:
+        byte_ids: byte -> id, for those that ordinary text gives.
+        instead: The tokens that its own text gives, if it is one.
+    """
+    token = vocab.tokens[token_id]
+    body = whole_characters(token)
+    if body is None:
+        return {token_id: Unreachable(token_id, token, "utf-8")}
+    form = vocab.normalization
+    # part of a text in a Unicode normal form is in that form; of other normalizations nothing is known
+    if isinstance(form, str) and normalize(form, body, vocab.unicode) != body:
+        return {token_id: Unreachable(token_id, token, "normalization", instead)}
+    merged = _merged(vocab, byte_ids, token)
+    takes_whole = vocab.merges is None or vocab.ignore_merges  # a pre-token that is a token needs no merges
+    if merged == (token,) or (takes_whole and body.encode() == token):
+        return {}
+    return {token_id: Unreachable(token_id, token, "merges", merged)}
 
-    # Tokens of whole characters
 
-    def judge_text(self, token_id: int, text: str) -> Unreachable | None:
-        """The proof that no text gives this token; None leaves it to the search."""
-        token = self.tokens[token_id]
-        if not self.in_form(text):
-            return Unreachable(token_id, token, "normalization", self.instead(text))
-        merged = self.merged(token)
-        if merged != (token,) and not self.takes_whole:
-            return Unreachable(token_id, token, "merges", merged)
-        return None
+def _merged(vocab: Vocab, byte_ids: dict[bytes, int], token: bytes) -> tuple[bytes, ...]:
+    """The tokens that the merges make of some bytes alone."""
+    parts = [bytes([byte]) for byte in token]
+    if vocab.letters is not None:
+        ids = vocab.letters.ids_of(token)
+    elif byte_ids.keys() >= set(parts):
+        ids = array("I", [byte_ids[part] for part in parts])
+    else:  # a byte without a token, which no merge has
+        return tuple(parts)
+    return tuple(vocab.tokens[one] for one in vocab.merge_table.apply(ids))
 
-    def search(self, cut: dict[int, str]) -> dict[int, str | Unreachable]:
-        """For tokens that their own text does not give, a text that does, or the reason ``pattern``."""
-        found = self.search_around(cut, _surroundings(_around(self.tokenizer)))
-        return {
-            key: found.get(key) or Unreachable(key, self.tokens[key], "pattern", self.instead(text))
-            for key, text in cut.items()
-        }
 
-    def search_around(self, wanted: dict[int, str], surroundings: Iterable[tuple[str, str]]) -> dict[int, str]:
-        """Try tokens in surroundings, up to BUDGET texts: id -> the first text that gives the token."""
-        found: dict[int, str] = {}
-        left = dict(wanted)
-        surroundings = iter(surroundings)
-        spent = 0
-        while left and spent < BUDGET:
-            # A batch is few surroundings of many tokens, or many of few.
-            some = list(islice(surroundings, max(1, BATCH // len(left))))
-            if not some:
-                break
-            spent += len(some) * len(left)
-            texts = (before + text + after for before, after in some for text in left.values())
-            for token_id, text in self.produced(texts).items():
-                if left.pop(token_id, None) is not None:
-                    found[token_id] = text
-        return found
+def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
+    """The tokens that a text gives; none if it cannot be encoded."""
+    try:
+        return tuple(map(tokenizer.token_bytes, tokenizer.encode_ordinary(text)))
+    except ValueError:
+        return ()
 
-    # Tokens that are not whole characters
 
-    def judge_part(self, token_id: int) -> Unreachable | None:
-        """The proof that no text gives this token, if there is one."""
-        token = self.tokens[token_id]
-        body = whole_characters(token)
-        if body is None:
-            return Unreachable(token_id, token, "utf-8")
-        if not self.in_form(body):
-            return Unreachable(token_id, token, "normalization")
-        merged = self.merged(token)
-        return None if merged == (token,) else Unreachable(token_id, token, "merges", merged)
+def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
+    """The pairs (id, text) of which the text, read as ordinary text, gives the id."""
+    try:
+        ids, offsets = tokenizer.encode_batch_to_numpy([text for _, text in pairs], allowed_special=())
+    except ValueError:  # a byte without a token, in one text or more
+        middle = len(pairs) // 2
+        return _giving(tokenizer, pairs[:middle]) + _giving(tokenizer, pairs[middle:]) if middle else []
+    text_of = np.repeat(np.arange(len(pairs)), np.diff(offsets))
+    wanted = np.array([token_id for token_id, _ in pairs], dtype=np.int64)
+    return [pairs[at] for at in np.unique(text_of[ids == wanted[text_of]]).tolist()]
+
+
+def _search(tokenizer: Tokenizer, cut: dict[int, str]) -> dict[int, str]:
+    """id -> the first text that gives it, for tokens that their own text does not give. Tries them in surroundings, up
+    to BUDGET texts."""
+    found: dict[int, str] = {}
+    left = dict(cut)
+    surroundings = _surroundings(_around(tokenizer))
+    spent = 0
+    while left and spent < BUDGET:
+        # A batch is few surroundings of many tokens, or many of few.
+        some = list(islice(surroundings, max(1, BATCH // len(left))))
+        if not some:
+            break
+        spent += len(some) * len(left)
+        pairs = [(token_id, before + text + after) for before, after in some for token_id, text in left.items()]
+        for token_id, text in _giving(tokenizer, pairs):
+            if left.pop(token_id, None) is not None:
+                found[token_id] = text
+    return found
 
 
 def whole_characters(token: bytes) -> str | None:

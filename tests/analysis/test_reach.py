@@ -217,6 +217,13 @@ def test_a_token_that_needs_something_before_or_after_it() -> None:
     assert reach_of(behind).witness[256] == "ab!"
 
 
+def test_the_text_of_another_token_is_no_proof_by_itself() -> None:
+    """``aab`` gives ``aa``, which its own text does not."""
+    tok = Tokenizer(plain(b"aa", b"aab"), [(b"a", b"a"), (b"aa", b"b")], pattern=r"a+(?=b)|\w|\s")
+    assert reach_of(tok).witness == {256: "aab"}
+    assert reasons(tok) == {b"aab": "pattern"}
+
+
 def test_tokens_outside_the_normal_form() -> None:
     pieces = [(b"e", b"\xcc"), (b"e\xcc", b"\x81")]
     tok = Tokenizer(plain(b"e\xcc", b"e\xcc\x81"), pieces, pattern=None, normalization="NFC")
