@@ -5,7 +5,6 @@
 >>> audit(Tokenizer.train("ab ab ab", 258)).faults
 []
 """
-from .agreement import Disagreement, disagreements
 from .audit import audit
 from .compare import compare
 from .diff import diff
@@ -35,8 +34,6 @@ __all__ = [
     "Reach",
     "Unreachable",
     "audit",
-    "Disagreement",
-    "disagreements",
     "reach",
     # measures of texts
     "ScriptUse",
