@@ -96,7 +96,11 @@ class Meter:
         self.tokenizer = tokenizer
         tokens = tokenizer.vocab
         ids = np.array(sorted(tokens), dtype=np.int64)
-        self.lengths: Numbers = np.array([len(tokens[one]) for one in ids.tolist()], dtype=np.int32)
+        parts = [[byte & 0xC0 == 0x80 for byte in tokens[one]] for one in ids.tolist()]
+        self.lengths: Numbers = np.array([*map(len, parts)], dtype=np.int32)
+        #: The characters that begin in each token, and if it begins inside one.
+        self.begun: Numbers = self.lengths - np.array([*map(sum, parts)], dtype=np.int32)
+        self.inside: Numbers = np.array([part[:1] == [True] for part in parts], dtype=np.int32)
         self.scripts: list[str] = [COMMON]
         self.properties: Numbers = np.full(0x110000, UNKNOWN, dtype=np.uint8)  # of each code point
         self.costly: Counter[tuple[str, int]] = Counter()
@@ -124,33 +128,25 @@ class Meter:
         index = np.searchsorted(self.usage.ids, ids) if self.usage.ids[-1] >= len(self.usage.ids) else ids
         self.usage.counts += np.bincount(index, minlength=len(self.usage.ids))
         # The tokens' own text: the texts themselves, but for normalization.
-        data = self.tokenizer.decode_bytes(ids)
-        text = data.decode("utf-8")
+        text = self.tokenizer.decode_bytes(ids).decode("utf-8")
         of_char = self.look_up(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
 
-        # Positions in bytes: the starts of tokens and of characters, and how many of each begin up to a byte.
-        lengths = self.lengths[index]
-        token_end = np.cumsum(lengths)
-        token_start = token_end - lengths
-        char_begins = np.frombuffer(data, dtype=np.int8) >= -0x40  # no continuation byte
-        char_start = np.flatnonzero(np.append(char_begins, True))
-        char_at = np.cumsum(char_begins, dtype=np.int32) - 1
-        token_begins = np.zeros(len(data), dtype=bool)
-        token_begins[token_start] = True
-        token_at = np.cumsum(token_begins, dtype=np.int32) - 1
-        first_char, last_char = char_at[token_start], char_at[token_end - 1]
-
-        text_start = np.append(char_at, len(text))[np.append(0, token_end)[offsets]]
-        word_first, word_last = _words(of_char >= WORD, text_start)
-        touched = token_at[char_start[word_last + 1] - 1] - token_at[char_start[word_first]] + 1
+        # Positions in characters: of tokens, of which a character may have several, of texts, and of words.
+        begun = self.begun[index]
+        ends = np.append(0, np.cumsum(begun))
+        first_char = np.append(ends[:-1] - self.inside[index], len(text))
+        word_first, word_last = _words(of_char >= WORD, ends[offsets])
+        token_of = np.append(np.repeat(np.arange(len(ids), dtype=np.int32), begun), len(ids))  # in which each begins
+        past = token_of[word_last + 1]
+        touched = past + (first_char[past] <= word_last) - token_of[word_first]
         script_at = _next_script(of_char & SCRIPT)
-        token_script, word_script = script_at(first_char, last_char), script_at(word_first, word_last)
+        token_script, word_script = script_at(first_char[:-1], ends[1:] - 1), script_at(word_first, word_last)
 
         width = len(self.scripts)
         per_script = {
             "tokens": np.bincount(token_script, minlength=width),
-            "bytes": np.bincount(token_script, lengths, width),
-            "characters": np.bincount(token_script, last_char - first_char + char_begins[token_start], width),
+            "bytes": np.bincount(token_script, self.lengths[index], width),
+            "characters": np.bincount(token_script, begun, width),
             "words": np.bincount(word_script, minlength=width),
             "word_tokens": np.bincount(word_script, touched, width),
             "whole_words": np.bincount(word_script[touched == 1], minlength=width),
@@ -172,7 +168,7 @@ class Meter:
 
     def look_up(self, codes: npt.NDArray[np.uint32]) -> Numbers:
         """The properties of code points; new ones are asked for first."""
-        found = self.properties[codes]
+        found = self.properties.take(codes, mode="clip")
         new = np.flatnonzero(np.bincount(codes[found == UNKNOWN]))
         if not len(new):
             return found
@@ -197,13 +193,15 @@ def _words(inside: Numbers, text_start: Numbers) -> tuple[Numbers, Numbers]:
 
 def _next_script(scripts: Numbers) -> Any:
     """The function that gives, for stretches of characters, the script of the first one that has one."""
+    having = np.append(np.flatnonzero(scripts > 0), len(scripts))
     scripts = np.append(scripts, 0)
-    having = np.arange(len(scripts), dtype=np.int32)
-    having[scripts == 0] = len(scripts) - 1
-    following = np.minimum.accumulate(having[::-1])[::-1]
 
     def script_at(first: Numbers, last: Numbers) -> Numbers:
-        found = following[first]
-        return np.where(found <= last, scripts[found], 0)
+        second = np.minimum(first + 1, last)  # nearly always a letter, behind a space
+        found = np.where(scripts[first] > 0, scripts[first], scripts[second])
+        left = np.flatnonzero((found == 0) & (second < last))
+        following = having[np.searchsorted(having, first[left])]
+        found[left] = np.where(following <= last[left], scripts[following], 0)
+        return found
 
     return script_at
