@@ -16,6 +16,7 @@ import regex
 
 __all__ = [
     "apply_merges",
+    "candidates",
     "count_pairs",
     "cut_specials",
     "decode",
@@ -136,14 +137,14 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
     """
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
-        found = _candidates(tokens, ranks)
+        found = candidates(tokens, ranks)
         if not found:
             return tokens
         _, at = min(found)
         tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
 
 
-def _candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[bytes, int]) -> list[tuple[int, int]]:
+def candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[bytes, int]) -> list[tuple[int, int]]:
     """(rank, index of the left token) of the pairs that have a rank."""
     found = []
     for at, pair in enumerate(pairwise(tokens)):

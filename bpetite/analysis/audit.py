@@ -95,7 +95,7 @@ def audit(
     >>> [finding.code for finding in audit(tok).findings]
     ['unreachable-bytes']
     >>> audit(tok, ["ab ab"], name="small")
-    <AuditReport of small: 259 tokens, no faults, 13 unreachable, 2.500 bytes per token>
+    <Audit of small: no faults, 2.500 bytes per token, 1.000 tokens per word, 100.0 % of words are one token>
     """
     vocab = tokenizer.to_vocab()
     specials = set(vocab.special_tokens.values())

@@ -6,6 +6,7 @@ that no text gave can have, are shown as bytes.
 """
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -119,28 +120,17 @@ def rows_of(sides: Sequence[Layout]) -> list[list[list[Cell]]]:
     A row ends at an edge that all sides have, after a line end or when it has grown long.
     """
     edges = set.intersection(*map(_edges, sides))
-    rows: list[list[list[Cell]]] = []
-    done = [0] * len(sides)  # cells of each side that are in a row
-    while any(count < len(side.cells) for count, side in zip(done, sides, strict=True)):
-        limit = _row_end(sides[0].cells, done[0], edges)
-        row = []
-        for number, side in enumerate(sides):
-            stop = done[number]
-            while stop < len(side.cells) and (limit is None or side.cells[stop].end <= limit):
-                stop += 1
-            row.append(side.cells[done[number] : stop])
-            done[number] = stop
-        rows.append(row)
-    return rows
-
-
-def _row_end(cells: list[Cell], first: int, edges: set[int]) -> int | None:
-    """The end of the row that a cell begins, in bytes; None for the last row."""
-    for at in range(first, len(cells) - 1):
-        cell = cells[at]
-        if cell.end in edges and ("\n" in cell.text or at + 1 - first >= LONGEST_ROW):
-            return cell.end
-    return None
+    row_ends, length = [], 0
+    for cell in sides[0].cells[:-1]:
+        length += 1
+        if cell.end in edges and ("\n" in cell.text or length >= LONGEST_ROW):
+            row_ends.append(cell.end)
+            length = 0
+    rows: list[list[list[Cell]]] = [[[] for _ in sides] for _ in range(len(row_ends) + 1)]
+    for number, side in enumerate(sides):
+        for cell in side.cells:
+            rows[bisect_left(row_ends, cell.end)][number].append(cell)
+    return rows if any(rows[-1]) else rows[:-1]
 
 
 def _edges(side: Layout) -> set[int]:

@@ -41,7 +41,7 @@ def compare(
     >>> one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
     >>> found = compare({"one": one, "two": two}, {"x": ["ab ab"], "y": ["zz ab"]})
     >>> found
-    <Comparison of 2 tokenizers, bytes per token: one 1.429, two 2.000>
+    <Comparison of tokenizers: 2 tokenizers, 1.429 bytes per token, one, 2.000 bytes per token, two, 2 documents>
     >>> {group: round(use.bytes_per_token, 3) for group, use in found.tokenizers[0].groups.items()}
     {'x': 1.667, 'y': 1.25}
     """

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import accumulate, pairwise
 from typing import Any, Literal
 
+from ..reference import candidates
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
@@ -89,9 +90,6 @@ class _Rules:
             tokens = vocab.tokens
             self.ranks = {(tokens[left], tokens[right]): rank for rank, (left, right) in enumerate(vocab.merges)}
 
-    def rank(self, left: bytes, right: bytes) -> int | None:
-        return self.ranks.get((left, right), self.ranks.get(left + right))
-
     def encode(self, data: bytes) -> Pretoken:
         return Pretoken(data, "whole", [self.whole[data]], [data]) if data in self.whole else self.merge(data)
 
@@ -103,14 +101,11 @@ class _Rules:
         if self.letters is not None:
             tokens = [self.tokens[token_id] for token_id in self.letters.ids_of(data)]
         steps: list[Merge] = []
-        while True:
-            ranks = [(self.rank(*pair), at) for at, pair in enumerate(pairwise(tokens))]
-            found = min(((rank, at) for rank, at in ranks if rank is not None), default=None)
-            if found is None:
-                return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
-            rank, at = found
+        while found := candidates(tokens, self.ranks):
+            rank, at = min(found)
             steps.append(Merge(rank, tokens[at], tokens[at + 1], len(b"".join(tokens[:at]))))
             tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+        return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
 
     def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> tuple[str, list[tuple[bytes, bytes]]]:
         """The reason why a token is not among those of a text, and the merges that would have been needed."""
@@ -127,7 +122,7 @@ class _Rules:
         parts = self.merge(wanted).tokens
         if parts != [wanted] and wanted not in self.whole:
             pairs = zip(accumulate(parts), parts[1:], strict=False)
-            missing = [pair for pair in pairs if self.rank(*pair) is None]
+            missing = [pair for pair in pairs if not candidates(pair, self.ranks)]
             return f"no merges make {name}: its bytes give {', '.join(map(token_repr, parts))}", missing
         if first.rule == "whole":
             return f"{name} is not reached: {token_repr(first.data)} is a token itself and is taken whole", []

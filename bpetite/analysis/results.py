@@ -46,8 +46,8 @@ RENYI_ORDER = 2.5
 #: Characters of a text that the repr of a difference shows.
 SHOWN = 24
 
-#: A whole page, one element for somebody else's page, or text for a terminal.
-Form = Literal["page", "element", "text"]
+#: A whole page, one element for somebody else's page, text for a terminal, or one line.
+Form = Literal["page", "element", "text", "line"]
 
 Drawing = TypeVar("Drawing", bound=Callable[[Any, Form], str])
 Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
@@ -111,6 +111,9 @@ class Report:
 
     def __str__(self) -> str:
         return _DRAWINGS[type(self)](self, "text")
+
+    def __repr__(self) -> str:
+        return f"<{_DRAWINGS[type(self)](self, 'line')}>"
 
 
 # Measures of texts
@@ -313,13 +316,6 @@ class AuditReport(Report):
         usage = None if self.usage is None else self.usage.to_dict()
         return super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
 
-    def __repr__(self) -> str:
-        texts = "" if self.usage is None else f", {self.usage.total.bytes_per_token:.3f} bytes per token"
-        return (
-            f"<AuditReport of {self.name}: {len(self.tokens):,} tokens, {counted(len(self.faults), 'fault')}, "
-            f"{len(self.unreachable):,} unreachable{texts}>"
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Difference:
@@ -411,18 +407,6 @@ class DiffReport(Report):
         """Return everything, for JSON; a token is written as :func:`repr` has it."""
         return super().to_dict() | {"same": self.same}
 
-    def __repr__(self) -> str:
-        a, b = self.names
-        if self.same:
-            return f"<DiffReport of {a} and {b}: the same>"
-        texts = ""
-        if self.documents is not None:
-            texts = f", {self.documents_differing:,} of {counted(self.documents, 'document')} with other ids"
-        return (
-            f"<DiffReport of {a} and {b}: {self.shared:,} tokens the same, {len(self.moved):,} under other ids, "
-            f"{len(self.only_a):,} only in A, {len(self.only_b):,} only in B{texts}>"
-        )
-
 
 @dataclass(repr=False)
 class Figures:
@@ -493,10 +477,6 @@ class Comparison(Report):
         writer.writerows(rows)
         return out.getvalue()
 
-    def __repr__(self) -> str:
-        rates = ", ".join(f"{one.name} {one.usage.total.bytes_per_token:.3f}" for one in self.tokenizers)
-        return f"<Comparison of {len(self.tokenizers)} tokenizers, bytes per token: {rates}>"
-
 
 @dataclass(frozen=True)
 class Side:
@@ -550,10 +530,6 @@ class TokenView(Report):
         """True where the window shows the whole text."""
         return self.first == 0 and self.last == self.characters
 
-    def __repr__(self) -> str:
-        counts = ", ".join(f"{side.name}: {side.tokens} tokens" for side in self.sides)
-        return f"<TokenView of {self.characters} characters: {counts}>"
-
 
 class Merge(NamedTuple):
     """A merge that was applied: its rank (the index in the merge list; in the ranks kind, the id of the joined token),
@@ -603,6 +579,3 @@ class Explanation(Report):
     pretokens: list[Pretoken]
     verdict: str = ""
     missing: list[tuple[bytes, bytes]] = field(default_factory=list)
-
-    def __repr__(self) -> str:
-        return f"<Explanation of {len(self.ids)} tokens in {len(self.pretokens)} pre-tokens>"

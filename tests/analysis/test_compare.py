@@ -121,7 +121,7 @@ def test_text_and_page(tmp_path: Path) -> None:
         parser.feed(content)
         assert opened.count("svg") == 8  # five figures of all texts, three by group
     assert compare([ONE], []).page().startswith("<!doctype html>")
-    assert repr(report).startswith("<Comparison of 2 tokenizers, bytes per token: <i>one ")
+    assert repr(report).startswith("<Comparison of tokenizers: 2 tokenizers, ")
     assert repr(report.tokenizers[1]).startswith("<Figures of two: ")
 
 

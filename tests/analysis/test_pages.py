@@ -239,7 +239,7 @@ def test_notebook_cell() -> None:
     assert "are shown" in cell
     assert len(cell) < 400_000
     assert 'title="id ' in cell
-    assert repr(view(TOK, "the cat")).startswith("<TokenView of 7 characters")
+    assert repr(view(TOK, "the cat")).startswith("<Tokens: 7 characters, ")
 
 
 def test_save(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def merge(pretoken: bytes, ranks: Any, dropout: float, drawn: Iterator[float]) -
     """A plain twin: one draw says how many of the candidates, best first, are dropped before one is not."""
     tokens = [bytes([byte]) for byte in pretoken]
     powers = squares(dropout)
-    while found := sorted(reference._candidates(tokens, ranks)):
+    while found := sorted(reference.candidates(tokens, ranks)):
         one = next(drawn)
         bound, dropped = 1.0, 0
         for power in reversed(range(10)):

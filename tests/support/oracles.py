@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from bpetite.reference import Pair, _candidates, cut_specials
+from bpetite.reference import Pair, candidates, cut_specials
 
 
 def cut_segments(segments: Iterable[tuple[str, bool]], literals: Sequence[str]) -> list[tuple[str, bool]]:
@@ -48,7 +48,7 @@ def dropout_distribution(
     while level:  # all splits of the same length
         after: defaultdict[tuple[bytes, ...], float] = defaultdict(float)
         for tokens, reached in level.items():
-            found = _candidates(tokens, ranks)
+            found = candidates(tokens, ranks)
             for dropped in product((True, False), repeat=len(found)):
                 chance = reached * dropout ** sum(dropped) * (1 - dropout) ** (len(found) - sum(dropped))
                 left = [one for one, is_dropped in zip(found, dropped, strict=True) if not is_dropped]

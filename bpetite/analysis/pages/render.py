@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from html import escape
 from importlib.metadata import version
+from itertools import islice
 from platform import python_version
 from typing import Any
 
@@ -118,6 +119,9 @@ class Contents:
 
 def draw(contents: Contents, form: Form) -> str:
     """Draw the contents of a report. Tokens, texts and names are escaped."""
+    if form == "line":
+        figures = (f", {value} {name}" for value, name in islice(contents.headline, 3))
+        return f"{contents.title}: {contents.verdict}{''.join(figures)}"
     if form == "text":
         return "\n".join(visible(line) for line in _text(contents))
     top = _head(contents)

@@ -18,6 +18,9 @@ NOTEBOOK_CHARACTERS = 4_000
 @draws(TokenView)
 def view_page(view: TokenView, form: Form) -> str:
     """Draw a text cut into tokens; as text, one token a line for each tokenizer."""
+    if form == "line":
+        counts = (f"{side.tokens:,} tokens of {side.name}" for side in view.sides)
+        return f"{view.title}: {view.characters:,} characters, {', '.join(counts)}"
     if form == "text":
         return "\n\n".join(listed(side.layout.cells) for side in view.sides)
     return _page(view) if form == "page" else _element(view)
