@@ -14,6 +14,9 @@ from ._tokens cimport TokenTable
 from array import array as new_array
 from collections.abc import Sequence
 
+cdef uint64_t ALL = <uint64_t> -1
+
+
 cdef class MergeList:
     """The merges of a vocabulary: a sequence of pairs of ids in rank order, which never changes.
 
@@ -79,7 +82,7 @@ cdef class MergeList:
                 listed twice; with its rank.
         """
         cdef array made = clone(new_array("I"), self.size, False)
-        # Slot -> lengths, modulo 64, of the left parts of the merges that give it: equal merges have equal lengths.
+        # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
         cdef array lengths = clone(new_array("Q"), tokens.size, True)
         cdef bytearray buffer = bytearray(2 * tokens.longest)
         cdef uint64_t length
@@ -93,10 +96,11 @@ cdef class MergeList:
             made.data.as_uints[rank] = tokens.ids[joined]
             slot = tokens.slot(self.pairs[2 * rank])
             length = <uint64_t> 1 << ((tokens.starts[slot + 1] - tokens.starts[slot]) & 63)
-            repeated = repeated or lengths.data.as_ulonglongs[joined] & length
+            if lengths.data.as_ulonglongs[joined] & length:
+                repeated, length = True, ALL
             lengths.data.as_ulonglongs[joined] |= length
         if repeated:
-            refuse_repeated(self, tokens, done)
+            refuse_repeated(self, tokens, made, lengths, done)
         if unreachable and not unreachable.isdisjoint(self.flat()):
             for rank in range(done):
                 refuse_unreachable(self, tokens, rank, unreachable)
@@ -150,15 +154,16 @@ cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* 
     return tokens.find(buffer, n + m)
 
 
-cdef refuse_repeated(MergeList merges, TokenTable tokens, Py_ssize_t done):
+cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, array lengths, Py_ssize_t done):
     """Raise for the first of `done` merges that is listed twice."""
     cdef dict first = {}
     cdef Py_ssize_t rank
     for rank in range(done):
-        pair = merges[rank]
-        if first.setdefault(pair, rank) != rank:
-            raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
-                             f"{(tokens[pair[0]], tokens[pair[1]])}")
+        if lengths.data.as_ulonglongs[tokens.slot(results.data.as_uints[rank])] == ALL:
+            pair = merges[rank]
+            if first.setdefault(pair, rank) != rank:
+                raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
+                                 f"{(tokens[pair[0]], tokens[pair[1]])}")
 
 
 cdef refuse_unreachable(MergeList merges, TokenTable tokens, Py_ssize_t rank, unreachable):
