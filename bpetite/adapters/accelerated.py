@@ -6,6 +6,7 @@ methods of ``transformers``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -65,6 +66,15 @@ class Accelerated(TokenizersBackend):
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any], int]]:
         # the class of the object exists in this process only, and a copied backend is not watched
         return _restore, (self._accelerated, dict(self.__dict__), changes_of(self._tokenizer))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        own = dict(self.__dict__)
+        mirror = self._mirror_now()
+        if mirror is None:
+            return _restore(self._accelerated, deepcopy(own, memo), changes_of(self._tokenizer))
+        made = mirror.copy()
+        rest = {name: value for name, value in own.items() if name not in ("_tokenizer", "_mirror")}
+        return _restore(self._accelerated, deepcopy(rest, memo) | {"_tokenizer": made.backend, "_mirror": made}, 0)
 
     def _mirror_now(self, *, decoding: bool = False) -> Mirror | None:
         """The mirror, read again if the backend has changed; None if bpetite must not answer."""

@@ -5,6 +5,7 @@
 >>> audit(Tokenizer.train("ab ab ab", 258)).faults
 []
 """
+from .agreement import Disagreement, disagreements
 from .audit import audit
 from .compare import compare
 from .diff import diff
@@ -34,6 +35,8 @@ __all__ = [
     "Reach",
     "Unreachable",
     "audit",
+    "Disagreement",
+    "disagreements",
     "reach",
     # measures of texts
     "ScriptUse",

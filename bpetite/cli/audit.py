@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from .. import formats
-from ..analysis import audit
+from ..analysis import audit, disagreements
 from ..formats.files import is_compiled
 from .base import Command
 from .options import load_tokenizer, needed_tokenizer, sample_options, sampled
 from .outputs import check_output, report_options, show_report
+from .reports import show, show_json
 
 __all__ = ["command"]
 
@@ -28,6 +29,10 @@ __all__ = ["command"]
 @needed_tokenizer
 @report_options
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
+@click.option(
+    "--transformers", "agrees", is_flag=True,
+    help="Compare the ids of AutoTokenizer with those of the tokenizer.json in the same folder, and nothing else.",
+)
 @sample_options
 def command(
     files: tuple[str, ...],
@@ -36,6 +41,7 @@ def command(
     page: Path | None,
     overwrite: bool,
     strict: bool,
+    agrees: bool,
     **reading: Any,
 ) -> None:
     """Examine a tokenizer, and measure it on FILES if there are any (text, JSON lines, JSON, Parquet, also .gz and
@@ -45,10 +51,17 @@ def command(
     ordinary text can form; with files, the compression of each script, unused tokens, and words that take many tokens.
     Checks that special tokens give their ids, that each text comes back from its ids, and that a stream gives the same.
 
-    Exit codes: 0 done, 1 a fault with --strict, 2 an error.
+    Exit codes: 0 done, 1 a fault with --strict or a difference with --transformers, 2 an error.
     """
     check_output(page, overwrite)
     texts, read = sampled(files, reading)
+    if agrees:
+        found = disagreements(tokenizer, texts or ())
+        if as_json:
+            show_json([one._asdict() for one in found], indent=1)
+        else:
+            show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
+        raise click.exceptions.Exit(bool(found))
     loaded = load_tokenizer(tokenizer)
     if is_compiled(tokenizer):
         formats.compiled.verify(tokenizer)

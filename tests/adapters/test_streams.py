@@ -73,7 +73,7 @@ def test_what_is_no_id(backend: Any, bad: Any) -> None:
 # copies
 
 
-def test_a_deep_copy_shares_nothing() -> None:
+def test_a_deep_copy_shares_the_model_and_nothing_else() -> None:
     first = TOK.as_transformers(pad_token="<|endoftext|>")
     second = copy.deepcopy(first)
     assert type(second).__name__ == type(first).__name__

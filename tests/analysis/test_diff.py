@@ -211,16 +211,3 @@ def test_tokens_that_only_decode_and_aliases() -> None:
     assert not report.same
     assert diff(Tokenizer.from_vocab(it), Tokenizer.from_vocab(it)).same
     assert "unreachable" in str(report)
-
-
-def test_a_class_of_transformers_that_builds_its_own_steps(tmp_path: Path) -> None:
-    """Whatever the tokenizer.json beside it says."""
-    transformers = pytest.importorskip("transformers")
-    tok = Tokenizer.train(["the quick brown fox 123"] * 3, 270, normalization="NFC")
-    tok.as_transformers().save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text()) | {"tokenizer_class": "GPT2Tokenizer"}
-    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config))
-    made = transformers.AutoTokenizer.from_pretrained(tmp_path)
-    report = diff(Tokenizer.load(tmp_path), Tokenizer.from_huggingface(made), ["the cafe\u0301"])
-    assert report.settings == {"normalization": ("NFC", None)}
-    assert report.documents_differing == 1
