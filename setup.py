@@ -26,11 +26,11 @@ SHARED = "bpetite._cython_views"
 # -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin, -O1 where a token or a
 # merge is made at a time. Elsewhere they only cost time to compile: half of it, for all modules together.
 LEVELS = {
-    "-O3": "_merge core._decode core._ids core._limit core._special core._worker splitting.scan._byte_splits "
+    "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs vocabulary._compiled",
     "-O2": "core._batch core._encode core._tokenizer_base training.counting._count_table training.merging._merger "
     "training.merging._words",
-    "-Og": "_cython_views _simd core._columns core._id_memory core._long core._threads training._pretokens "
+    "-Og": "_cython_views _simd core._id_memory core._long core._threads training._pretokens "
     "training.merging._learned_tokens vocabulary._ranks",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}

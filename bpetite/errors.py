@@ -21,7 +21,6 @@ __all__ = [
     "nearest",
     "not_a_text",
     "short_repr",
-    "token_limit",
     "warn_caller",
 ]
 
@@ -74,34 +73,25 @@ class UnknownTokenError(KeyError):
         return self.message or super().__str__()
 
 
-def check_integer(name: str, value: object, least: int, why: str = "") -> int:
-    """The number, or the error that says why it is none.
+def check_integer(
+    name: str, value: object, least: int, why: str = "", *, most: int | None = None, kind: str = "an int"
+) -> int:
+    """The number, or the error that says why it is none; a bool is none.
 
     >>> check_integer("n", 5, least=1)
     5
     """
     try:
+        if isinstance(value, bool):
+            raise TypeError
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
-        raise TypeError(f"{name} is an int, not {short_repr(value)}") from None
+        raise TypeError(f"{name} is {kind}, not {short_repr(value)}") from None
+    if most is not None and not least <= number <= most:
+        raise ValueError(f"{name} must be {least} to {most}, not {short_repr(number)}")
     if number < least:
         raise ValueError(f"{name} must be at least {least}{why}, not {number}")
     return number
-
-
-def token_limit(value: object, name: str) -> int:
-    """A caller's number of tokens as an int of at most 62 bits.
-
-    >>> token_limit(5, "max_tokens")
-    5
-    """
-    try:
-        number = index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise TypeError(f"{name} is an int, a number of tokens, not {short_repr(value)}") from None
-    if number < 0:
-        raise ValueError(f"{name} is a number of tokens, 0 or more, not {number}")
-    return min(number, 1 << 61)
 
 
 def short_repr(value: object) -> str:

@@ -196,11 +196,11 @@ INSIDE = {
         ["_stream_decoder"],
         ["_decode"],
         ["_batch", "_long"],
-        ["_limit", "_parallel"],
+        ["_parallel"],
         ["_encode", "_gather"],
         ["_ids"],
         ["_worker"],
-        ["_columns", "_dropout", "_id_memory", "_special", "_text", "_threads"],
+        ["_dropout", "_id_memory", "_special", "_text", "_threads"],
     ],
     "formats": [
         ["hub"],

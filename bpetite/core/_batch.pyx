@@ -4,7 +4,13 @@ The texts are inspected first with the interpreter lock held (place and number o
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
 
 Threads take runs of texts (_parallel.pyx). The error of the first faulty text is raised.
+
+Anything with Arrow's PyCapsule interface counts as an Arrow array: arrays of pyarrow, series of polars and pandas.
+pyarrow reads it; without pyarrow, the items are read as Python objects like the items of any iterable.
+
+Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 """
+from cpython.array cimport array
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -14,17 +20,16 @@ from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_
 from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check, encode_view
-from ._gather cimport Buffer, Gather, new_buffer
+from ._gather cimport Gather
 from ._ids cimport array_of, list_of
 from ._parallel cimport Job
 from ._special cimport Specials
-from ._text cimport DONE, guess_ids, text_view, view_text
+from ._text cimport DONE, NO_MEMORY, guess_ids, text_view, view_text
 from ._worker cimport Worker
 
 from collections.abc import Mapping
 
 from ..errors import UnknownTokenError, short_repr
-from ._columns import chunks_of
 from ._threads import next_share, worthwhile
 
 cdef enum:
@@ -35,8 +40,12 @@ cdef enum:
 cdef class _Batch(Job):
     """Texts to encode, run by run, and their ids."""
     cdef Dropout dropout           # or None
+    cdef array added_ids           # keeps the memory alive of
+    cdef const token_t* around     # the template's ids, to be put before each text
+    cdef Py_ssize_t before         # so many of them, and behind it the rest
+    cdef Py_ssize_t added          # all of them
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
-    cdef list chunks               # of that array (_columns.pyx), or None
+    cdef list chunks               # of that array (chunks_of), or None
     cdef text_view* views
     cdef int64_t* ends             # ids up to and with each text, counted from the first text of its run
     cdef Py_ssize_t n
@@ -48,10 +57,14 @@ cdef class _Batch(Job):
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
 
-    def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused):
+    def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused, around=((), ()),
+                  Dropout dropout=None):
         cdef Py_ssize_t i = 0
         self.encoder = encoder
         self.specials = specials
+        self.dropout = dropout
+        self.added_ids = array("I", [*around[0], *around[1]])
+        self.around, self.before, self.added = self.added_ids.data.as_uints, len(around[0]), len(self.added_ids)
         self.hold(texts)
         self.views = <text_view*> malloc((self.n + 1) * sizeof(text_view))
         self.ends = <int64_t*> malloc((self.n + 1) * sizeof(int64_t))
@@ -68,7 +81,7 @@ cdef class _Batch(Job):
                 if refused is not None:
                     refused.refuse(self.text(i))
                 self.total += self.views[i].length
-                self.guess += guess_ids(self.views + i)
+                self.guess += guess_ids(self.views + i) + self.added
         except (TypeError, ValueError) as error:
             raise of_text(error, i, self.n) from None
 
@@ -175,28 +188,24 @@ cdef class _Batch(Job):
         cdef int status = DONE
         if not self.counting:
             for each in range(i, stop):
-                guess += guess_ids(self.views + each)
+                guess += guess_ids(self.views + each) + self.added
         worker.dropout = self.dropout
         worker.used = 0
         worker.reserve(guess)
         if not self.encoder.compiled:
-            while i < stop:
-                worker.text_number, worker.position = i, 0
+            while i < stop and status == DONE:
+                status = begin_text(self, worker, i)
                 self.encoder.encode_in_python(worker, self.text(i), self.specials)
-                self.ends[i] = worker.used
-                if self.counting:
-                    worker.used = 0
-                i += 1
+                status |= end_text(self, worker, i)
+                i += status == DONE
         with nogil:
-            while i < stop:
-                worker.text_number, worker.position = i, 0
-                status = encode_view(worker, self.specials, self.views + i, &offset)
-                if status != DONE:
-                    break
-                self.ends[i] = worker.used
-                if self.counting:
-                    worker.used = 0
-                i += 1
+            while i < stop and status == DONE:
+                status = begin_text(self, worker, i)
+                if status == DONE:
+                    status = encode_view(worker, self.specials, self.views + i, &offset)
+                if status == DONE:
+                    status = end_text(self, worker, i)
+                i += status == DONE
         if status != DONE:
             check(status, self.text(i), offset)
         i = 0
@@ -212,6 +221,26 @@ cdef class _Batch(Job):
         return of_text(error, worker.text_number, self.n)
 
 
+cdef inline int begin_text(_Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
+    cdef Py_ssize_t at
+    worker.text_number, worker.position = i, 0
+    for at in range(batch.before):
+        if worker.put(batch.around[at]) != DONE:
+            return NO_MEMORY
+    return DONE
+
+
+cdef inline int end_text(_Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
+    cdef Py_ssize_t at
+    for at in range(batch.before, batch.added):
+        if worker.put(batch.around[at]) != DONE:
+            return NO_MEMORY
+    batch.ends[i] = worker.used
+    if batch.counting:
+        worker.used = 0
+    return DONE
+
+
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     """The error of a text, with its number in the batch."""
     if n == 1:
@@ -225,23 +254,20 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     return error
 
 
-cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused,
-                       Py_ssize_t threads, Dropout dropout=None):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused)
-    batch.dropout = dropout
+cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
+                       tuple around, Dropout dropout):
+    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
     batch.lists = PyList_New(batch.n)
     batch.encode_all(threads)
     return batch.lists
 
 
 cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       object before, object after, Dropout dropout=None):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused)
+                       tuple around, Dropout dropout):
+    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
     cdef Py_ssize_t i, run, at = 0
-    cdef Buffer made
     cdef int64_t[::1] offsets
     import numpy                               # not at the top: lists do without it
-    batch.dropout = dropout
     batch.encode_all(threads)
     result = numpy.zeros(batch.n + 1, numpy.int64)
     offsets = result
@@ -251,10 +277,7 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
         at += batch.sizes[run]
     if batch.gather is None:
         return numpy.empty(0, numpy.uint32), result
-    made = batch.gather.finish()
-    if before or after:
-        made = _surround(made.ids, offsets, batch.n, before, after)
-    return array_of(made), result
+    return array_of(batch.gather.finish()), result
 
 
 cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):
@@ -270,21 +293,68 @@ cdef object count_each(Encoder encoder, object texts, Specials specials, Special
     return result
 
 
-cdef Buffer _surround(const token_t* ids, int64_t[::1] offsets, Py_ssize_t n, object before, object after):
-    # INOUT: offsets of n texts. Returns their ids with the template's before and after the ids of each text.
-    cdef Buffer made = new_buffer(offsets[n] + n * (len(before) + len(after)))
-    cdef Py_ssize_t i, at = 0, size, start, stop = 0
-    for i in range(n):
-        for token_id in before:
-            made.ids[at] = token_id
-            at += 1
-        start, stop = stop, offsets[i + 1]
-        size = stop - start
-        memcpy(made.ids + at, ids + start, size * sizeof(token_t))
-        at += size
-        for token_id in after:
-            made.ids[at] = token_id
-            at += 1
-        offsets[i + 1] = at
-    made.used = at
-    return made
+cdef list chunks_of(texts):
+    """The chunks of an Arrow array of text, or None for any other iterable.
+
+    Args:
+        texts: An array of str or bytes, also as dictionary, view or fixed-size form; it holds no null.
+
+    Returns:
+        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are a copy,
+        int64[n + 1], ascending and within the data.
+
+    Raises:
+        TypeError: An Arrow table, an array that holds no text, or a null; with its index.
+        ValueError: The offsets of the array are damaged.
+    """
+    kind = type(texts)
+    if not hasattr(kind, "__arrow_c_stream__") and not hasattr(kind, "__arrow_c_array__"):
+        return None
+    try:
+        import pyarrow as pa                       # not at the top: it is an extra
+    except ImportError:
+        return None
+    if isinstance(texts, (pa.Table, pa.RecordBatch)):
+        raise TypeError(f"texts is a {kind.__name__} with the columns {', '.join(texts.schema.names)}: give one of "
+                        f"them, texts.column(name)")
+    if isinstance(texts, pa.ChunkedArray):
+        parts = texts.chunks
+    elif isinstance(texts, pa.Array):
+        parts = [texts]
+    else:
+        try:
+            parts = pa.chunked_array(texts).chunks if hasattr(kind, "__arrow_c_stream__") else [pa.array(texts)]
+        except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError):      # a series of different kinds of objects
+            return None
+    chunks = []
+    first = 0
+    for part in parts:
+        if len(part):
+            chunks.append(_chunk(part, first))
+        first += len(part)
+    return chunks
+
+
+cdef tuple _chunk(part, Py_ssize_t first):
+    import numpy as np
+    import pyarrow as pa
+    types = pa.types
+
+    if part.null_count:
+        at = first + int(part.is_null().to_numpy(zero_copy_only=False).argmax())
+        raise TypeError(f"text {at} of the batch: text is str or UTF-8 bytes, not null; texts.drop_null() is without "
+                        f"them")
+    if types.is_dictionary(part.type):
+        part = part.dictionary_decode()
+    if types.is_string_view(part.type) or types.is_binary_view(part.type) or types.is_fixed_size_binary(part.type):
+        part = part.cast(pa.large_binary())
+    large = types.is_large_string(part.type) or types.is_large_binary(part.type)
+    if not (large or types.is_string(part.type) or types.is_binary(part.type)):
+        raise TypeError(f"texts is an Arrow array of {part.type}, not of text (string or binary)")
+    _, offsets, data = part.buffers()
+    offsets = np.frombuffer(offsets, np.int64 if large else np.int32, len(part) + 1, part.offset * (8 if large else 4))
+    offsets = np.array(offsets, np.int64)
+    size = 0 if data is None else data.size
+    if offsets[0] < 0 or offsets[len(part)] > size or np.diff(offsets).min() < 0:
+        raise ValueError(f"a damaged Arrow array: offsets that do not ascend within its {size} bytes")
+    return offsets, np.frombuffer(data, np.uint8) if size else np.empty(0, np.uint8)

@@ -21,9 +21,7 @@ from libc.string cimport memmove
 from .._merge cimport MergeTable, merge_node, merge_space
 from ..headers cimport bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
 
-from operator import index
-
-from ..errors import short_repr
+from ..errors import check_integer, short_repr
 
 cdef enum:
     SCAN = 32                  # up to this many tokens are scanned for the merge that a step takes
@@ -59,14 +57,7 @@ cdef Dropout chosen_dropout(object dropout, object seed, dict kept):
         from os import urandom
         seed = int.from_bytes(urandom(8), "little")
     else:
-        try:
-            if isinstance(seed, bool):
-                raise TypeError()
-            seed = index(seed)
-        except TypeError:
-            raise TypeError(f"seed is an int or None, not {short_repr(seed)}") from None
-        if not 0 <= seed < 1 << 64:
-            raise ValueError(f"seed must be 0 to 2**64 - 1, not {seed}")
+        seed = check_integer("seed", seed, 0, most=0xFFFFFFFFFFFFFFFF, kind="an int or None")
     if probability == 0:
         return None
     chosen = Dropout.__new__(Dropout)

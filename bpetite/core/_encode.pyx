@@ -2,22 +2,30 @@
 
 Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
 `regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
+
+Up to a limit of tokens, a text is encoded in parts, each about as long as the missing tokens take at the rate so far.
+Only a compiled scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
 """
 cimport cython
-from libc.stdint cimport uint8_t
+from cpython.array cimport array, clone
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memmove
 
 from ..headers cimport bp_watch_begin
-from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF
+from ..headers.python cimport (
+    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF,
+)
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..headers.vectors cimport bp_utf8_count
+from ..vocabulary._tokens cimport TokenTable, size_at
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
     DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_stretch, text_view, utf8_window, view_text,
 )
 from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
+from array import array as new_array
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -25,7 +33,12 @@ cdef enum:
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
     BEHIND = 1 << 6            # bytes or units that are read behind the stop of a stretch at first, then twice as many
+    SHORTEST = 64              # characters or bytes of a part, where a limit of tokens decides what is read
+    FIRST = 256                # of the first one: it tells the rate
+    LONGEST = 1 << 16
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
+
+cdef array INT64 = new_array("q")
 
 
 # Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
@@ -330,3 +343,66 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
     with nogil:
         status = worker.encode(text, length, length, True, length, &offset)
     return check(status, data, offset, base)
+
+
+cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
+    if not encoder.compiled or not isinstance(text, (str, bytes)):
+        return False
+    if encoder.core.letters is not None and (encoder.core.letters.gathers or not text.isascii()):
+        return False                           # a token may stand for any number of characters, or for longer ones
+    return len(text) // max(encoder.core.tokens.longest, encoder.specials.every.longest, 1) > limit
+
+
+cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials specials, Specials refused,
+                        Py_ssize_t limit, bint wanted):
+    cdef text_view view
+    cdef text_stretch part
+    cdef Py_ssize_t size = FIRST, missing
+    view_text(text, &view)
+    if not (encoder.compiled or _is_plain(encoder, text)):
+        if refused is not None:
+            refused.refuse(text)
+        encoder.encode(worker, text, specials)
+        return str.encode(text, "utf-8") if wanted else None
+    part.end, part.behind = 0, view.length
+    while part.end < view.length and worker.used <= limit:
+        part.start, part.stop = part.end, min(part.end + size, view.length)
+        encode_checked(worker, specials, text, &view, &part)
+        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST)
+        if worker.used:
+            size = min(SHORTEST + missing * part.end // worker.used, <Py_ssize_t> LONGEST)
+    if refused is None and not wanted:
+        return None
+    read = _utf8(&view, part.end)
+    if refused is not None:
+        refused.refuse(read.decode("utf-8") if isinstance(text, str) else read)
+    return read
+
+
+cdef bytes _utf8(const text_view* view, Py_ssize_t n):
+    """The first bytes or units of a text that has been encoded. CPython takes four times as long for its own units."""
+    cdef Py_ssize_t bad, widest = 4 if view.width == 4 else view.width + 1
+    if view.utf8 != NULL:
+        return PyBytes_FromStringAndSize(<const char*> view.utf8, n)
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, n * widest + BP_UTF8_SLACK)
+    return data[:bp_utf8_from_units(view.width, view.units, 0, n, <uint8_t*> PyBytes_AS_STRING(data), &bad)]
+
+
+cdef bint _is_plain(Encoder encoder, object text):
+    """True if a compiled scanner alone cuts this text; normalization does not change ASCII."""
+    return (encoder._pipeline is None and encoder.core.scanner is not None
+            and isinstance(text, str) and text.isascii())
+
+
+cdef object token_ends(Worker worker):
+    cdef TokenTable tokens = worker.core.tokens
+    cdef array ends = clone(INT64, worker.used, False)
+    cdef int64_t* to = <int64_t*> ends.data.as_longlongs
+    cdef Py_ssize_t i, total = 0
+    cdef bint dense = tokens.size and tokens.ids[tokens.size - 1] == tokens.size - 1   # ids are slots
+    with nogil:
+        for i in range(worker.used):
+            total += size_at(tokens.sizes, tokens.starts,
+                             <Py_ssize_t> worker.out[i] if dense else tokens.slot(worker.out[i]))
+            to[i] = total
+    return ends

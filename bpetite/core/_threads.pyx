@@ -16,8 +16,9 @@ from _thread import allocate_lock, start_new_thread
 from collections import deque
 from functools import partial
 from itertools import chain, islice
-from operator import index
 from typing import Generic, TypeVar
+
+from ..errors import check_integer
 
 _STARTED = 1 << 15  # bytes that are encoded while a thread is started
 _TAKEN = 1 << 13  # bytes at least that a thread takes, for each thread that may take some meanwhile
@@ -50,15 +51,7 @@ def job_count(num_threads):
     """
     if num_threads is None:
         return processors()
-    try:
-        threads = index(num_threads)
-    except TypeError:
-        threads = None
-    if threads is None or isinstance(num_threads, bool):
-        raise TypeError(f"num_threads is an int or None, not {num_threads!r}")
-    if threads < 1:
-        raise ValueError(f"num_threads must be at least 1, not {threads}")
-    return threads
+    return check_integer("num_threads", num_threads, 1, kind="an int or None")
 
 
 def worthwhile(threads, size):

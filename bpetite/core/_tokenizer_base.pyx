@@ -15,9 +15,8 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckE
 from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, check, encode_utf8
+from ._encode cimport Encoder, check, encode_up_to, encode_utf8, has_more, token_ends
 from ._ids cimport list_of, take_ids
-from ._limit cimport encode_up_to, has_more, token_ends
 from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets
 from ._worker cimport Core, Worker
@@ -26,7 +25,7 @@ from itertools import filterfalse
 from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, not_a_text, short_repr, token_limit
+from ..errors import UnknownTokenError, check_integer, not_a_text, short_repr
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
@@ -62,10 +61,7 @@ cdef class TokenizerBase:
                 normalization are not plain: `items(text, literals)` yields the ids of special tokens, bytes for the
                 pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
-        if not PyLong_CheckExact(cache_bytes):
-            raise TypeError(f"cache_bytes is an int, not {short_repr(cache_bytes)}")
-        if not 0 <= cache_bytes < 1 << 62:
-            raise ValueError(f"cache_bytes must be 0 to 2**62 - 1, not {short_repr(cache_bytes)}")
+        cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges,
                     vocab.letters, "" if pipeline is None else pipeline.prefix)
@@ -292,7 +288,7 @@ cdef class TokenizerBase:
             n = worker.used
             self._encoder.give(worker)
             return n + around
-        most = token_limit(limit, "limit")
+        most = min(check_integer("limit", limit, 0), 1 << 61)
         recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
         if refused is None and has_more(self._encoder, text, most):
             return most + 1
@@ -335,13 +331,9 @@ cdef class TokenizerBase:
         [[256], [256, 257]]
         """
         recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        around = self._vocab.around if add_special_tokens else None
-        lists = encode_lists(self._encoder, texts, recognised, refused, thread_count(num_threads),
-                             chosen_dropout(dropout, seed, kept_of(self)))
-        if around is not None:
-            for i in range(len(lists)):
-                lists[i] = [*around[0], *lists[i], *around[1]]
-        return lists
+        around = self._vocab.around if add_special_tokens else ((), ())
+        return encode_lists(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
+                            chosen_dropout(dropout, seed, kept_of(self)))
 
     def encode_batch_to_numpy(self, texts: Iterable[Text], *, num_threads: int | None = None,
                               allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
@@ -358,8 +350,8 @@ cdef class TokenizerBase:
         ([256, 256, 257], [0, 1, 3])
         """
         recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        before, after = self._vocab.around if add_special_tokens else ((), ())
-        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), before, after,
+        around = self._vocab.around if add_special_tokens else ((), ())
+        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
                            chosen_dropout(dropout, seed, kept_of(self)))
 
     # ---- ids to text

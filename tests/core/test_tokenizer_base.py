@@ -53,7 +53,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode_padded(["a"], pad_token=[]), TypeError, "pad_token is a special token or an id, not []"),
     (lambda: next(serving.padded_batches(TOK, ["a"], max_tokens="5", pad_token=0)), TypeError, "not '5'"),
     (lambda: TOK.with_cache("5"), TypeError, "cache_bytes is an int, not '5'"),
-    (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be 0 to 2**62 - 1, not"),
+    (lambda: TOK.with_cache(1 << 80), ValueError, "cache_bytes must be 0 to 4611686018427387903, not"),
     # ids
     (lambda: TOK.decode(None), TypeError, "ids is a sequence of ints or an integer array, not None"),
     (lambda: TOK.decode(97), TypeError, "not 97; put one id into a list, too"),

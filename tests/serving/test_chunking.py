@@ -202,14 +202,14 @@ def test_an_error_of_the_text_is_raised_at_the_call() -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda tok: tok.chunks("ab", 0), ValueError, "max_tokens is 1 or more, not 0"),
+        (lambda tok: tok.chunks("ab", 0), ValueError, "max_tokens must be at least 1, not 0"),
         (lambda tok: tok.chunks("ab", 5, overlap=5), ValueError, "less than max_tokens=5, not 5"),
-        (lambda tok: tok.chunks("ab", 5, overlap=-1), ValueError, "overlap is a number of tokens, 0 or more, not -1"),
+        (lambda tok: tok.chunks("ab", 5, overlap=-1), ValueError, "overlap must be at least 0, not -1"),
         (lambda tok: tok.chunks(b"ab", 5), TypeError, "text is a str, not b'ab'; decode it first"),
         (lambda tok: tok.chunks("ab", 5, boundaries="word"), ValueError, "boundaries is .* not 'word'"),
         (lambda tok: tok.chunks(f"ab{END}", 5, disallowed_special=[END]), ValueError, "at offset 2"),
         (lambda tok: tok.chunks("ab", 5, allowed_special=["<x>"]), ValueError, "'<x>'"),
-        (lambda tok: tok.chunks("ab", "5"), TypeError, "max_tokens is an int, a number of tokens, not '5'"),
+        (lambda tok: tok.chunks("ab", "5"), TypeError, "max_tokens is an int, not '5'"),
         (lambda tok: tok.chunks("é\ud800", 5), UnicodeEncodeError, "position 1"),
     ],
 )  # fmt: skip

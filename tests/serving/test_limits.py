@@ -204,10 +204,10 @@ def test_the_smallest_limits(text: str) -> None:
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda tok: tok.count("a", limit=-1), ValueError, "limit is a number of tokens, 0 or more, not -1"),
-        (lambda tok: tok.count("a", limit="5"), TypeError, "limit is an int, a number of tokens, not '5'"),
+        (lambda tok: tok.count("a", limit=-1), ValueError, "limit must be at least 0, not -1"),
+        (lambda tok: tok.count("a", limit="5"), TypeError, "limit is an int, not '5'"),
         (lambda tok: tok.count(5, limit=5), TypeError, "5"),
-        (lambda tok: tok.truncate("a", -1), ValueError, "0 or more, not -1"),
+        (lambda tok: tok.truncate("a", -1), ValueError, "must be at least 0, not -1"),
         (lambda tok: tok.truncate("a", 1.5), TypeError, "not 1.5"),
         (lambda tok: tok.truncate(b"a", 1), TypeError, "text is a str, not b'a'; decode it first"),
         (lambda tok: tok.truncate("a", 1, truncation_side="up"), ValueError, "not 'up'"),
