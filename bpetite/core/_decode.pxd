@@ -30,6 +30,8 @@ cdef class Decoder:
     cdef bp_head* heads
     cdef uint16_t* sizes
     cdef void* filled              # NULL before the tables of the joiner are there
+    cdef object vocab
+    cdef bytes skips               # position -> 1 for a special token that is skipped; None before any is
     cdef str errors
     cdef int strip                 # the spaces that go from the beginning of a text, see STRIPS
     cdef frozenset byte_tokens     # the ids of byte tokens, a run of which is replaced as a whole; or None
@@ -37,11 +39,12 @@ cdef class Decoder:
 
     cdef int set_up(self, TokenTable tokens, object vocab) except -1
     cdef int fill(self) except -1  # the tables of `joiner`, when ids are first decoded
-    cdef bytes decode_bytes(self, object ids)
+    # With `skip`, special tokens give nothing.
+    cdef bytes decode_bytes(self, object ids, bint skip=*)
     # The same with all spaces, for ids that may not be the beginning of a text.
     cdef bytes decode_middle(self, object ids)
-    cdef str decode(self, object ids, object errors)
-    cdef list decode_batch(self, object batch, object errors)
+    cdef str decode(self, object ids, object errors, bint skip=*)
+    cdef list decode_batch(self, object batch, object errors, bint skip)
     # The name of an error handler, in C; the tokenizer's own where errors is None.
     cdef bytes handler(self, object errors)
     cdef str replace(self, object ids)

@@ -29,7 +29,7 @@ from ._batch cimport of_text
 import codecs
 import operator
 from collections.abc import Mapping
-from itertools import groupby
+from itertools import filterfalse, groupby
 
 from ..errors import UnknownTokenError, short_repr
 
@@ -72,6 +72,7 @@ cdef class Decoder:
         if self.tokens is not None:
             raise TypeError("a decoder is set up once")
         self.errors = vocab.errors
+        self.vocab = vocab
         self.tokens = tokens
         if vocab.alphabet is not None:
             self.strip = STRIPS.index(vocab.alphabet.strip)
@@ -115,24 +116,24 @@ cdef class Decoder:
         BP_STORE(&self.filled, self.heads)         # last: other threads read the tables from now on
         return 0
 
-    cdef bytes decode_bytes(self, object ids):
-        return joined(self, ids, False, self.strip)
+    cdef bytes decode_bytes(self, object ids, bint skip=False):
+        return joined(self, ids, False, self.strip, skip)
 
     cdef bytes decode_middle(self, object ids):
-        return joined(self, ids, False, 0)
+        return joined(self, ids, False, 0, False)
 
-    cdef str decode(self, object ids, object errors):
+    cdef str decode(self, object ids, object errors, bint skip=False):
         cdef bytes data, handler = self.handler(errors)
         if self.byte_tokens is not None and not PyList_CheckExact(ids) and hasattr(ids, "__next__"):
             ids = list(ids)                        # they may be read twice
-        made = joined(self, ids, True, self.strip)
+        made = joined(self, ids, True, self.strip, skip)
         if type(made) is str:
             return made
         data = <bytes> made
         made = bp_str_of_utf8(<const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         if made is None:
             if handler == b"replace" and self.byte_tokens is not None:
-                return self.replace(ids)
+                return self.replace(filterfalse(self.vocab.skipped.__contains__, ids) if skip else ids)
             return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), handler)
         return made
 
@@ -141,7 +142,7 @@ cdef class Decoder:
         cdef bytes data
         cdef list parts = []
         for in_bytes, run in groupby(map(operator.index, ids), self.byte_tokens.__contains__):
-            data = joined(self, list(run), False, self.strip if self.strip == STRIP_TOKEN and not parts else 0)
+            data = joined(self, list(run), False, self.strip if self.strip == STRIP_TOKEN and not parts else 0, False)
             if in_bytes and bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
                 parts.append("\ufffd" * len(data))
             else:
@@ -149,7 +150,7 @@ cdef class Decoder:
         text = "".join(parts)
         return text.removeprefix(" ") if self.strip == STRIP_ONE else text
 
-    cdef list decode_batch(self, object batch, object errors):
+    cdef list decode_batch(self, object batch, object errors, bint skip):
         cdef list texts = []
         self.handler(errors)
         try:
@@ -161,7 +162,7 @@ cdef class Decoder:
             if isinstance(ids, int):
                 raise TypeError(f"batch[{i}] is {short_repr(ids)}, no sequence of token ids; decode takes one sequence")
             try:
-                texts.append(self.decode(ids, errors))
+                texts.append(self.decode(ids, errors, skip))
             except (KeyError, TypeError, ValueError) as error:
                 raise of_text(error, i, i + 2) from None
         return texts
@@ -220,7 +221,7 @@ cdef class Decoder:
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
 
 
-cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip):
+cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, bint skip):
     """The bytes of tokens, without some spaces at their beginning; a str if that is asked for and all are ASCII."""
     cdef id_view view
     cdef unsigned not_ascii = 0
@@ -230,6 +231,8 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip):
     memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
     try:
         read_ids(decoder, ids, &view)
+        if skip:
+            leave_out(decoder, &view)
         while True:
             total = joined_size(decoder, &view, &not_ascii)
             if strip:
@@ -249,6 +252,29 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip):
             copy_ids(&view)
     finally:
         release_ids(&view)
+
+
+cdef int leave_out(Decoder decoder, id_view* view) except -1:
+    """Go on without the special tokens that are skipped."""
+    cdef unsigned not_ascii = 0
+    cdef Py_ssize_t i, kept = 0
+    cdef uint32_t position
+    cdef const uint8_t* skips
+    joined_size(decoder, view, &not_ascii)             # raises for an unknown id, with its index among all
+    if view.owned == NULL:
+        copy_ids(view)
+    if decoder.skips is None:
+        made = bytearray(decoder.joiner.size + 1)
+        for token_id in decoder.vocab.skipped:
+            made[token_id if decoder.joiner.slot_of != NULL else decoder.tokens.slot(token_id)] = 1
+        decoder.skips = bytes(made)
+    skips = decoder.skips
+    for i in range(view.n):
+        position = min(view.owned[i], <uint32_t> decoder.joiner.size)  # the array may have changed
+        view.owned[kept] = view.owned[i]
+        kept += not skips[position]
+    view.n = kept
+    return 0
 
 
 cdef Py_ssize_t spaces_before(Decoder decoder, id_view* view, int strip) except -1:

@@ -21,7 +21,6 @@ from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets
 from ._worker cimport Core, Worker
 
-from itertools import filterfalse
 from operator import index
 from os import PathLike
 
@@ -363,7 +362,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).decode_bytes([256, 257])
         b'ab ab'
         """
-        return self._decoder.decode_bytes(self._shown(ids) if skip_special_tokens else ids)
+        return self._decoder.decode_bytes(ids, skip_special_tokens)
 
     def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, bint skip_special_tokens: bool = False) -> str:
         """The text of token ids; special tokens give their literals.
@@ -385,7 +384,7 @@ cdef class TokenizerBase:
         >>> tok.decode([256, 257, 258]), tok.decode([256, 257, 258], skip_special_tokens=True)
         ('ab ab<|endoftext|>', 'ab ab')
         """
-        return self._decoder.decode(self._shown(ids) if skip_special_tokens else ids, errors)
+        return self._decoder.decode(ids, errors, skip_special_tokens)
 
     def decode_batch(self, batch: Iterable[Ids], *, errors: ErrorHandler | None = None,
                      bint skip_special_tokens: bool = False) -> list[str]:
@@ -395,9 +394,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).decode_batch([[256], [256, 257]])
         ['ab', 'ab ab']
         """
-        if skip_special_tokens and hasattr(batch, "__iter__"):
-            batch = map(self._shown, batch)
-        return self._decoder.decode_batch(batch, errors)
+        return self._decoder.decode_batch(batch, errors, skip_special_tokens)
 
     def decode_iterable(self, ids: Iterable[SupportsIndex], *, errors: ErrorHandler | None = None,
                         bint skip_special_tokens: bool = False) -> Iterator[str]:
@@ -415,21 +412,6 @@ cdef class TokenizerBase:
         ['你', 'ab']
         """
         return texts_of(self, ids, errors, skip_special_tokens)
-
-    def _shown(self, ids):
-        """The ids without skipped special tokens. An invalid id stays, so that the message of the decoder has its
-        position."""
-        cdef frozenset skipped = self._vocab.skipped
-        if hasattr(ids, "__next__"):
-            ids = list(ids)
-        try:
-            listed = ids.tolist() if hasattr(ids, "tolist") else ids
-            if skipped.isdisjoint(listed):
-                return ids
-            self._decoder.decode_bytes(ids)
-        except (KeyError, TypeError, ValueError):
-            return ids
-        return list(filterfalse(skipped.__contains__, listed))
 
     # ---- for methods in Python
 
