@@ -11,14 +11,14 @@ from pathlib import Path
 
 from bpetite import patterns
 from bpetite.splitting.compile.scanner_tables import compile_pattern
-from bpetite.splitting.compile.tables import file_of, to_entry
+from bpetite.splitting.compile.tables import file_of, to_file
 from bpetite.splitting.pattern.unicode_version import unicode_version
 
 
 def main() -> None:
     named = [patterns.as_tuple(pattern) for pattern in patterns.NAMED.values()]
     keys = sorted({*named, *((stage,) for stage in patterns.STAGES)})
-    Path(file_of(unicode_version())).write_bytes(b"".join(to_entry(key, compile_pattern(key)) for key in keys))
+    Path(file_of(unicode_version())).write_bytes(to_file({key: compile_pattern(key) for key in keys}))
 
 
 if __name__ == "__main__":

@@ -3,13 +3,14 @@ import os
 import subprocess
 import sys
 from importlib.metadata import version
+from pathlib import Path
 
 import pytest
 
 from bpetite import patterns
 from bpetite.splitting.compile import tables
 from bpetite.splitting.compile.scanner_tables import compile_pattern
-from bpetite.splitting.compile.tables import shipped, to_entry
+from bpetite.splitting.compile.tables import shipped, to_file
 
 NAMED = {name: patterns.as_tuple(pattern) for name, pattern in patterns.NAMED.items()}
 
@@ -25,11 +26,12 @@ def test_other_patterns_do_not_ship() -> None:
     assert shipped(()) is None
 
 
-def test_tables_come_back() -> None:
-    for stages in (("a+|b",), (patterns.O200K,), (patterns.GPT2, r"\p{L}")):
-        made = compile_pattern(stages)
-        assert tables._tables(tables._unpacked(tables._packed(made), 0)[0]) == made
-        assert to_entry(stages, made) == to_entry(stages, made)
+def test_tables_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = {key: compile_pattern(key) for key in (("a+|b",), (patterns.O200K,), (patterns.GPT2, r"\p{L}"))}
+    (tmp_path / "some.bin").write_bytes(to_file(made))
+    assert (tmp_path / "some.bin").read_bytes() == to_file(made)
+    monkeypatch.setattr(tables, "file_of", lambda unicode: str(tmp_path / "some.bin"))
+    assert {key: shipped(key) for key in made} == made
 
 
 @pytest.mark.parametrize(

@@ -5,19 +5,21 @@ on its version of Unicode. `data/scanners-16.0.bin` holds the tables of all name
 Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes that of the installed release
 anew. (A newer release that is asked for 16.0 gives others in places: versions of Unicode change classes, too.)
 
-Such a file has an entry after the other: two lengths, 32 bits each, the regular expressions with NUL between them, and
-the tables, compressed.
+Such a file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values
+in its second version, which every Python reads alike, and which takes no import.
 """
 from __future__ import annotations
 
+import marshal
 import os
 import sys
+from collections.abc import Mapping
 from importlib.machinery import PathFinder
 from typing import Any, NamedTuple
 
 from .vector_tables import Paged, Rows, VectorTables
 
-__all__ = ["ScannerTables", "shipped", "to_entry"]
+__all__ = ["ScannerTables", "shipped", "to_file"]
 
 #: The releases of ``regex`` that brought another version of Unicode, and the last one known; ascending.
 RELEASES: tuple[tuple[tuple[int, ...], str], ...] = (
@@ -59,26 +61,24 @@ def shipped(stages: tuple[str, ...]) -> ScannerTables | None:
     known = _unicode_of_regex()
     if known is None or sys.byteorder != "little" or not os.path.isfile(file_of(known)):
         return None
-    key, at = "\0".join(stages).encode("utf-8", "surrogatepass"), 0
     with open(file_of(known), "rb") as file:
-        data = file.read()
-    while at < len(data):
-        end = at + 8 + int.from_bytes(data[at : at + 4], "little")
-        after = end + int.from_bytes(data[at + 4 : at + 8], "little")
-        if data[at + 8 : end] == key:
-            import zlib
-
-            return _tables(_unpacked(zlib.decompress(data[end:after]), 0)[0])
-        at = after
-    return None
-
-
-def to_entry(stages: tuple[str, ...], tables: ScannerTables) -> bytes:
-    """The entry of a file."""
+        packed = marshal.load(file).get(stages)
+    if packed is None:
+        return None
     import zlib
 
-    key, data = "\0".join(stages).encode(), zlib.compress(_packed(tables), 9)
-    return len(key).to_bytes(4, "little") + len(data).to_bytes(4, "little") + key + data
+    return _tables(marshal.loads(zlib.decompress(packed)))
+
+
+def to_file(tables: Mapping[tuple[str, ...], ScannerTables]) -> bytes:
+    """The content of a file."""
+    import zlib
+
+    return marshal.dumps({key: zlib.compress(marshal.dumps(_plain(one), 2), 9) for key, one in tables.items()}, 2)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
 def _unicode_of_regex() -> str | None:
@@ -100,37 +100,10 @@ def _release_of_regex() -> tuple[int, ...] | None:
     return tuple(map(int, found[0]))
 
 
-def _packed(value: Any) -> bytes:
-    """Tables as bytes: each value after a letter for its type."""
-    if value is None:
-        return b"n"
-    if isinstance(value, int):
-        return b"i" + value.to_bytes(4, "little")
-    if isinstance(value, bytes):
-        return b"b" + len(value).to_bytes(4, "little") + value
-    return b"t" + len(value).to_bytes(4, "little") + b"".join(map(_packed, value))
-
-
-def _unpacked(data: bytes, at: int) -> tuple[Any, int]:
-    """The value at a position, and the position after it."""
-    kind, number, start = data[at : at + 1], int.from_bytes(data[at + 1 : at + 5], "little"), at + 5
-    if kind == b"n":
-        return None, at + 1
-    if kind == b"i":
-        return number, start
-    if kind == b"b":
-        return data[start : start + number], start + number
-    parts = []
-    for _ in range(number):
-        part, start = _unpacked(data, start)
-        parts.append(part)
-    return tuple(parts), start
-
-
 def _tables(parts: tuple[Any, ...]) -> ScannerTables:
-    plain, gapless, vector = parts[:-2], parts[-2], parts[-1]
+    *plain, vector = parts
     if vector is not None:
         transition, following, out, subset, all_states, rows = vector
         rows = None if rows is None else Rows(*rows)
         vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states, rows)
-    return ScannerTables._make((*plain, bool(gapless), vector))
+    return ScannerTables._make((*plain, vector))
