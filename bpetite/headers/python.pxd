@@ -23,4 +23,3 @@ cdef extern from "Python.h":
     Py_ssize_t PyTuple_GET_SIZE(object value)
     unicode PyUnicode_DecodeUTF8(const char* data, Py_ssize_t size, const char* errors)
     unicode PyUnicode_DecodeUTF8Stateful(const char* data, Py_ssize_t size, const char* errors, Py_ssize_t* used)
-    Py_UCS4 PyUnicode_READ(int kind, const void* units, Py_ssize_t at)

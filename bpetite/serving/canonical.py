@@ -6,9 +6,10 @@ alone is the token 298.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import accumulate, compress, count
-from operator import ne
-from typing import TYPE_CHECKING, Any
+from operator import index, ne
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
@@ -38,21 +39,17 @@ def first_divergence(
     >>> tok.encode("ab ab"), serving.first_divergence(tok, [256, 257]), serving.first_divergence(tok, [256, 32, 256])
     ([256, 257], None, 1)
     """
-    given: Any = ids if isinstance(ids, (list, str, bytes)) or hasattr(ids, "dtype") else list(ids)
-    data = tokenizer.decode_bytes(given)
-    encode = tokenizer.encode if isinstance(given, list) else tokenizer.encode_to_numpy
+    ids = list(ids) if isinstance(ids, Iterator) else ids
+    data = tokenizer.decode_bytes(ids)  # raises for what are no ids
+    given: list[int] = ids.tolist() if hasattr(ids, "tolist") else [*map(index, ids)]
     try:
-        expected = encode(data, allowed_special=allowed_special, num_threads=num_threads)
+        expected = tokenizer.encode(data, allowed_special=allowed_special, num_threads=num_threads)
     except UnicodeDecodeError as error:
         ends = accumulate(len(tokenizer.token_bytes(token_id)) for token_id in given)
-        return next(index for index, end in enumerate(ends) if end > error.start)
-    same = min(len(given), len(expected))
-    if isinstance(given, list):
-        index = None if given == expected else next(compress(count(), map(ne, given, expected)), same)
-    else:
-        differ = given[:same] != expected[:same]
-        index = int(differ.argmax()) if differ.any() else same
-    return None if index == len(given) == len(expected) else index
+        return next(at for at, end in enumerate(ends) if end > error.start)
+    if given == expected:
+        return None
+    return next(compress(count(), map(ne, given, expected)), min(len(given), len(expected)))
 
 
 def is_canonical(

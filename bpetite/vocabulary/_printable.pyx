@@ -15,8 +15,8 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
 from ..headers cimport bp_utf8_put
-from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyUnicode_READ
-from ..headers.vectors cimport bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
+from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
 from ._tokens cimport TokenList, TokenTable, table_of
 
@@ -458,32 +458,3 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
             return None
         state = reader.next(c"]")
     return pairs if state == 0 else None
-
-
-def decode_tokens(printables):
-    """The bytes of printable forms, as :func:`bpetite.bytelevel.decode_token_bytes` gives them; None where it raises.
-
-    Args:
-        printables: An iterable of str.
-    """
-    cdef list made = []
-    cdef Py_ssize_t i, n
-    cdef uint8_t* out
-    cdef uint32_t character
-    cdef int kind
-    cdef void* units
-    for printable in printables:
-        if not isinstance(printable, str):
-            return None
-        n = PyUnicode_GET_LENGTH(printable)
-        kind = PyUnicode_KIND(printable)
-        units = PyUnicode_DATA(printable)
-        token = PyBytes_FromStringAndSize(NULL, n)
-        out = <uint8_t*> PyBytes_AS_STRING(token)
-        for i in range(n):
-            character = PyUnicode_READ(kind, units, i)
-            if character >= CHARACTERS or BYTE_OF[character] < 0:
-                return None
-            out[i] = <uint8_t> BYTE_OF[character]
-        made.append(token)
-    return made

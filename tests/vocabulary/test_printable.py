@@ -1,6 +1,7 @@
 """Reading vocabularies from the bytes of a file: what is accepted is what the way through `json` gives."""
 import json
 from array import array
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, formats
-from bpetite.bytelevel import decode_token_bytes, encode_token
+from bpetite.bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
 from bpetite.vocabulary._merge_builder import build_merge_table
-from bpetite.vocabulary._printable import decode_tokens, members, read_merge_list, read_merges, read_tokens
+from bpetite.vocabulary._printable import members, read_merge_list, read_merges, read_tokens
 from bpetite.vocabulary._tokens import TokenTable
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
@@ -175,11 +176,13 @@ def test_members_not_found(text: str) -> None:
 
 @given(st.lists(st.text(st.characters(max_codepoint=0x150)) | st.text("abĠĊ"), max_size=4))
 def test_printable_forms_are_decoded(printables: list[str]) -> None:
-    try:
-        plain: list[bytes] | None = [decode_token_bytes(printable) for printable in printables]
-    except ValueError:
-        plain = None
-    assert decode_tokens(printables) == plain
+    def decoded(decode: Callable[[list[str]], list[bytes]]) -> list[bytes] | str:
+        try:
+            return decode(printables)
+        except ValueError as error:
+            return str(error)
+
+    assert decoded(decode_tokens_bytes) == decoded(lambda each: [*map(decode_token_bytes, each)])
 
 
 def load(path: Path, merges: Path | None, plain: bool) -> Vocab | str:
