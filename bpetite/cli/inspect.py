@@ -20,8 +20,8 @@ from ..tokenizer import Tokenizer
 from .base import Command
 from .decode import find_output, tokenizer_of, unknown_token
 from .options import COUNT_OR_NONE, json_option, load_tokenizer
-from .reports import counted, show, show_json
-from .watching import duration
+from .reports import show, show_json
+from .watching import described, duration
 
 __all__ = ["command"]
 
@@ -143,14 +143,7 @@ def _show_stats(name: str, as_json: bool) -> None:
 
 def _progress(rank: dict[str, Any]) -> str:
     """The state of a rank, in a line."""
-    counts = ", ".join(counted(rank[f"{noun}s"], noun) for noun in ("document", "token", "problem"))
-    line = f"rank {rank['rank']}: {rank['state']}, {counts}"
-    if rank["bytes_total"]:
-        line += f", {rank['bytes_read'] / rank['bytes_total']:.0%} read"
-    if rank["tokens_per_second"]:
-        line += f", {rank['tokens_per_second'] / 1e6:.1f}M tokens/s"
-    if rank["seconds_left"]:
-        line += f", {duration(rank['seconds_left'])} left"
+    line = f"rank {rank['rank']}: {rank['state']}, {described(rank)}"
     if "age_seconds" in rank:
         line += f"; last sign of life {duration(rank['age_seconds'])} ago"
     if "host" in rank:

@@ -11,7 +11,7 @@ from .reports import bytes_bar, counted
 if TYPE_CHECKING:
     from ..corpus import Piece
 
-__all__ = ["Watch", "duration"]
+__all__ = ["Watch", "described", "duration"]
 
 #: Seconds between two lines.
 LINE_SECONDS = 30.0
@@ -52,7 +52,8 @@ class Watch:
             self._bar.update(raw)
         if self._lines and now - self._said >= LINE_SECONDS:
             self._said = now
-            self._say()
+            found = self.numbers()
+            reports.say(described(found), event="progress", **found)
 
     def count_problems(self, count: int) -> None:
         """The number of problems so far."""
@@ -84,16 +85,17 @@ class Watch:
             "seconds_left": None if left is None else round(left),
         }
 
-    def _say(self) -> None:
-        found = self.numbers()
-        text = f"{counted(self._tokens, 'token')}, {self.rate() / 1e6:.1f}M tokens/s"
-        if self._total:
-            text += f", {min(1, self._read / self._total):.0%} read"
-        if found["seconds_left"] is not None:
-            text += f", {duration(found['seconds_left'])} left"
-        if self._problems:
-            text += f", {counted(self._problems, 'problem')}"
-        reports.say(text, event="progress", **found)
+
+def described(numbers: dict[str, Any]) -> str:
+    """The progress of a run, or of a rank, in a line."""
+    line = ", ".join(counted(numbers[f"{noun}s"], noun) for noun in ("document", "token", "problem"))
+    if numbers["bytes_total"]:
+        line += f", {min(1, numbers['bytes_read'] / numbers['bytes_total']):.0%} read"
+    if numbers["tokens_per_second"]:
+        line += f", {numbers['tokens_per_second'] / 1e6:.1f}M tokens/s"
+    if numbers["seconds_left"]:
+        line += f", {duration(numbers['seconds_left'])} left"
+    return line
 
 
 def duration(seconds: int) -> str:

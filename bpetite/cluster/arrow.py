@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -33,6 +34,7 @@ POLICIES = ("fail", "null", "replace")
 DTYPES = ("uint16", "uint32", "int32", "int64")
 
 
+@dataclass(eq=False)
 class EncodeBatch:
     """Adds a column of token ids to an Arrow table or record batch.
 
@@ -58,33 +60,24 @@ class EncodeBatch:
     [[256, 257], None, []]
     """
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        *,
-        column: str = "text",
-        output: str = "input_ids",
-        keep: Sequence[str] | None = None,
-        special: str = "text",
-        eot: str = "none",
-        on_error: str = "fail",
-        dtype: str = "uint32",
-    ) -> None:
-        for name, value, allowed in (("eot", eot, EOT), ("on_error", on_error, POLICIES), ("dtype", dtype, DTYPES)):
-            if value not in allowed:
-                raise ValueError(f"{name} {value!r} is not one of {', '.join(allowed)}")
-        self.tokenizer = tokenizer
-        self.column = column
-        self.output = output
-        self.keep: tuple[str, ...] | None = None if keep is None else tuple(keep)
-        self.special = special
-        self.eot = eot
-        self.on_error = on_error
-        self.dtype = dtype
-        if self.codec.vocab_size - 1 > np.iinfo(dtype).max:
-            raise ValueError(f"ids up to {self.codec.vocab_size - 1} do not fit dtype {dtype!r}")
-        if eot != "none" and self.codec.eot_id is None:
-            raise ValueError(f"the tokenizer has no end-of-text token for eot={eot!r}")
+    tokenizer: Any
+    _: KW_ONLY
+    column: str = "text"
+    output: str = "input_ids"
+    keep: Sequence[str] | None = None
+    special: str = "text"
+    eot: str = "none"
+    on_error: str = "fail"
+    dtype: str = "uint32"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("eot", EOT), ("on_error", POLICIES), ("dtype", DTYPES)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} {getattr(self, name)!r} is not one of {', '.join(allowed)}")
+        if self.codec.vocab_size - 1 > np.iinfo(self.dtype).max:
+            raise ValueError(f"ids up to {self.codec.vocab_size - 1} do not fit dtype {self.dtype!r}")
+        if self.eot != "none" and self.codec.eot_id is None:
+            raise ValueError(f"the tokenizer has no end-of-text token for eot={self.eot!r}")
 
     @cached_property
     def codec(self) -> Codec:
@@ -104,8 +97,8 @@ class EncodeBatch:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # bytes and one string: caches hash a pickle, and pickles of equal objects can differ
-        names = ("column", "output", "keep", "special", "eot", "on_error", "dtype")
-        return _restore, (type(self), self.saved, json.dumps({name: getattr(self, name) for name in names}))
+        options = {one.name: getattr(self, one.name) for one in fields(self)[1:]}
+        return _restore, (type(self), self.saved, json.dumps(options))
 
     def __call__(self, batch: Batch) -> Batch:
         """The batch with its new column.
@@ -179,9 +172,6 @@ class EncodeBatch:
         missing[rows] = False
         mask = pa.array(missing) if missing.any() else None
         return pa.ListArray.from_arrays(pa.array(offsets), pa.array(split.tokens), mask=mask)
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.tokenizer!r}, column={self.column!r}, output={self.output!r})"
 
 
 def _restore(kind: type[EncodeBatch], saved: Any, options: str) -> EncodeBatch:

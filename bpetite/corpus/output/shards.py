@@ -106,10 +106,9 @@ class GrowingShard:
             write_at(file, bytes(self.layout.header), 0)
         self._appenders[path] = Appender(file, path, size, self._threads)
 
-    def append(self, tokens: Any, lengths: Any = b"", meta: Any = b"") -> None:
-        """Add bytes to the files; counting tokens and documents is the caller's."""
-        data = [tokens, *([lengths] if self.layout.lengths else []), *([meta] if self.layout.meta else [])]
-        for appender, added in zip(self._appenders.values(), data, strict=True):
+    def append(self, *data: Any) -> None:
+        """Add bytes to the files, those of tokens first; counting tokens and documents is the caller's."""
+        for appender, added in zip(self._appenders.values(), data, strict=False):
             appender.append(added)
 
     def drain(self, *, sync: bool = False) -> None:

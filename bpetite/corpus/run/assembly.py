@@ -124,12 +124,6 @@ class Assembly:
             forget(self.names.layout_of(shard.stream), base)
         return journal
 
-    def copied(self, shard: Shard, extent: Extent, file: int, start: int, stop: int) -> Iterator[memoryview]:
-        """Bytes of one of the files of a part."""
-        folder, streams = self.parts[extent.part]
-        listed = streams[shard.stream][file]
-        return checked_bytes(folder / listed["name"], listed, start, stop)
-
     def shards(self) -> list[Shard]:
         """The shards of the output: a pure function of all lengths."""
         return [shard for stream in self.streams for shard in (
@@ -227,16 +221,11 @@ def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
     growing = GrowingShard(layout, base, dtype, assembly.tokenizer)
     try:
         for extent in shard.extents:
-            size, columns = dtype.itemsize, 8 * layout.columns
-            for data in assembly.copied(shard, extent, 0, size * extent.tokens[0], size * extent.tokens[1]):
-                growing.append(data)
-            if layout.lengths:
-                first, last = extent.documents
-                for data in assembly.copied(shard, extent, 1, columns * first, columns * last):
-                    growing.append(b"", data)
-            if layout.meta:
-                for data in assembly.copied(shard, extent, 2, *extent.meta):
-                    growing.append(b"", b"", data)
+            folder, streams = assembly.parts[extent.part]
+            units = (dtype.itemsize, extent.tokens), (8 * layout.columns, extent.documents), (1, extent.meta)
+            for file, (listed, (unit, (start, stop))) in enumerate(zip(streams[shard.stream], units, strict=False)):
+                for data in checked_bytes(folder / listed["name"], listed, unit * start, unit * stop):
+                    growing.append(*[b""] * file, data)
         growing.shard.tokens, growing.shard.documents = shard.tokens, shard.documents
         return growing.complete()
     except BaseException:

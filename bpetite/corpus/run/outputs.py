@@ -62,9 +62,8 @@ def begun_at(path: str | os.PathLike[str]) -> tuple[AnyPath, str, int] | None:
     for stem in stems:
         if there & {beside(stem, "journal"), beside(stem, "unfinished")}:
             return folder, stem, 0
-        found = (re.match(_part_pattern(stem) + r"\.(?:manifest\.json|journal|unfinished)", name) for name in there)
-        if count := max((int(one[1]) for one in found if one), default=0):
-            return folder, stem, count
+        if begun := _parts_in(there, stem, r"manifest\.json|journal|unfinished"):
+            return folder, stem, max(int(one[1]) for one in begun)
     return None
 
 
@@ -127,17 +126,16 @@ def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
 def _beside(name: str) -> Found:
     folder, stems = _place(path_of(name))
     for stem in stems:
-        ours = _part_pattern(stem)
-        named = [folder / one for one in sorted(names_in(folder)) if re.fullmatch(rf"{ours}\.manifest\.json", one)]
-        if named:
-            return [(manifest, read_manifest(manifest)) for manifest in named]
+        if named := _parts_in(names_in(folder), stem, r"manifest\.json$"):
+            return [(folder / one.string, read_manifest(folder / one.string)) for one in named]
     what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"
     raise FileNotFoundError(errno.ENOENT, what, name)
 
 
-def _part_pattern(stem: str) -> str:
-    """The stems of the parts of an output, as a regular expression whose group is their number."""
-    return re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of(\d{5})")
+def _parts_in(names: Iterable[str], stem: str, kind: str) -> list[re.Match[str]]:
+    """Those of some names that a kind of file of the parts of an output has; group 1 is the number of parts."""
+    ours = re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of(\d{5})")
+    return [found for name in sorted(names) if (found := re.match(rf"{ours}\.(?:{kind})", name))]
 
 
 def check_parts(found: Found, output: str | os.PathLike[str]) -> None:
