@@ -78,7 +78,7 @@ class Block:
     def size(self) -> int:
         """Bytes held, roughly."""
         if self.form == "items":
-            return sum(len(text) for text in self.data if isinstance(text, bytes))
+            return sum(map(len, self.data))
         return len(self.data) if isinstance(self.data, bytes) else 0
 
 

@@ -74,7 +74,7 @@ def given_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator
     for text, found in items:
         texts.append(text)
         ids.append(found)
-        size += len(text.replacement if isinstance(text, Flaw) else text)
+        size += len(text)
         count += 1
         if size >= reading.block or len(texts) == MOST:
             yield Block("items", texts, number, start, Position(number, count), size, ids=ids)

@@ -120,8 +120,9 @@ def no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
 
 def texts_of(column: Any, what: str, key: str) -> list[bytes | Flaw]:
     """The texts of a column; a null has none."""
-    null = Flaw("no-text", f"{key!r} is null")
-    return [null if text is None else text for text in binary_column(column, what, key).to_pylist()]
+    column = binary_column(column, what, key)
+    texts, null = column.to_pylist(), Flaw("no-text", f"{key!r} is null")
+    return [null if text is None else text for text in texts] if column.null_count else texts
 
 
 def binary_column(column: Any, what: str, key: str) -> Any:

@@ -49,6 +49,9 @@ class Flaw:
     replacement: bytes = b""
     at: int = 0
 
+    def __len__(self) -> int:
+        return len(self.replacement)
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -26,7 +26,7 @@ from .cutting import cut_records, overlaps_itself
 from .given import given_blocks
 from .parquet import parquet_blocks, row_groups
 from .problems import Flaw
-from .records import loads, text_of_value
+from .records import loads, texts_of_values
 
 __all__ = [
     "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_each",
@@ -252,10 +252,9 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
         values = _values(data)
     if not values and damage is not None:
         yield Block("items", [], position.piece, 0, Position(position.piece + 1), raw, damage=damage)
-    take = text_of_value(reading.text_key, reading.id_key)
     at_once = max(1, len(values) * reading.block // max(1, len(data)))
     for start in range(position.offset, len(values), at_once):
-        texts, ids = zip(*map(take, values[start : start + at_once]), strict=True)
+        texts, ids = texts_of_values(values[start : start + at_once], reading)
         yield Block("items", texts, position.piece, start, Position(position.piece, start + len(texts)), raw, ids=ids)
         raw = 0
 

@@ -31,7 +31,7 @@ try:
 except ImportError:
     loads = json_loads
 
-__all__ = ["Documents", "documents_of", "loads", "text_of_item", "text_of_value"]
+__all__ = ["Documents", "documents_of", "loads", "text_of_item", "texts_of_values"]
 
 #: What parsing a line, or taking the text of it, raises where something is wrong.
 _REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -153,7 +153,7 @@ def _places(block: Block, separator: bytes) -> Iterable[tuple[int, int]]:
 
 def _checked(text: bytes | Flaw, reading: Reading) -> bytes | Flaw:
     """A text, or what is wrong with it."""
-    if len(text.replacement if isinstance(text, Flaw) else text) > reading.max_document:
+    if len(text) > reading.max_document:
         return _too_long(reading)
     if reading.checked and isinstance(text, bytes) and not text.isascii():
         try:
@@ -303,17 +303,17 @@ def _short(value: object) -> str:
     return text if len(text) <= 40 else text[:37] + "..."
 
 
-def text_of_value(key: str, id_key: str | None) -> Callable[[object], tuple[bytes | Flaw, object]]:
-    """A function from a record of a .json file, or a Flaw, to (its text, the id of the record)."""
-    get, get_id = _getter(key), _getter(id_key or None)
+def texts_of_values(
+    values: Sequence[object], reading: Reading
+) -> tuple[list[bytes | Flaw], list[str | None] | None]:
+    """The texts of records of a .json file, or of a Flaw in their place, and their ids if they are asked for."""
+    get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
 
-    def take(value: object) -> tuple[bytes | Flaw, object]:
-        found = value if isinstance(value, Flaw) else _text_of(value, get, key)
-        if isinstance(found, Flaw) and found.what == "lone-surrogate":
-            found = _mended(get(value))
-        return found, _id_of(value, get_id)
+    def text(value: object) -> bytes | Flaw:
+        found = value if isinstance(value, Flaw) else _text_of(value, get, reading.text_key)
+        return _mended(get(value)) if isinstance(found, Flaw) and found.what == "lone-surrogate" else found
 
-    return take
+    return list(map(text, values)), [_id_of(value, get_id) for value in values] if reading.id_key else None
 
 
 def _mended(value: str) -> bytes | Flaw:

@@ -242,11 +242,12 @@ class Part(Plan):
         blocks: list[Block] = []
         size = 0
         for block in found:
-            if blocks and (size + block.size > self.block or len(blocks) == TOGETHER):
+            more = block.size
+            if blocks and (size + more > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
                 blocks, size = [], 0
             blocks.append(block)
-            size += block.size
+            size += more
         if blocks:
             yield Batch(blocks, size)
 

@@ -5,6 +5,7 @@ import errno
 import os
 from collections.abc import Iterable, Set
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, BinaryIO, TypeAlias
@@ -18,6 +19,7 @@ from .stores import ask, found_in, is_url, local_name, look_up, patiently, store
 __all__ = ["AnyPath", "RemotePath", "exists", "names_in", "path_of", "read_numbers", "sizes_in"]
 
 
+@dataclass(frozen=True)
 class RemotePath:
     """A URL.
 
@@ -26,24 +28,16 @@ class RemotePath:
     ('s3://bucket/tokens/out.npy', 'out.npy', 's3://bucket/tokens', 's3://bucket/tokens/out.ds')
     """
 
-    def __init__(self, url: str) -> None:
-        scheme, _, path = url.partition("://")
-        self.url: str = f"{scheme}://{path.rstrip('/')}"
+    url: str
+
+    def __post_init__(self) -> None:
+        scheme, _, path = self.url.partition("://")
+        object.__setattr__(self, "url", f"{scheme}://{path.rstrip('/')}")
 
     def __str__(self) -> str:
         return self.url
 
-    def __repr__(self) -> str:
-        return f"RemotePath({self.url!r})"
-
-    def __fspath__(self) -> str:
-        return self.url
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, RemotePath) and other.url == self.url
-
-    def __hash__(self) -> int:
-        return hash(self.url)
+    __fspath__ = __str__
 
     def __truediv__(self, name: str) -> RemotePath:
         return RemotePath(f"{self.url}{'' if self.url.endswith('/') else '/'}{name}")
