@@ -21,8 +21,7 @@ from .options import (
     tokenizer_option,
     unescape,
 )
-from .reports import counted, refuse_nothing, report_problems, say, show, show_json
-from .watching import Watch
+from .reports import Watch, counted, refuse_nothing, report_problems, say, show, show_json
 
 __all__ = ["command"]
 

@@ -28,8 +28,7 @@ from .options import (
     unescape,
 )
 from .outputs import is_stream
-from .reports import counted, refuse_nothing, report_cuts, report_problems, say, show_summary
-from .watching import Watch
+from .reports import Watch, counted, refuse_nothing, report_cuts, report_problems, say, show_summary
 
 __all__ = ["command"]
 

@@ -11,8 +11,7 @@ from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import ShardFiles, file_of_all, find_manifest
-from ..corpus.run.status import status_of
+from ..corpus.run.outputs import ShardFiles, file_of_all, find_manifest, status_of
 from ..corpus.run.tally import stats_rows
 from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
@@ -20,8 +19,7 @@ from ..tokenizer import Tokenizer
 from .base import Command
 from .decode import find_output, tokenizer_of, unknown_token
 from .options import COUNT_OR_NONE, json_option, load_tokenizer
-from .reports import show, show_json
-from .watching import described, duration
+from .reports import described, duration, show, show_json
 
 __all__ = ["command"]
 

@@ -8,7 +8,7 @@ callable to find a cached result, so it pickles to the same bytes in every proce
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import Any, TypeVar
@@ -119,8 +119,8 @@ class EncodeBatch:
             raise TypeError(f"a batch is a pyarrow.Table or RecordBatch, not {type(batch).__name__}; of datasets: "
                             "dataset.with_format('arrow').map(..., batched=True)")
         kept = batch.schema.names if self.keep is None else self.keep
-        for name in (self.column, *kept):
-            self._require(name, batch.schema.names)
+        if missing := [name for name in (self.column, *kept) if name not in batch.schema.names]:
+            raise ValueError(f"no column {missing[0]!r} (columns: {', '.join(batch.schema.names)})")
         if self.output in kept:
             raise ValueError(f"a column {self.output!r} exists already: give another output=, or keep= without it")
         column = batch.column(self.column)
@@ -137,10 +137,6 @@ class EncodeBatch:
             schema=pa.schema([*(batch.schema.field(name) for name in kept), pa.field(self.output, ids.type)]),
         )
         return made  # type: ignore[no-any-return]
-
-    def _require(self, name: str, names: Iterable[str]) -> None:
-        if name not in names:
-            raise ValueError(f"no column {name!r} (columns: {', '.join(names)})")
 
     def encode(self, texts: Any, first: int = 0) -> Any:
         """The list array of one array of texts.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.cli import main, watching
+from bpetite.cli import main, reports
 from bpetite.corpus import Options, RecordError, make_part
 
 Bpe = Callable[..., tuple[int, str, str]]
@@ -43,7 +43,7 @@ def records(ram_path: Path) -> Path:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watching, "LINE_SECONDS", 0)
+    monkeypatch.setattr(reports, "LINE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("often")

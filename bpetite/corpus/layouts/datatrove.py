@@ -14,11 +14,9 @@ class Datatrove(Layout):
 
     name = "datatrove"
     suffix = ".ds"
+    others: tuple[str, ...] = (".ds.index", ".ds.metadata")
     reader: str | None = "datatrove.utils.dataset.DatatroveFileDataset"
     lengths = True
-
-    def outputs(self, base: Path) -> list[Path]:
-        return [Path(f"{base}.ds"), Path(f"{base}.ds.index"), Path(f"{base}.ds.metadata")]
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         if path.suffix == ".metadata":

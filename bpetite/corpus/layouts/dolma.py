@@ -17,12 +17,10 @@ class Dolma(Layout):
 
     name = "dolma"
     suffix = ".npy"
+    others: tuple[str, ...] = (".csv.gz",)
     reader: str | None = "numpy.memmap or OLMo-core"
     lengths = True
     meta = True
-
-    def outputs(self, base: Path) -> list[Path]:
-        return [Path(f"{base}.npy"), Path(f"{base}.csv.gz")]
 
     def check_meta(self, found: str | None, source: str) -> None:
         # OLMo-core splits the table into lines before it looks for quotes

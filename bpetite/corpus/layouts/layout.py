@@ -81,7 +81,7 @@ class Layout:
 
     Attributes:
         name: As in ``format``.
-        suffix: Of the file of tokens.
+        suffix, others: Of the file of tokens, and of the other final files of a shard.
         spool_suffix: Of the file of tokens of a part, see `spool.Spool`.
         header: Bytes before the tokens.
         eot: Where the end-of-text token goes unless told otherwise.
@@ -101,6 +101,7 @@ class Layout:
 
     name: str
     suffix: str
+    others: tuple[str, ...] = ()
     spool_suffix: str = ".tokens"
     header: int = 0
     eot: str = "append"
@@ -162,7 +163,7 @@ class Layout:
 
     def outputs(self, base: Path) -> list[Path]:
         """The final files of a shard, starting with the file of tokens."""
-        return [Path(f"{base}{self.suffix}")]
+        return [Path(f"{base}{suffix}") for suffix in (self.suffix, *self.others)]
 
     def growing(self, base: Path) -> list[Path]:
         """The files that grow: of tokens, and of lengths and ids where they are kept."""

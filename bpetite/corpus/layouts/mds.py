@@ -27,12 +27,13 @@ class Mds(Samples):
         return json.dumps(_config(dtype.name), sort_keys=True).encode()
 
     def sizes(self, lengths: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDArray[np.int64]:
-        return _sizes(lengths, dtype.itemsize)
+        # the size of the array, its number of dimensions and their type, its length, its values
+        return 4 + 1 + np.choose(_length_code(lengths), [1, 2, 4]) + lengths * dtype.itemsize
 
     def write_samples(self, shard: OpenShard, tokens: BinaryIO, file: BinaryIO) -> None:
-        itemsize = shard.dtype.itemsize
         for lengths in shard.lengths():
-            for size, head in zip((lengths * itemsize).tolist(), _heads(lengths, itemsize), strict=True):
+            heads = _heads(lengths, self.sizes(lengths, shard.dtype))
+            for size, head in zip((lengths * shard.dtype.itemsize).tolist(), heads, strict=True):
                 file.write(head)
                 file.write(tokens.read(size))
 
@@ -64,16 +65,10 @@ def _config(dtype: str) -> dict[str, Any]:
     }
 
 
-def _sizes(lengths: npt.NDArray[np.int64], itemsize: int) -> npt.NDArray[np.int64]:
-    """The bytes of samples: the size of the array, its number of dimensions and their type, its length, its values."""
-    return 4 + 1 + np.choose(_length_code(lengths), [1, 2, 4]) + lengths * itemsize
-
-
-def _heads(lengths: npt.NDArray[np.int64], itemsize: int) -> Iterator[bytes]:
+def _heads(lengths: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Iterator[bytes]:
     """The bytes before the values of samples."""
     packed = [struct.Struct("<IBB"), struct.Struct("<IBH"), struct.Struct("<IBI")]
-    sizes = _sizes(lengths, itemsize) - 4
-    for length, size, code in zip(lengths.tolist(), sizes.tolist(), _length_code(lengths).tolist(), strict=True):
+    for length, size, code in zip(lengths.tolist(), (sizes - 4).tolist(), _length_code(lengths).tolist(), strict=True):
         yield packed[code].pack(size, 1 << 2 | code, length)
 
 

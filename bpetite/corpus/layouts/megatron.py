@@ -17,6 +17,7 @@ class Megatron(Layout):
 
     name = "megatron"
     suffix = "_text_document.bin"
+    others: tuple[str, ...] = ("_text_document.idx",)
     reader: str | None = "megatron.core.datasets.indexed_dataset.IndexedDataset"
     lengths = True
     dtypes: tuple[str, ...] = ("uint16", "int32")
@@ -27,9 +28,6 @@ class Megatron(Layout):
 
     def auto(self, vocab_size: int) -> str:
         return "uint16" if vocab_size < 65500 else "int32"
-
-    def outputs(self, base: Path) -> list[Path]:
-        return [Path(f"{base}_text_document.bin"), Path(f"{base}_text_document.idx")]
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         sequences = 0

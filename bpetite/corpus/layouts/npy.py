@@ -26,11 +26,9 @@ class Npy(Layout):
 
     name = "npy"
     suffix = ".npy"
+    others: tuple[str, ...] = (".offsets.npy",)
     header = HEADER
     lengths = True
-
-    def outputs(self, base: Path) -> list[Path]:
-        return [Path(f"{base}.npy"), Path(f"{base}.offsets.npy")]
 
     def head(self, shard: OpenShard) -> bytes:
         return npy_header(shard.dtype, shard.tokens)

@@ -14,9 +14,6 @@ from .layout import Layout, OpenShard
 
 __all__ = ["Lines", "Spool"]
 
-#: Bytes of lines that are copied at a time.
-AT_ONCE = 1 << 20
-
 
 class Spool(Layout):
     """The spool of a part whose final files have the layout ``final``: the growing files themselves are kept."""
@@ -32,12 +29,7 @@ class Spool(Layout):
         self.lengths: bool = final.lengths
         self.meta: bool = final.meta
         self.longest: int = final.longest
-
-    def outputs(self, base: Path) -> list[Path]:
-        kept = [(self.suffix, True), (".lengths", self.lengths), (".meta", self.meta)]
-        return [Path(f"{base}{ending}") for ending, is_kept in kept if is_kept]
-
-    growing = outputs
+        self.others: tuple[str, ...] = (".lengths",) * final.lengths + (".meta",) * final.meta
 
 
 class Lines(Layout):
@@ -58,4 +50,4 @@ class Lines(Layout):
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         # no name and no time in the gzip header: equal lines are equal files
         with shard.tokens_path.open("rb") as lines, gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
-            shutil.copyfileobj(lines, packed, AT_ONCE)
+            shutil.copyfileobj(lines, packed)

@@ -24,7 +24,7 @@ from ..layouts.layout import Layout, OpenShard
 from ..layouts.spool import Spool
 from .appending import Appender
 from .checksums import check_file, list_sums, sums_of
-from .durable import PARTIAL, explained, open_own, write_all, write_at
+from .durable import PARTIAL, explained, open_own, write_at
 from .manifest import check_name
 from .naming import Names
 
@@ -73,19 +73,16 @@ class GrowingShard:
         self.shard: OpenShard = OpenShard(base, growing[0], lengths, meta, 0, 0, dtype, tokenizer, layout.columns)
         self._files: dict[Path, BinaryIO] = {}
         self._appenders: dict[Path, Appender] = {}
-        sizes = None if state is None else {name: size for name, (size, _) in state["files"].items()}
         if state is not None:
             self.shard.tokens, self.shard.documents = state["tokens"], state["documents"]
         with ExitStack() as opened:
             opened.callback(self.close)
             for path in growing:
-                self._open(path, None if sizes is None else sizes[path.name])
-            for name, (_, root) in state["files"].items() if state is not None else ():
-                appender = self._appenders[base.with_name(name)]
-                if appender.root() != root:
-                    raise FormatError(f"{base.with_name(name)}: has been changed since the run was interrupted: its "
-                                      f"first {appender.size} bytes differ from the checksum in the journal; "
-                                      "overwrite=True starts anew")
+                size, root = (None, None) if state is None else state["files"][path.name]
+                self._open(path, size)
+                if root is not None and self._appenders[path].root() != root:
+                    raise FormatError(f"{path}: has been changed since the run was interrupted: its first {size} bytes "
+                                      "differ from the checksum in the journal; overwrite=True starts anew")
             if state is None:
                 self._appenders[growing[0]].append(bytes(layout.header))
             opened.pop_all()
@@ -164,8 +161,7 @@ class GrowingShard:
         if temporary == self.shard.tokens_path:
             header = self.layout.header
             size = header + self.shard.tokens * self.shard.dtype.itemsize  # what is behind has moved to the next shard
-            file.seek(0)
-            write_all(file, self.layout.head(self.shard))
+            write_at(file, self.layout.head(self.shard), 0)
         os.fsync(file.fileno())
         return _output(temporary, path, size, appender.sums(size, head=header > 0))
 

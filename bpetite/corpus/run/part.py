@@ -32,9 +32,9 @@ from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
 from ..sources.streams import Torn, open_stream
+from .outputs import stamp
 from .plan import Plan
 from .sink import Sink
-from .status import stamp
 from .tally import Tally
 
 __all__ = ["Part", "Progress", "finished", "remove", "summary_of"]
