@@ -22,21 +22,6 @@ from .outputs import create_output, one_stream
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 
 
-class Opened:
-    """Token files and how to read them, from their manifest or from options."""
-
-    def __init__(self, files: list[TokenFile], manifest: dict[str, Any] | None, codec: Codec) -> None:
-        self.files = files
-        self.manifest = manifest
-        self.codec = codec
-        stored = manifest or {}
-        self.eot: str = stored.get("eot") or layout_of(files[0].format).eot
-        self.eot_id: int | None = codec.eot_id
-        self.separator: str = stored.get("separator") or codec.eot_text or "\n"
-        # Without a manifest a separator is assumed after the last document, as there is an end-of-text token.
-        self.final_separator: bool = bool(stored.get("final_separator", True))
-
-
 def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
     """An output as `find_manifest` finds it; None for a token file without a manifest.
 
@@ -80,23 +65,25 @@ def unknown_token(path: AnyPath, unknown: KeyError) -> FormatError:
     return FormatError(f"{path}: token {unknown.args[0]} is not in the tokenizer; was the file made with another one?")
 
 
-def _open(path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None) -> Opened:
+def _open(
+    path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None
+) -> tuple[list[TokenFile], Codec, dict[str, Any]]:
+    """(token files, their tokenizer, their manifest or nothing)."""
     found = find_output(path, format)
     if found is None:
         opened_file = open_token_file(path, format=format, dtype=dtype)
         if tokenizer is None:
             raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
-        return Opened([opened_file], None, codec_of(load_tokenizer(tokenizer)))
+        return [opened_file], codec_of(load_tokenizer(tokenizer)), {}
     found_at, manifest, shards = found
     codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
     splits = {file["split"] for file in manifest["files"]}
     files = [shard[0] for shard in shards if split in (None, shard[0]["split"])]
     if not files:
         raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(splits))}")
-    opened = Opened([open_in(found_at.parent, manifest, file["name"]) for file in files], manifest, codec)
     if files[-1] != shards_in(manifest)[-1][0] or "all" not in splits:
-        opened.final_separator = True  # other documents follow these, in files that are not decoded
-    return opened
+        manifest["final_separator"] = True  # other documents follow these, in files that are not decoded
+    return [open_in(found_at.parent, manifest, file["name"]) for file in files], codec, manifest
 
 
 @click.command(
@@ -142,29 +129,27 @@ def command(
         return
     if len(tokens) > 1:
         raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
-    opened = _open(tokens[0], tokenizer, format, dtype, split)
+    files, codec, manifest = _open(tokens[0], tokenizer, format, dtype, split)
+    eot = manifest.get("eot") or layout_of(files[0].format).eot
+    between = unescape(separator) or manifest.get("separator") or codec.eot_text or "\n"
     with create_output(output, overwrite) as file:
         try:
-            _write(opened, file, jsonl, separator)
+            if jsonl:
+                _write_lines(files, codec, eot, file)
+            else:
+                # without a manifest a separator is assumed after the last document, as there is an end-of-text token
+                decode_files(
+                    files, codec.decode, file.write, eot=eot, eot_id=codec.eot_id, separator=between.encode("utf-8"),
+                    final_separator=bool(manifest.get("final_separator", True)),
+                )  # fmt: skip
         except KeyError as unknown:
-            raise unknown_token(opened.files[0].path, unknown) from None
+            raise unknown_token(files[0].path, unknown) from None
 
 
-def _write(opened: Opened, stream: BinaryIO, jsonl: bool, separator: str | None) -> None:
-    if not jsonl:
-        decode_files(
-            opened.files,
-            opened.codec.decode,
-            stream.write,
-            eot=opened.eot,
-            eot_id=opened.eot_id,
-            separator=(unescape(separator) or opened.separator).encode("utf-8"),
-            final_separator=opened.final_separator,
-        )
-        return
+def _write_lines(files: list[TokenFile], codec: Codec, eot: str, stream: BinaryIO) -> None:
     parts = []
-    for tokens, ends in document_chunks(opened.files, opened.eot, opened.eot_id):
-        parts.append(opened.codec.decode(tokens))
+    for tokens, ends in document_chunks(files, eot, codec.eot_id):
+        parts.append(codec.decode(tokens))
         if ends:
             text = b"".join(parts).decode("utf-8")
             stream.write(json.dumps({"text": text}, ensure_ascii=False).encode("utf-8") + b"\n")

@@ -19,7 +19,7 @@ from ..corpus.output.manifest import read_manifest
 from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
 from ..corpus.run.options import EncodeOptions, split_options
 from ..corpus.run.outputs import begun_at
-from ..corpus.run.part import Progress, finished, remove, summary_of
+from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES
 from ..corpus.sources.stores import is_url
 from ..errors import FormatError
@@ -68,7 +68,7 @@ def encode_corpus(
     if is_url(sink):
         raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
     whole = make_part(sources, sink, tokenizer, options=settings, **how)
-    began = time.perf_counter()
+    began, log, progress = time.perf_counter(), log or ignore, progress or ignore
     begun = begun_at(sink)  # by a call that was killed, whatever its task_bytes were
     count = (begun and begun[2]) or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
     # before a file is touched: the digest finds every mistake in the options
@@ -81,7 +81,7 @@ def encode_corpus(
             remove(names)
         if count > 1:
             check_room(whole.names, whole.streams)
-        if begun is not None and log is not None:
+        if begun is not None:
             log(f"going on: {sum(names.manifest.exists() for names in parts)} of {count} parts are finished")
         _encode_parts(run, shared, count, threads, progress, log)
         if count > 1:
@@ -100,8 +100,8 @@ def _encode_parts(
     whole: Part,
     count: int,
     threads: int,
-    progress: Progress | None,
-    log: Callable[[str], None] | None,
+    progress: Progress,
+    log: Callable[[str], None],
 ) -> None:
     """Have all parts encoded; messages of tasks that are equal are told once."""
     tokens = documents = 0
@@ -110,11 +110,10 @@ def _encode_parts(
     for pieces, (summary, said) in zip(cut, run(partial(_encode, whole, threads, count), range(count)), strict=True):
         tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
         for message in said:
-            if log is not None and message not in told and len(told) < MESSAGES:
+            if message not in told and len(told) < MESSAGES:
                 log(message)
                 told.add(message)
-        if progress is not None:
-            progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
+        progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
 
 
 def _encode(whole: Part, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:

@@ -94,15 +94,16 @@ class Part(Plan):
         if jobs < 1:
             raise ValueError(f"jobs {jobs} is not at least 1")
         began = time.perf_counter()
+        log, progress = log or ignore, progress or ignore
         self.check()
         header = self._header()
-        if self.left_out and log is not None:
+        if self.left_out:
             more = f" and {len(self.left_out) - 1} more" if len(self.left_out) > 1 else ""
             log(f"not read, because they are files of this output: {self.left_out[0]}{more}")
-        if log is not None and self.world_size > 1 and self.known_digest is None:
-            warning = empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
-            if warning is not None:
-                log(warning)
+        if self.world_size > 1 and self.known_digest is None and (
+            warning := empty_ranks(self.inputs, self.world_size, cut_files=self.cuts_files)
+        ):  # fmt: skip
+            log(warning)
         begin_staging(self.names)
         done = None if self.overwrite else finished(self)
         if done is not None:
@@ -154,9 +155,9 @@ class Part(Plan):
         journal: Journal,
         header: dict[str, Any],
         jobs: int,
-        progress: Progress | None,
+        progress: Progress,
         problems: Callable[[int], object] | None,
-        log: Callable[[str], None] | None,
+        log: Callable[[str], None],
     ) -> tuple[dict[str, Any], int]:
         publisher = Publisher(self.names, journal)
         last, tally, shards = self._resume(journal, header, publisher, log)
@@ -164,7 +165,7 @@ class Part(Plan):
         sink = Sink(self, tally, last, jobs)
         position = sink.resumes_behind
         try:
-            if resumed and progress is not None:
+            if resumed:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
             last_time = last_sign = time.monotonic()
             with closing(self.results(position, jobs)) as results:
@@ -172,8 +173,7 @@ class Part(Plan):
                     sink.add(encoded)
                     if problems is not None:
                         problems(tally.noted.count)
-                    if progress is not None:
-                        progress(encoded.raw, tally.tokens, tally.documents)
+                    progress(encoded.raw, tally.tokens, tally.documents)
                     # where documents are shuffled, later ones than those of the position may be in the files
                     certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
@@ -275,7 +275,7 @@ class Part(Plan):
         return {"journal": VERSION, **header, "overwrite": self.overwrite, "touched": touched}
 
     def _resume(
-        self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None] | None
+        self, journal: Journal, header: dict[str, Any], publisher: Publisher, log: Callable[[str], None]
     ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
         """The state to go on from: (last record of the journal, counts, finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors, self.options.stats_by)
@@ -288,8 +288,7 @@ class Part(Plan):
             journal.restart()
         if journal.records and (why := self._begins_anew(journal.records)):
             self.check_same_run(journal.records)
-            if log is not None:
-                log(f"begins anew: {why}")
+            log(f"begins anew: {why}")
             clear(self.names, journal)
             journal.restart()
         if not journal.records:
@@ -299,9 +298,9 @@ class Part(Plan):
             publisher.claim()
             free, text = self.names.free_bytes(), sum(map(text_of, self.pieces))
             needed = text // 4 * np.dtype(self.rules.dtype).itemsize
-            if log is not None and free is not None and needed > free:
+            if free is not None and needed > free:
                 log(f"{self.names.folder}: {free:,} bytes are free, and at 4 bytes a token {needed:,} are needed")
-            if log is not None and self.names.home is not None:
+            if self.names.home is not None:
                 log(f"files grow in {self.names.folder} and are uploaded when they are finished")
             journal.append(header)
             journal.push()
@@ -323,7 +322,7 @@ class Part(Plan):
             if path.name not in kept:
                 path.unlink()
         publisher.restore(kept)
-        if log is not None and records:
+        if records:
             log(f"going on from {self.names.journal}: {tally.documents:,} documents, {tally.tokens:,} tokens are done")
         return last, tally, shards
 
@@ -369,6 +368,10 @@ class Part(Plan):
             for batch in batches:
                 Tally(self.pieces, self.options.on_error).add(self.work(batch))
                 break
+
+
+def ignore(*_: object) -> None:
+    """Nobody asked for it."""
 
 
 def _list_finished(record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:
