@@ -21,7 +21,6 @@ __all__ = [
     "cut_specials",
     "decode",
     "encode",
-    "encode_characters",
     "merge_pretoken",
     "normalize",
     "replace_pair",
@@ -201,48 +200,6 @@ def encode(
             parts = [data] if whole and data in id_of else merge_pretoken(data, ranks)
             ids += [id_of[part] for part in parts]
     return ids
-
-
-def encode_characters(
-    pretoken: str,
-    ids: Mapping[str, int],
-    merges: Sequence[tuple[str, str]],
-    *,
-    unknown: str | None = None,
-    fuse_unknown: bool = False,
-) -> list[int]:
-    """One pre-token to token ids, in a vocabulary whose merges begin from characters, as those of SentencePiece do.
-
-    Args:
-        pretoken: Text in which spaces are written as the tokens spell them.
-        ids: spelled token -> id. A character that is none becomes the tokens ``<0xC3>``, ``<0xA9>`` of its bytes in
-            UTF-8, if all of them are tokens, else `unknown`.
-        merges: The merge list, of spelled tokens.
-        unknown: The token for other characters.
-        fuse_unknown: Neighbours of these become one token.
-
-    Raises:
-        KeyError: A character has no token.
-
-    >>> encode_characters("▁ab?", {"▁": 0, "a": 1, "b": 2, "ab": 3, "<0x3F>": 4}, [("a", "b")])
-    [0, 3, 4]
-    """
-    tokens: list[str] = []
-    for char in pretoken:
-        as_bytes = [f"<0x{byte:02X}>" for byte in char.encode("utf-8")]
-        if char in ids:
-            tokens.append(char)
-        elif all(token in ids for token in as_bytes):
-            tokens += as_bytes
-        elif unknown is None:
-            raise KeyError(char)
-        elif not (fuse_unknown and tokens[-1:] == [unknown]):
-            tokens.append(unknown)
-    ranks = {pair: rank for rank, pair in enumerate(merges)}
-    while found := [(ranks[pair], at) for at, pair in enumerate(pairwise(tokens)) if pair in ranks]:
-        _, at = min(found)
-        tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
-    return [ids[token] for token in tokens]
 
 
 def decode(ids: Iterable[int], tokens: Mapping[int, bytes], *, errors: str = "strict") -> str:

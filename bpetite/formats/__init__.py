@@ -17,7 +17,7 @@ import errno
 import os
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of
@@ -84,8 +84,7 @@ def named(name: str) -> Vocab | None:
     encoding = _module("encodings").find_name(name)
     if encoding is None:
         return None
-    vocab: Vocab = _module("published_ranks").load(encoding)
-    return vocab
+    return cast("Vocab", _module("published_ranks").load(encoding))
 
 
 def unknown_name(name: str) -> FileNotFoundError:
@@ -125,17 +124,13 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         return by_name
     if os.path.isdir(name):
         return _load_directory(name, format)
-    vocab: Vocab
     if format == "compiled" or (format is None and is_compiled(name)):
-        vocab = _module("compiled").read(name)
-        return vocab
+        return cast("Vocab", _module("compiled").read(name))
     if format == "gguf" or (format is None and is_compiled(name, GGUF_MAGIC)):
-        vocab = _module("gguf").read(name)
-        return vocab
+        return cast("Vocab", _module("gguf").read(name))
     data = read_file(name)
     if format == "sentencepiece" or (format is None and _module("sentencepiece").recognizes(data)):
-        vocab = _module("sentencepiece").from_bytes(data, name)
-        return vocab
+        return cast("Vocab", _module("sentencepiece").from_bytes(data, name))
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from ..vocabulary._printable import members
 
@@ -148,8 +143,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         content = parse_json(data, name)
         for known in ("native", "huggingface", "tekken", "gpt2"):
             if format == known or (format is None and _module(known).recognizes(content)):
-                vocab = _module(known).from_json(content, name)
-                return vocab
+                return cast("Vocab", _module(known).from_json(content, name))
         found = "JSON"
         if isinstance(content, dict):
             found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
@@ -157,8 +151,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
             found = f"a JSON array of {len(content)} items"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
-            vocab = _module("tiktoken").from_bytes(data, name)
-            return vocab
+            return cast("Vocab", _module("tiktoken").from_bytes(data, name))
         found = _foreign(data, name)
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
@@ -175,9 +168,8 @@ def _load_directory(folder: str, format: Format | None) -> Vocab:
     for known, files in FILES.items():
         first = os.path.join(folder, files[0])
         if format in (None, known) and os.path.isfile(first):
-            vocab: Vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
-            remembered: Vocab = _module("beside").remember(vocab, folder)
-            return remembered
+            vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
+            return cast("Vocab", _module("beside").remember(vocab, folder))
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "

@@ -14,8 +14,8 @@ from typing import NamedTuple
 from ..errors import nearest
 from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
 
-__all__ = ["PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name", "known_names",
-           "looks_like_path"]
+__all__ = ["ENCODINGS", "PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name",
+           "known_names", "looks_like_path"]
 
 _END_OF_TEXT = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
@@ -66,7 +66,7 @@ PUBLISHED = {
 }
 
 #: All names of encodings: the published ones, and four without their end.
-_NAMES = {name: name for name in PUBLISHED} | {
+ENCODINGS = {name: name for name in PUBLISHED} | {
     "r50k": "r50k_base", "p50k": "p50k_base", "cl100k": "cl100k_base", "o200k": "o200k_base",
 }  # fmt: skip
 
@@ -111,8 +111,8 @@ def encoding_name(name: str) -> str:
     """
     if not isinstance(name, str):
         raise TypeError(f"the name of an encoding is a str, not {name!r}")
-    if name in _NAMES:
-        return _NAMES[name]
+    if name in ENCODINGS:
+        return ENCODINGS[name]
     near = nearest(name, PUBLISHED)
     hint = f"known are {', '.join(PUBLISHED)}" if near is None else f"did you mean {near!r}?"
     if _of_model(name):
@@ -159,4 +159,4 @@ def find_name(name: str) -> str | None:
     """
     if looks_like_path(name):
         return None
-    return _NAMES.get(name) or _of_model(name)
+    return ENCODINGS.get(name) or _of_model(name)

@@ -20,7 +20,7 @@ from ..vocabulary._ranks import read_ranks
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .encodings import PUBLISHED, encoding_name, find_name
+from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def from_bytes(
     if data.lstrip()[:1] in (b"{", b"["):
         raise FormatError(f"{name}: JSON, and no .tiktoken file; Tokenizer.load finds the format by itself")
     with errors_named(name):
-        encoding = encoding_name(encoding) if encoding is not None else _encoding_of_file(name)
+        stem = os.path.basename(name).removesuffix(".tiktoken")
+        encoding = ENCODINGS.get(stem) if encoding is None else encoding_name(encoding)
     split: SplitPattern = resolve(pattern)
     if pattern is BY_NAME:
         if encoding is None:
@@ -126,14 +127,6 @@ def from_bytes(
         )
     named = encoding if pattern is BY_NAME else None
     return vocab_of_tokens(parse(data, name), name, split, special_tokens, named, unicode)
-
-
-def _encoding_of_file(path: str) -> str | None:
-    """The published encoding that a file is named after."""
-    try:
-        return encoding_name(os.path.basename(path).removesuffix(".tiktoken"))
-    except ValueError:
-        return None
 
 
 def vocab_of_tokens(

@@ -4,6 +4,8 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -11,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
-from bpetite.reference import encode_characters
 from bpetite.steps.normalizers import Prepend, Replace
 from bpetite.steps.splits import Metaspace
 from bpetite.vocabulary.characters import Characters
@@ -19,6 +20,48 @@ from bpetite.vocabulary.characters import Characters
 LETTERS = "ab,▁é中1"
 TEXT = st.text("ab ,▁é中1漢\n\U0001f600", max_size=40)
 WRITTEN = Replace(" ", "▁")
+
+
+def encode_characters(
+    pretoken: str,
+    ids: Mapping[str, int],
+    merges: Sequence[tuple[str, str]],
+    *,
+    unknown: str | None = None,
+    fuse_unknown: bool = False,
+) -> list[int]:
+    """One pre-token to token ids, in a vocabulary whose merges begin from characters, as those of SentencePiece do.
+
+    Args:
+        pretoken: Text in which spaces are written as the tokens spell them.
+        ids: spelled token -> id. A character that is none becomes the tokens ``<0xC3>``, ``<0xA9>`` of its bytes in
+            UTF-8, if all of them are tokens, else `unknown`.
+        merges: The merge list, of spelled tokens.
+        unknown: The token for other characters.
+        fuse_unknown: Neighbours of these become one token.
+
+    Raises:
+        KeyError: A character has no token.
+
+    >>> encode_characters("▁ab?", {"▁": 0, "a": 1, "b": 2, "ab": 3, "<0x3F>": 4}, [("a", "b")])
+    [0, 3, 4]
+    """
+    tokens: list[str] = []
+    for char in pretoken:
+        as_bytes = [f"<0x{byte:02X}>" for byte in char.encode("utf-8")]
+        if char in ids:
+            tokens.append(char)
+        elif all(token in ids for token in as_bytes):
+            tokens += as_bytes
+        elif unknown is None:
+            raise KeyError(char)
+        elif not (fuse_unknown and tokens[-1:] == [unknown]):
+            tokens.append(unknown)
+    ranks = {pair: rank for rank, pair in enumerate(merges)}
+    while found := [(ranks[pair], at) for at, pair in enumerate(pairwise(tokens)) if pair in ranks]:
+        _, at = min(found)
+        tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
+    return [ids[token] for token in tokens]
 
 
 @st.composite

@@ -247,13 +247,19 @@ def _count(
     elif not isinstance(texts, Iterable):
         raise TypeError(f"texts are str, bytes or an iterable of them, not {type(texts).__name__}")
     total = None if progress is None else _total(texts)
-    documents = _Documents(texts, _batch_size(texts, len(counters)))
-    done = 0
-    for size in _in_order(_jobs(documents, preparation), counters, runs):
+    documents = done = 0
+
+    def jobs() -> Iterator[Job]:
+        nonlocal documents
+        for first, batch, size in batches(texts, _batch_size(texts, len(counters))):
+            documents = first + len(batch)
+            yield from _jobs(first, batch, size, preparation)
+
+    for size in _in_order(jobs(), counters, runs):
         done += size
         if progress is not None and size:
             progress("count", done, total)
-    return documents.read
+    return documents
 
 
 def _total(texts: Iterable[Text]) -> int | None:
@@ -272,20 +278,6 @@ def _batch_size(texts: Iterable[Text], threads: int) -> int:
     some = texts[:: len(texts) // 64 + 1]
     size = sum(len(text) for text in some if isinstance(text, (str, bytes))) * len(texts) // max(1, len(some))
     return min(max(size // (8 * threads), PART), 4 * PART)
-
-
-class _Documents:
-    """Batches of texts of about `size`; a text longer than that is alone in its batch. `read` counts the texts."""
-
-    def __init__(self, texts: Iterable[Text], size: int) -> None:
-        self.texts = texts
-        self.size = size
-        self.read = 0
-
-    def __iter__(self) -> Iterator[tuple[int, list[Text], int]]:
-        for first, batch, size in batches(self.texts, self.size):
-            self.read = first + len(batch)
-            yield first, batch, size
 
 
 @dataclass(frozen=True)
@@ -332,18 +324,17 @@ def _prepared(cutting: Cutting) -> _Preparation:
     )
 
 
-def _jobs(documents: _Documents, preparation: _Preparation) -> Iterator[Job]:
-    for first, batch, size in documents:
-        if preparation.pipeline is not None:
-            yield partial(_count_piped, batch, size, *preparation.pipeline)
-        elif preparation.by_regex:
-            yield partial(_count_by_regex, batch, size, preparation)
-        elif preparation.normalize is not None:
-            yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
-        elif size > 2 * PART and len(batch) == 1 and preparation.pretokenizer.scanner is not None:
-            yield from LongText(batch[0], PART).jobs()
-        else:
-            yield partial(_count_batch, batch, size, first)
+def _jobs(first: int, batch: list[Text], size: int, preparation: _Preparation) -> Iterator[Job]:
+    if preparation.pipeline is not None:
+        yield partial(_count_piped, batch, size, *preparation.pipeline)
+    elif preparation.by_regex:
+        yield partial(_count_by_regex, batch, size, preparation)
+    elif preparation.normalize is not None:
+        yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
+    elif size > 2 * PART and len(batch) == 1 and preparation.pretokenizer.scanner is not None:
+        yield from LongText(batch[0], PART).jobs()
+    else:
+        yield partial(_count_batch, batch, size, first)
 
 
 def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter) -> int:
