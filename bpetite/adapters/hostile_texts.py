@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 __all__ = ["hostile_texts"]
 
-#: How many special tokens are put into texts: the first and the last ones.
+#: The special tokens that are put into texts at most: the first and the last ones.
 SPECIALS = 64
 
 TEXTS = (

@@ -13,14 +13,14 @@ from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .characters import main_script, scripts_of, token_repr
 from .reach import REASONS, Reach, reach
-from .results import AuditReport, Finding, Severity, Unreachable
+from .results import AuditReport, Finding, Severity
 from .settings import default_names, settings_of
 from .token_classes import token_classes
 from .usage import measure
 
 __all__ = ["audit"]
 
-#: How many examples a finding carries; its count covers all.
+#: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
 
 #: Characters of a text that are checked by a stream, which is slow.
@@ -188,7 +188,8 @@ def _examples(
         yield "merge-order", example
     for one in found.unreachable:
         reason = "bytes" if one.reason == "utf-8" and len(one.token) == 1 else one.reason
-        yield f"unreachable-{reason}", _unreachable(vocab, one)
+        instead = [token_repr(part) for part in one.instead[:8]]
+        yield f"unreachable-{reason}", _token(vocab, one.id) | ({"instead": instead} if instead else {})
     for form in ("NFC", "NFKC"):
         for ids in _same_after(form, texts_of):
             tokens = [ascii(texts_of[token_id]) for token_id in ids[:8]]
@@ -205,11 +206,6 @@ def _examples(
 
 def _token(vocab: Vocab, token_id: int) -> Example:
     return {"id": token_id, "token": token_repr(vocab.tokens[token_id])}
-
-
-def _unreachable(vocab: Vocab, one: Unreachable) -> Example:
-    instead = [token_repr(part) for part in one.instead[:8]]
-    return _token(vocab, one.id) | ({"instead": instead} if instead else {})
 
 
 def _out_of_order(vocab: Vocab) -> Iterator[Example]:

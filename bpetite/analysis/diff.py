@@ -47,7 +47,7 @@ def diff(
         a, b: The tokenizers.
         texts: Documents to encode with both.
         ordinary: Read the texts as ordinary text, in which no special tokens are recognised.
-        places: How many places of each kind to report.
+        places: The most places of each kind to report.
         names: The names of the tokenizers in the report.
         files: The files that the texts come from, for the report to name; they are not read.
 

@@ -164,12 +164,12 @@ class Usage:
     """The result of :func:`measure`.
 
     Attributes:
-        documents: How many texts.
+        documents: The number of texts.
         ids: int64[n]: the ids of the vocabulary, ascending.
-        counts: int64[n]: how often each of them occurred.
+        counts: int64[n]: the occurrences of each.
         ordinary: bool[n]: False for special tokens, which ordinary text does not use.
         scripts: script -> its counts, most bytes first; "Common" holds spaces, digits, punctuation and symbols.
-        word_tokens: How many words have 1, 2, ... tokens; the last of the ten counts 10 and more.
+        word_tokens: The numbers of words with 1, 2, ... tokens; the last of the ten counts 10 and more.
         costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
     """
 
@@ -264,7 +264,7 @@ class Finding:
         severity: "fault": text is refused, changed or encoded otherwise than intended, or a mistake in the vocabulary
             wastes ids. "note": good to know, and common in tokenizers that work well.
         message: One sentence for people.
-        count: How many tokens, merges, bytes or texts it concerns.
+        count: The number of tokens, merges, bytes or texts that it concerns.
         examples: The first of them: dicts such as ``{"id": 5, "token": "' a'"}``.
     """
 
@@ -357,16 +357,16 @@ class DiffReport(Report):
         specials: literal -> (id in A, id in B) where they differ; None where it is not a special token.
         only_a, only_b: bytes -> id of tokens that the other does not have.
         moved: bytes -> (id in A, id in B) of tokens that have different ids in the two.
-        shared: How many tokens have the same id in the two.
+        shared: The number of tokens with the same id in the two.
         first_merge: The first rank at which the merge lists differ; None if they are equal.
         merges_at_first: The merges of A and B at this rank; None after the end of a list.
-        merges_only_a, merges_only_b: How many merges the other does not have.
-        merges_reordered: How many of the common merges would have to move for their order to be the same.
-        documents: How many texts were compared; None if there were no texts.
-        documents_differing: How many texts get different ids.
-        tokens_a, tokens_b: How many tokens all texts have.
-        cut_places: How many stretches of text are cut into different tokens.
-        other_ids: How many tokens are cut alike and have different ids.
+        merges_only_a, merges_only_b: The numbers of merges that the other does not have.
+        merges_reordered: The number of common merges that would have to move for their order to be the same.
+        documents: The number of texts that were compared; None if there were no texts.
+        documents_differing: The number of texts with different ids.
+        tokens_a, tokens_b: The numbers of tokens of all texts.
+        cut_places: The number of stretches of text that are cut into different tokens.
+        other_ids: The number of tokens that are cut alike and have different ids.
         places: The first differences of each kind.
     """
 
@@ -436,7 +436,7 @@ class Comparison(Report):
 
     Attributes:
         tokenizers: The figures of each, in the order given.
-        documents: group -> how many texts, in the order in which they came.
+        documents: group -> number of texts, in the order in which they came.
         by: The name of the grouping, for people, such as "lang".
         files: The files that the texts came from.
     """
@@ -484,7 +484,7 @@ class Side:
 
     Attributes:
         name: The name of the tokenizer.
-        tokens, different, specials: How many tokens, different ids and special tokens the whole text has.
+        tokens, different, specials: The numbers of tokens, different ids and special tokens in the whole text.
         layout: The tokens in the window.
         start: Position of the window's first byte.
     """

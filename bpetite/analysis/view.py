@@ -45,7 +45,7 @@ def view(
         title: The title of the page.
         names: The names of the tokenizers.
         start: The first character of the window.
-        characters: How many characters it shows.
+        characters: The number of characters that it shows.
 
     Raises:
         ValueError: A byte has no token; the window is empty; there are too few or too many names.

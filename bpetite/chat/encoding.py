@@ -36,7 +36,7 @@ __all__ = ["ChatEncoding", "encode"]
 ESCAPED = frozenset("\"'\\\x7f")
 #: The names of a message's reasoning; templates read the first two.
 REASONING = ("reasoning_content", "thinking", "reasoning")
-#: What is trusted in a message with a trusted role; its name and its calls are not.
+#: The trusted keys of a message with a trusted role; its name and its calls are not among them.
 WRITTEN = frozenset(("role", "content", *REASONING))
 ROLE = frozenset(("role",))
 

@@ -18,7 +18,7 @@ Render = Callable[[Messages | None], str]
 #: (start, end) in characters.
 Span = tuple[int, int]
 
-#: What stands for characters that a mask would change too much: JSON escapes these in two characters, and a filter
+#: Stand-ins for characters that a mask would change too much: JSON escapes these in two characters, and a filter
 #: trims those.
 STAND_INS = {"\b": '"\\\n\r\t', "\u2003": " \n\r\t\v\f"}
 

@@ -49,7 +49,7 @@ class Role(str):
     __slots__ = ()
 
 
-#: What a generation block puts out at its two ends.
+#: The two texts that a generation block puts out at its ends.
 _edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
 
 

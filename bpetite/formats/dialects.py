@@ -55,19 +55,14 @@ IGNORING_CASE = "is not the same set in both libraries where case is ignored"
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
-#: Stand-ins for ``[:name:]`` in a set, by the dialect of the source. Oniguruma follows Unicode, Rust ASCII, ``regex``
-#: Unicode but for digits and symbols. A name that is not listed has no exact counterpart.
+#: Stand-ins for ``[:name:]`` in a set, by the dialect of the source. Oniguruma follows Unicode, ``regex`` Unicode but
+#: for digits and symbols. A name that is not listed has no exact counterpart, and none of Rust's is read.
 POSIX = {
     "oniguruma": {
         "alnum": r"\p{Alphabetic}\p{Nd}", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
         "cntrl": r"\p{Cc}", "digit": r"\p{Nd}", "graph": "[:graph:]", "lower": r"\p{Lowercase}", "print": "[:print:]",
         "punct": r"\p{P}\p{S}", "space": r"\s", "upper": r"\p{Uppercase}",
         "word": _WORD, "xdigit": "0-9A-Fa-f",
-    },
-    "rust": {
-        "alnum": "0-9A-Za-z", "alpha": "A-Za-z", "ascii": r"\x00-\x7f", "blank": r"\t ", "cntrl": r"\x00-\x1f\x7f",
-        "digit": "0-9", "graph": "!-~", "lower": "a-z", "print": " -~", "punct": r"!-/:-@\[-`{-~",
-        "space": r"\t\n\x0b\f\r ", "upper": "A-Z", "word": "0-9A-Z_a-z", "xdigit": "0-9A-Fa-f",
     },
     "regex": {
         "alnum": r"\p{Alphabetic}0-9", "alpha": r"\p{Alphabetic}", "ascii": r"\x00-\x7f", "blank": r"\t\p{Zs}",
@@ -319,7 +314,7 @@ class _Translation:
 
     def posix_class(self, written: str, name: str, inverse: bool) -> tuple[bool, str]:
         """(negated, items) that stand for a class of POSIX in a set."""
-        items = POSIX[self.dialect].get(name)
+        items = POSIX.get(self.dialect, {}).get(name)
         if items is None:
             self.refuse(written)
         if self.ignore_case and items != r"\s":

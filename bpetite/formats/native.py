@@ -57,26 +57,17 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
             if literal not in aliases
         },
     }
-    # rare settings are written only where they are set
-    if vocab.token_flags:
-        head["token_flags"] = {literal: list(flags) for literal, flags in sorted(vocab.token_flags.items())}
-    if vocab.template is not None:
-        head["template"] = vocab.template.to_json()
-    if vocab.kept:
-        head["kept"] = dict(sorted(vocab.kept.items()))
-    if vocab.unicode is not None:
-        head["unicode"] = vocab.unicode
-    if vocab.alphabet is not None:
-        head["alphabet"] = vocab.alphabet.to_json()
-    if aliases:
-        head["aliases"] = dict(sorted(aliases.items(), key=lambda item: item[::-1]))
-    if vocab.unreachable:
-        head["unreachable"] = [
-            [encode_token(vocab.tokens[token_id]), token_id] for token_id in sorted(vocab.unreachable)
-        ]
-    if vocab.train_config is not None:
-        head["train_config"] = vocab.train_config
-    return head
+    rare = {
+        "token_flags": {literal: list(flags) for literal, flags in sorted(vocab.token_flags.items())},
+        "template": None if vocab.template is None else vocab.template.to_json(),
+        "kept": dict(sorted(vocab.kept.items())),
+        "unicode": vocab.unicode,
+        "alphabet": None if vocab.alphabet is None else vocab.alphabet.to_json(),
+        "aliases": dict(sorted(aliases.items(), key=lambda item: item[::-1])),
+        "unreachable": [[encode_token(vocab.tokens[one]), one] for one in sorted(vocab.unreachable)],
+        "train_config": vocab.train_config,
+    }
+    return head | {name: value for name, value in rare.items() if value}
 
 
 def dump(vocab: Vocab) -> bytes:

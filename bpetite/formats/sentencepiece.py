@@ -171,19 +171,12 @@ def vocab_of_pieces(
 
     Args:
         pieces: The pieces.
-        rules: What is done to texts.
+        rules: The work of the normalizer on a text.
         name: The file, for error messages.
-        flags: Those of pieces that are put in by the user; by default those with which SentencePiece finds them.
-        template: Of the vocabulary.
+        flags: The flags of pieces that are put in by the user; by default those with which SentencePiece finds them.
+        template: The template of the vocabulary.
     """
-    ids: dict[str, int] = {}
-    for number, piece in enumerate(pieces):
-        if not piece.text or piece.text in ids or piece.score != piece.score:
-            fault = "has no score" if piece.text and piece.text not in ids else "is empty, or there already"
-            raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} {fault}")
-        if piece.kind not in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE):
-            raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} is of kind {piece.kind} (5 is unused)")
-        ids[piece.text] = number
+    ids = _ids(pieces, name)
     unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
     byte_ids = tuple(ids[text] for text in spelled if text in ids and pieces[ids[text]].kind == BYTE)
@@ -193,8 +186,11 @@ def vocab_of_pieces(
             f"space, {SPACE!r}; there must be 1, 0 or 256, and 1"
         )
     alphabet = Characters(byte_ids, unknown[0], True, SPACE, "one" if rules.prefix or rules.trim else "none")
-    special = {piece.text: number for piece, number in zip(pieces, ids.values(), strict=True)
-               if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)}  # fmt: skip
+    special = {
+        piece.text: number
+        for number, piece in enumerate(pieces)
+        if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)
+    }
     tokens, unreachable = read_spelled_characters(ids, special, alphabet, name)
     tokens.update((number, alphabet.decode(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
@@ -217,6 +213,23 @@ def vocab_of_pieces(
         )
 
 
+def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
+    """piece -> id; FormatError for a piece that cannot be one."""
+    ids: dict[str, int] = {}
+    for number, piece in enumerate(pieces):
+        fault = ""
+        if not piece.text or piece.text in ids:
+            fault = "is empty, or there already"
+        elif piece.score != piece.score:
+            fault = "has no score"
+        elif piece.kind not in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE):
+            fault = f"is of kind {piece.kind} (5 is unused)"
+        if fault:
+            raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} {fault}")
+        ids[piece.text] = number
+    return ids
+
+
 def _merges(
     pieces: Sequence[Piece], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
 ) -> list[tuple[int, int]]:
@@ -237,8 +250,9 @@ def _merges(
         merges = [pair for pair in merges if score[tokens[pair[0]] + tokens[pair[1]]] > lowest]
     joined = [tokens[left] + tokens[right] for left, right in merges]
     tied = [pair for pair in pairwise(joined) if score[pair[0]] == score[pair[1]]]
-    tied += [(tokens[part], token) for pair, token in zip(merges, joined, strict=True)
-             for part in pair if runs and part in last]  # fmt: skip
+    if runs:  # of which no other piece is made
+        uses = zip(merges, joined, strict=True)
+        tied += [(tokens[part], token) for pair, token in uses for part in pair if part in last]
     for one, other in tied:
         raise FormatError(
             f"{name}: {one.decode()!r} and {other.decode()!r}: pieces have one score, {score[one]}, and a merge list "

@@ -248,7 +248,9 @@ RANKS = BYTES | {
 }
 
 
-@pytest.mark.parametrize("pattern", [r"\bword", r"[[:nothing:]]+", r"(?<name>a)", r"[^a&&b]", r"a{1,2}{3}", r"(?m)^a"])
+@pytest.mark.parametrize(
+    "pattern", [r"\bword", r"[[:nothing:]]+", r"[[:space:]]", r"(?<name>a)", r"[^a&&b]", r"a{1,2}{3}", r"(?m)^a"]
+)
 def test_patterns_without_a_counterpart_are_refused(pattern: str) -> None:
     class Fake:
         name, _pat_str, _mergeable_ranks, _special_tokens = "fake", pattern, BYTES, {}

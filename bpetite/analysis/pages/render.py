@@ -66,9 +66,9 @@ class Table:
         label: The name of the table, for text and for screen readers.
         heads: Heads of the columns; ``[]`` for a table of names and values.
         rows: Cells as plain text.
-        numbers: How many of the first columns, after a column of names, are numbers.
+        numbers: The number of first columns, after a column of names, that hold numbers.
         named: The first cell of a row names it.
-        few: How many rows text shows.
+        few: The rows that text shows at most.
         turned: A page has a row for each column of numbers: there may be many.
     """
 

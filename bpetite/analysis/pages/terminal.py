@@ -26,7 +26,7 @@ def coloured(cells: Iterable[Cell]) -> str:
         style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
         text = "".join(cell.text for cell in group)
         count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
-        *lines, last = _visible(text).split("\n")
+        *lines, last = "".join(map(_visible, text)).split("\n")
         # The colour ends before the line does, or the terminal paints the rest of the line.
         out += [f"{style}{line}↵{_RESET}\n" for line in lines]
         if last or count:
@@ -34,11 +34,7 @@ def coloured(cells: Iterable[Cell]) -> str:
     return "".join(out)
 
 
-def _visible(text: str) -> str:
-    return "".join(_visible_character(character) for character in text)
-
-
-def _visible_character(character: str) -> str:
+def _visible(character: str) -> str:
     if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
         return f"\\x{ord(character) - 0xDC00:02x}"
     return character if character == "\n" else escape(character)

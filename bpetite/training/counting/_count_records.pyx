@@ -90,7 +90,7 @@ cdef class RecordReader:
         read: Called as ``read(offset, buffer)``: fills the buffer from the offset of the file, and returns the number
             of bytes, 0 at its end.
         name: Of the file, for messages.
-        offset: Where the records begin.
+        offset: The place of the first record.
         checksum: CRC-32 of the bytes before them.
         buffer_bytes: Bytes read at a time; more only where one record is longer.
         signed: Counts may be negative.

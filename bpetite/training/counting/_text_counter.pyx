@@ -160,9 +160,9 @@ cdef class TextCounter:
 
         Args:
             text: str or UTF-8 bytes.
-            start: Where a pre-token begins (characters of a str, bytes of bytes).
+            start: The beginning of a pre-token (characters of a str, bytes of bytes).
             stop: Likewise; len(text) for the end of the text.
-            weight: How often each counts; -1 takes back what was counted before.
+            weight: The count of each pre-token; -1 takes back what was counted before.
             guess: Move start and stop to the likely starts of pre-tokens after them, see `likely_start`.
 
         Returns:

@@ -86,8 +86,8 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
     Args:
         counts: A mapping or pairs; a pre-token that comes twice adds up, a count of 0 is left out.
         documents: The number of texts that were counted.
-        options: How the text was cut, as :func:`bpetite.count_pretokens` takes them. Counts that differ here do not add
-            up, and training refuses options that contradict them.
+        options: The way the text was cut, as :func:`bpetite.count_pretokens` takes them. Counts that differ here do not
+            add up, and training refuses options that contradict them.
 
     Raises:
         TypeError: A pre-token that is not bytes, a count that is no int.

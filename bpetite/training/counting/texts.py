@@ -96,7 +96,7 @@ def count_pretokens(
         spill_to: The folder of the temporary files; None for the system's, which may be in memory itself. They have no
             names: nothing is left of them, even by a process that is killed.
         min_count: With `memory`: pre-tokens that occur less often in all texts are left out.
-        options: How the text is cut: ``pattern``, the split pattern, see :func:`bpetite.patterns.resolve` (one that
+        options: The way the text is cut: ``pattern``, the split pattern, see :func:`bpetite.patterns.resolve` (one that
             `regex` itself has to split runs on one thread); ``special_tokens``, literals that cut the text and are not
             counted; ``normalization``, "NFC", "NFD", "NFKC", "NFKD" or None, applied to the text between special
             tokens; ``unicode``, the version of Unicode, see :class:`bpetite.Vocab`.

@@ -200,18 +200,13 @@ cdef class Merger:
         """The number of tokens, the 256 bytes included."""
         return self.known.count
 
-    def token(self, uint32_t token):
-        """The bytes of a token by internal id."""
-        if token >= self.known.count:
-            raise IndexError(f"no token has the internal id {token}")
-        return bytes_of(self.known, token)
-
     def all_tokens(self):
         """The bytes of all tokens, by internal id."""
         cdef uint32_t token
         found = []
         for token in range(self.known.count):
-            found.append(bytes_of(self.known, token))
+            found.append(PyBytes_FromStringAndSize(
+                <char*> self.known.data + self.known.start[token], token_length(self.known, token)))
         return found
 
     def merges(self, list ids=None):
@@ -247,10 +242,6 @@ def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t
         if merger.joined:
             fewer.append((number, merger.joined))
     return fewer
-
-
-cdef bytes bytes_of(LearnedTokens self, uint32_t token):
-    return PyBytes_FromStringAndSize(<char*> self.data + self.start[token], token_length(self, token))
 
 
 cdef int begin(Merger self) except -1 nogil:

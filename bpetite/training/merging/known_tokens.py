@@ -22,8 +22,7 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     """
     tokens, merges = vocab.tokens, vocab.merges or ()
     found = []
-    for first in range(256):
-        byte = merger.token(first)
+    for byte in merger.all_tokens():  # so far the bytes
         number = vocab.find(byte)
         if number is None or number in vocab.not_looked_up:
             raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
