@@ -9,14 +9,13 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 
-__all__ = ["Cell", "Layout", "character_sizes", "groups", "lay_out", "rows_of", "token_ends"]
+__all__ = ["Cell", "Layout", "groups", "lay_out", "rows_of", "token_ends"]
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
@@ -69,15 +68,6 @@ def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray
     return np.cumsum(lengths[index])
 
 
-def character_sizes(codes: npt.NDArray[np.uint32]) -> npt.NDArray[Any]:
-    """Return the length of each code point in UTF-8, 1 to 4 bytes.
-
-    >>> character_sizes(np.array([0x61, 0xE9, 0x732B, 0x1F642])).tolist()
-    [1, 2, 3, 4]
-    """
-    return 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
-
-
 def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
     """The cells of token ids.
 
@@ -89,8 +79,9 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
     data = b"".join(tokens)
     text = data.decode("utf-8", "surrogateescape")
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
-    broken = (codes >= 0xD800) & (codes < 0xE000)
-    sizes = np.where(broken, 1, character_sizes(codes))
+    # in UTF-8; a byte that is part of no character is a surrogate
+    sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
+    sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
     starts = np.append(np.cumsum(sizes) - sizes, len(data))
     edges = np.append(0, token_ends(tokenizer, np.array(ids, dtype=np.uint32)))
     first = np.searchsorted(starts, edges)  # of each edge, the first character that begins there or later

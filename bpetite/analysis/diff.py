@@ -129,7 +129,7 @@ class _TextComparison:
         self.sides = (a, b)
         self.report = report
         self.options: dict[str, Any] = {"allowed_special": ()} if ordinary else {}
-        self.cut_left = self.other_id_left = places  # how many places of each kind may still be reported
+        self.left = {True: places, False: places}  # places that may still be reported, of cuts and of other ids
 
     def run(self, texts: Iterable[str]) -> None:
         texts = iter(texts)
@@ -152,7 +152,13 @@ class _TextComparison:
     def compare(self, document: int, ours: Ids, theirs: Ids) -> None:
         data, data_b = (side.decode_bytes(ids) for side, ids in zip(self.sides, (ours, theirs), strict=True))
         if data != data_b:
-            self.compare_rewritten(document, data, ours, theirs)
+            # the two normalize differently, so no positions are comparable: the first tokens that differ
+            unlike = np.flatnonzero(ours[: len(theirs)] != theirs[: len(ours)])
+            first = int(unlike[0]) if len(unlike) else min(len(ours), len(theirs))
+            start = len(self.sides[0].decode_bytes(ours[:first]))
+            ours, theirs = (ids[first : first + REWRITTEN] for ids in (ours, theirs))
+            self.report.cut_places += 1
+            self.add(document, data, True, ours, theirs, start, start + len(self.sides[0].decode_bytes(ours)))
             return
         ends_a, ends_b = (token_ends(side, ids) for side, ids in zip(self.sides, (ours, theirs), strict=True))
         # Stretch i of the text lies between common edges i - 1 and i; its tokens are first..last on each side.
@@ -166,32 +172,19 @@ class _TextComparison:
         closes = np.flatnonzero(~same_token & np.append(same_token[1:], True))
         self.report.cut_places += len(opens)
         self.report.other_ids += len(other_id)
-        cut = zip(opens[: self.cut_left].tolist(), closes[: self.cut_left].tolist(), strict=True)
+        cut = zip(opens[: self.left[True]].tolist(), closes[: self.left[True]].tolist(), strict=True)
         found = [(first, last, True) for first, last in cut]
-        found += [(at, at, False) for at in other_id[: self.other_id_left].tolist()]
+        found += [(at, at, False) for at in other_id[: self.left[False]].tolist()]
         for first, last, is_cut in sorted(found):
             tokens_a = ours[first_a[first] : last_a[last] + 1]
             tokens_b = theirs[first_b[first] : last_b[last] + 1]
             start = int(edges[first - 1]) if first else 0
             self.add(document, data, is_cut, tokens_a, tokens_b, start, int(edges[last]))
 
-    def compare_rewritten(self, document: int, data: bytes, ours: Ids, theirs: Ids) -> None:
-        """Report the first tokens that differ: the two normalize differently, so no positions are comparable."""
-        length = min(len(ours), len(theirs))
-        unlike = np.flatnonzero(ours[:length] != theirs[:length])
-        first = int(unlike[0]) if len(unlike) else length
-        self.report.cut_places += 1
-        if self.cut_left:
-            decode = self.sides[0].decode_bytes
-            tokens_a, tokens_b = ours[first : first + REWRITTEN], theirs[first : first + REWRITTEN]
-            start = len(decode(ours[:first]))
-            self.add(document, data, True, tokens_a, tokens_b, start, start + len(decode(tokens_a)))
-
     def add(self, document: int, data: bytes, cut: bool, a: Ids, b: Ids, start: int, end: int) -> None:
-        if cut:
-            self.cut_left -= 1
-        else:
-            self.other_id_left -= 1
+        if not self.left[cut]:
+            return
+        self.left[cut] -= 1
         # An edge may lie inside a character; people are shown whole ones.
         while start and data[start] & 0xC0 == 0x80:
             start -= 1
