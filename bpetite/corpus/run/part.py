@@ -50,7 +50,8 @@ SIGN_SECONDS = 15.0
 
 WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
 
-#: Blocks of each compressed file that are read ahead: decompressing goes on while others are encoded.
+#: Blocks of each file that are read ahead, by several jobs or where it is compressed: so decompressing goes on while
+#: others encode.
 AHEAD = 8
 
 #: The most small blocks that are worked on together.
@@ -238,7 +239,8 @@ class Part(Plan):
         left = pieces[position.piece :]
         found: Iterable[Block] = read_blocks(pieces, reading, position)
         if all(map(_reads_apart, left)) and not (jobs > 1 and all(has_ranges(piece, reading) for piece in left)):
-            found = read_ahead(read_each(pieces, reading, position), jobs, AHEAD)
+            ahead = AHEAD if jobs > 1 or any(piece.compression for piece in left) else 1
+            found = read_ahead(read_each(pieces, reading, position), jobs, ahead)
         blocks: list[Block] = []
         size = 0
         for block in found:
