@@ -103,11 +103,11 @@ def audit(
     ordinary = {token_id: token for token_id, token in vocab.tokens.items() if token_id not in others}
     texts_of = dict(_texts(ordinary))
     script_of = scripts_of("".join(texts_of.values()))
-    found = reach(tokenizer)
+    reached = reach(tokenizer)
     cases: defaultdict[str, list[Example]] = defaultdict(list)
     usage = None if texts is None else measure(tokenizer, _checked(tokenizer, texts, cases))
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
-    for code, example in _examples(tokenizer, vocab, found, texts_of, used):
+    for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
     longest = sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES]
     return AuditReport(
@@ -118,7 +118,7 @@ def audit(
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
         longest={token_id: ordinary[token_id] for token_id in longest},
-        unreachable=found.unreachable,
+        unreachable=reached.unreachable,
         findings=[
             Finding(code, severity, message, len(cases[code]), tuple(cases[code][:EXAMPLES]))
             for code, (severity, message) in FINDINGS.items()
@@ -166,7 +166,7 @@ def _in_pieces(text: str) -> Iterator[str]:
 
 
 def _examples(
-    tokenizer: Tokenizer, vocab: Vocab, found: Reach, texts_of: dict[int, str], used: list[int] | None
+    tokenizer: Tokenizer, vocab: Vocab, reached: Reach, texts_of: dict[int, str], used: list[int] | None
 ) -> Iterator[tuple[str, Example]]:
     """The code of a finding and one of its cases, for each case in the vocabulary."""
     for literal, token_id in vocab.special_tokens.items():
@@ -180,13 +180,13 @@ def _examples(
     for byte in range(256):
         if vocab.alphabet is None and byte not in NEVER_IN_UTF8 and bytes([byte]) not in known:
             yield "missing-bytes", {"byte": f"0x{byte:02X}"}
-    for token_id, text in found.forgeable.items():
+    for token_id, text in reached.forgeable.items():
         yield "forgeable-specials", _token(vocab, token_id) | {"text": text}
     for token_id in sorted(vocab.skipped.intersection(vocab.merge_results)):
         yield "merged-specials", _token(vocab, token_id)
     for example in _out_of_order(vocab):
         yield "merge-order", example
-    for one in found.unreachable:
+    for one in reached.unreachable:
         reason = "bytes" if one.reason == "utf-8" and len(one.token) == 1 else one.reason
         instead = [token_repr(part) for part in one.instead[:8]]
         yield f"unreachable-{reason}", _token(vocab, one.id) | ({"instead": instead} if instead else {})

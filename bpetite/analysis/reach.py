@@ -170,7 +170,7 @@ def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[in
 def _search(tokenizer: Tokenizer, cut: dict[int, str]) -> dict[int, str]:
     """id -> the first text that gives it, for tokens that their own text does not give. Tries them in surroundings, up
     to BUDGET texts."""
-    found: dict[int, str] = {}
+    witness: dict[int, str] = {}
     left = dict(cut)
     surroundings = _surroundings(_around(tokenizer))
     spent = 0
@@ -183,8 +183,8 @@ def _search(tokenizer: Tokenizer, cut: dict[int, str]) -> dict[int, str]:
         pairs = [(token_id, before + text + after) for before, after in some for token_id, text in left.items()]
         for token_id, text in _giving(tokenizer, pairs):
             if left.pop(token_id, None) is not None:
-                found[token_id] = text
-    return found
+                witness[token_id] = text
+    return witness
 
 
 def whole_characters(token: bytes) -> str | None:

@@ -153,10 +153,10 @@ class Meter:
         }
         added = ScriptUse()
         for number, name in enumerate(self.scripts):
-            found = ScriptUse(**{key: int(values[number]) for key, values in per_script.items()})
-            if found.tokens or found.words:
-                self.usage.scripts.setdefault(name, ScriptUse()).add(found)
-                added.add(found)
+            use = ScriptUse(**{key: int(values[number]) for key, values in per_script.items()})
+            if use.tokens or use.words:
+                self.usage.scripts.setdefault(name, ScriptUse()).add(use)
+                added.add(use)
         for tokens, words in enumerate(np.bincount(np.minimum(touched, 10), minlength=11)[1:].tolist()):
             self.usage.word_tokens[tokens] += words
         costly = np.flatnonzero((touched >= COSTLY) & (word_last - word_first < LONGEST_WORD))
@@ -198,10 +198,10 @@ def _next_script(scripts: Numbers) -> Any:
 
     def script_at(first: Numbers, last: Numbers) -> Numbers:
         second = np.minimum(first + 1, last)  # nearly always a letter, behind a space
-        found = np.where(scripts[first] > 0, scripts[first], scripts[second])
-        left = np.flatnonzero((found == 0) & (second < last))
+        script = np.where(scripts[first] > 0, scripts[first], scripts[second])
+        left = np.flatnonzero((script == 0) & (second < last))
         following = having[np.searchsorted(having, first[left])]
-        found[left] = np.where(following <= last[left], scripts[following], 0)
-        return found
+        script[left] = np.where(following <= last[left], scripts[following], 0)
+        return script
 
     return script_at

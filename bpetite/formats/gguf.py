@@ -101,16 +101,16 @@ def read(path: Source) -> Vocab:
     if not os.path.getsize(name):  # which cannot be mapped
         raise FormatError(f"{name}: the file is empty (0 bytes)")
     with open(name, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        found = _Metadata(data, name)
-    model = found.get("model", "", str)
-    tokens = found.get("tokens", [], list)
+        metadata = _Metadata(data, name)
+    model = metadata.get("model", "", str)
+    tokens = metadata.get("tokens", [], list)
     if model not in ("llama", "gpt2") or not tokens:
         raise FormatError(f"{name}: {len(tokens)} tokens of the kind {model!r}; bpetite reads llama and gpt2")
-    kinds = found.get("token_type", (NORMAL,) * len(tokens), tuple, len(tokens))
-    pre = found.get("pre", "default", str)
-    template = _template(found, begins=model == "llama" or pre in LLAMA3)
+    kinds = metadata.get("token_type", (NORMAL,) * len(tokens), tuple, len(tokens))
+    pre = metadata.get("pre", "default", str)
+    template = _template(metadata, begins=model == "llama" or pre in LLAMA3)
     if model == "llama":
-        return _vocab_of_pieces(found, tokens, kinds, template, name)
+        return _vocab_of_pieces(metadata, tokens, kinds, template, name)
     if pre not in PATTERNS:
         raise FormatError(f"{name}: {PREFIX}pre {pre!r} names no split pattern of {', '.join(PATTERNS)}")
     ids = {token: token_id for token_id, token in enumerate(tokens)}
@@ -121,7 +121,7 @@ def read(path: Source) -> Vocab:
         for token_id, (token, kind) in enumerate(zip(tokens, kinds, strict=True))
         if kind in (CONTROL, UNKNOWN, USER_DEFINED)
     ]
-    merges = found.get("merges", [], list)
+    merges = metadata.get("merges", [], list)
     content = {
         "model": {"type": "BPE", "vocab": ids, "merges": merges, "ignore_merges": pre in LLAMA3},
         "added_tokens": added,
@@ -131,13 +131,13 @@ def read(path: Source) -> Vocab:
     return huggingface.from_json(content, name).replace(template=template)
 
 
-def _template(found: _Metadata, *, begins: bool) -> Template | None:
+def _template(metadata: _Metadata, *, begins: bool) -> Template | None:
     """The template; `begins` if the first special token is put before a text unless the file says otherwise."""
     before: list[TemplatePart] = []
     after: list[TemplatePart] = []
     for token, default, parts in (("bos", begins, before), ("eos", False, after)):
-        if found.get(f"add_{token}_token", default, bool):
-            parts.append(TemplatePart((found.get(f"{token}_token_id", None, int),)))
+        if metadata.get(f"add_{token}_token", default, bool):
+            parts.append(TemplatePart((metadata.get(f"{token}_token_id", None, int),)))
     if not before and not after:
         return None
     single = (*before, TemplatePart(text="A"), *after)
@@ -145,15 +145,15 @@ def _template(found: _Metadata, *, begins: bool) -> Template | None:
 
 
 def _vocab_of_pieces(
-    found: _Metadata, tokens: list[str], kinds: tuple[int, ...], template: Template | None, name: str
+    metadata: _Metadata, tokens: list[str], kinds: tuple[int, ...], template: Template | None, name: str
 ) -> Vocab:
     """The vocabulary of the kind "llama"."""
-    scores = found.get("scores", (), tuple, len(tokens))
-    unknown = found.get("unknown_token_id", 0, int)
+    scores = metadata.get("scores", (), tuple, len(tokens))
+    unknown = metadata.get("unknown_token_id", 0, int)
     others = {UNUSED: NORMAL, UNKNOWN: CONTROL}  # as llama.cpp has them
     pieces = [
         Piece(token, score, UNKNOWN if token_id == unknown else others.get(kind, kind))
         for token_id, (token, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True))
     ]
-    rules = Rules(found.get("add_space_prefix", True, bool))
+    rules = Rules(metadata.get("add_space_prefix", True, bool))
     return vocab_of_pieces(pieces, rules, name, flags=("plain",), template=template)
