@@ -85,7 +85,8 @@ def command(source: Path, out: Path, jobs: int, *more: str) -> tuple[float, floa
     """Wall seconds, processor seconds and the peak of memory in megabytes of one run of the command."""
     for old in out.parent.glob(out.name + "*"):  # not by --overwrite: no first run takes the time of deleting
         old.unlink()
-    seconds, used, said = run_python("-c", COMMAND, "encode", str(source), "-o", str(out), "--jobs", str(jobs), *more)
+    asked = ("encode", str(source), "-t", "bpetite-32k", "-o", str(out), "--jobs", str(jobs), *more)
+    seconds, used, said = run_python("-c", COMMAND, *asked)
     return seconds, used, int(said.split()[-1]) / 1024
 
 
