@@ -28,9 +28,9 @@ def names_of(package: str, names: Sequence[str], homes: Mapping[str, str]) -> tu
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f".{homes.get(name, name)}", package)
-        found = getattr(module, name) if name in homes else module
-        setattr(import_module(package), name, found)
-        return found
+        value = getattr(module, name) if name in homes else module
+        setattr(import_module(package), name, value)
+        return value
 
     return get, lambda: sorted(names)
 
@@ -63,14 +63,14 @@ class _Signature:
         import inspect
 
         module, options, defaults = self.listed
-        found = import_module(f".{module}", __package__)
+        home = import_module(f".{module}", __package__)
         vars(self.function).pop("__signature__", None)
         signature = inspect.signature(self.function)
         own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
         more = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(found, defaults).get(name, ...),
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=getattr(home, defaults).get(name, ...),
                               annotation=getattr(kind, "__forward_arg__", kind))
-            for name, kind in getattr(found, options).__annotations__.items()
+            for name, kind in getattr(home, options).__annotations__.items()
         ]  # fmt: skip
         self.function.__signature__ = signature.replace(parameters=[*own, *more])
         return self.function.__signature__

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
+from .engine import limits
 from .engine.assembly import parts_of
 from .errors import MissingExtraError
 from .lazy import lists_options
 from .patterns import BY_NAME
-from .serving import limits
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:

@@ -3,8 +3,7 @@
 The number of ids in a section is known once it is encoded, their offset in the result once all earlier sections are.
 So each section has memory of its own, and its thread copies it soon after the offset is known, while the ids are still
 in that processor's cache. The thread then uses the memory again for another section. Copying everything at the end took
-a tenth of the whole time, and passing memory from thread to thread a fifth. A result of more than two large pages is
-written past the caches, if the processor can.
+a tenth of the whole time, and passing memory from thread to thread a fifth.
 
 All methods are called with the interpreter lock held; only the copying itself releases it. Sections are put by one
 thread at a time; what another thread reads and changes at the same time is in critical sections (_parallel.pyx).
@@ -13,19 +12,9 @@ cimport cython
 from libc.string cimport memcpy
 
 from ..headers cimport token_t
-from ._id_memory cimport ids_copy_past_caches, ids_free, ids_grow, ids_trim
+from ._id_memory cimport ids_free, ids_grow, ids_trim
 from ._ids cimport IdMemory
 from ._worker cimport Worker
-
-cdef enum:
-    PAGE_IDS = 1 << 19         # of a large page
-
-cdef Py_ssize_t MOST_KEPT = 1 << 21        # ids; 8 MiB
-
-cdef list kept = []            # buffers for the sections of later calls: their pages have been cleared
-cdef Py_ssize_t kept_ids = 0   # their capacity
-cdef IdMemory keeper = IdMemory()          # whose lock guards these two
-
 
 cdef class Share:
     """The memory of one thread."""
@@ -48,27 +37,6 @@ cdef int drop(Buffer buffer) except -1:
     buffer.share = None                            # else it and its share would be left to the cyclic collector
     buffer.used = 0
     share.spare.append(buffer)
-    return 0
-
-
-cdef Buffer take_kept():
-    global kept_ids
-    cdef Buffer buffer = None
-    with cython.critical_section(keeper):
-        if kept:
-            buffer = kept.pop()
-            kept_ids -= buffer.capacity
-    return buffer
-
-
-cdef int keep(list buffers) except -1:
-    global kept_ids
-    cdef Buffer buffer
-    with cython.critical_section(keeper):
-        for buffer in buffers:
-            if kept_ids + buffer.capacity <= MOST_KEPT:
-                kept.append(buffer)
-                kept_ids += buffer.capacity
     return 0
 
 
@@ -96,8 +64,8 @@ cdef class Gather:
         taken.share = share
         taken.ids, taken.used, taken.capacity = worker.out, worker.used, worker.capacity
         worker.out, worker.used, worker.capacity = NULL, 0, 0
-        other = share.spare.pop() if share.spare else take_kept()
-        if other is not None:
+        if share.spare:
+            other = share.spare.pop()
             worker.out, worker.capacity = other.ids, other.capacity
             other.ids, other.capacity = NULL, 0
         return taken
@@ -134,10 +102,7 @@ cdef class Gather:
             ids = buffer.ids + buffer.skip
             if size > 0:                           # else there may be no memory
                 with nogil:
-                    if buffer.result.capacity > 2 * PAGE_IDS:
-                        ids_copy_past_caches(to, ids, size)
-                    else:
-                        memcpy(to, ids, size * sizeof(token_t))
+                    memcpy(to, ids, size * sizeof(token_t))
             buffer.result = None
             buffer.used = 0
             share.spare.append(buffer)
@@ -149,7 +114,6 @@ cdef class Gather:
         cdef Py_ssize_t total = self.result.used
         for share in self.shares:
             self.copy(share)
-            keep(share.spare)
         if self.full:
             for each in self.full:
                 total += each.used

@@ -10,6 +10,3 @@ cdef token_t* ids_trim(token_t* ids, Py_ssize_t used, Py_ssize_t* capacity) noex
 
 # `ids` may be NULL, with a capacity of 0.
 cdef void ids_free(token_t* ids, Py_ssize_t capacity) noexcept nogil
-
-# Copy n ids to a part of a large result.
-cdef void ids_copy_past_caches(token_t* to, const token_t* source, Py_ssize_t n) noexcept nogil

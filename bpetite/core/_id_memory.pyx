@@ -7,7 +7,6 @@ cdef extern from "headers/id_memory.h" nogil:
     uint32_t* bp_ids_grow(uint32_t* ids, Py_ssize_t used, Py_ssize_t* capacity, Py_ssize_t wanted) noexcept
     uint32_t* bp_ids_trim(uint32_t* ids, Py_ssize_t used, Py_ssize_t* capacity) noexcept
     void bp_ids_free(uint32_t* ids, Py_ssize_t capacity) noexcept
-    void bp_ids_copy_past_caches(uint32_t* to, const uint32_t* source, Py_ssize_t n) noexcept
 
 
 cdef token_t* ids_grow(token_t* ids, Py_ssize_t used, Py_ssize_t* capacity, Py_ssize_t wanted) noexcept nogil:
@@ -20,7 +19,3 @@ cdef token_t* ids_trim(token_t* ids, Py_ssize_t used, Py_ssize_t* capacity) noex
 
 cdef void ids_free(token_t* ids, Py_ssize_t capacity) noexcept nogil:
     bp_ids_free(ids, capacity)
-
-
-cdef void ids_copy_past_caches(token_t* to, const token_t* source, Py_ssize_t n) noexcept nogil:
-    bp_ids_copy_past_caches(to, source, n)

@@ -69,15 +69,15 @@ class Pipeline:
         if vocab.alphabet is not None:
             self._space = vocab.alphabet.space
             self._unknown = b"" if vocab.alphabet.unknown is None else vocab.tokens[vocab.alphabet.unknown]
-        found = as_tuple(pattern)
-        at = found.index(Printable()) if Printable() in found else len(found)
+        steps = as_tuple(pattern)
+        at = steps.index(Printable()) if Printable() in steps else len(steps)
         # the steps that see the text, and those that see its printable form
-        self._steps, self._late_steps = found[:at], found[at + 1 :]
+        self._steps, self._late_steps = steps[:at], steps[at + 1 :]
         # where normalization drops the beginning of a text, no step sees that beginning
         self._first_moves = vocab.normalization is not None and any(
-            isinstance(step, Metaspace) and step.prefix == "first" for step in found
+            isinstance(step, Metaspace) and step.prefix == "first" for step in steps
         )
-        self._prefix_space = found[:1] == (PrefixSpace(),)
+        self._prefix_space = steps[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
         if is_plain(plain):
@@ -243,8 +243,8 @@ class Pipeline:
 
     def _finder(self, allowed: Specials | None) -> tuple[_Finder, _Finder]:
         """The finders of special tokens in the given text and in the normalized text."""
-        found = self._finders.get(allowed)
-        if found is None:
+        finders = self._finders.get(allowed)
+        if finders is None:
             early: dict[str, str] = {}
             late: dict[str, str] = {}
             # of two that look alike once normalized the first counts: special ones come first, then lower ids
@@ -257,11 +257,11 @@ class Pipeline:
                     late.setdefault(normalize(literal) if normalize is not None else literal, literal)
             late.pop("", None)
             settings = self._special_tokens, self._flags, self._unicode
-            found = _Finder(early, *settings), _Finder(late, *settings)
+            finders = _Finder(early, *settings), _Finder(late, *settings)
             if len(self._finders) >= SUBSETS:
                 self._finders.clear()
-            self._finders[allowed] = found
-        return found
+            self._finders[allowed] = finders
+        return finders
 
     def _rank(self, literal: str) -> tuple[bool, int]:
         return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
@@ -353,8 +353,8 @@ class _Finder:
                 while start > done and _space.match(seen[start - 1]):  # no farther: a search reads the text again
                     start -= 1
             if "rstrip" in flags:
-                found = _space_after.match(seen, end)
-                end = found.end() if found else end
+                spaces = _space_after.match(seen, end)
+                end = spaces.end() if spaces else end
             if done < start:
                 yield done, start, None
             if start < end:  # the token before may have taken all white space that it is

@@ -156,21 +156,4 @@ static inline uint32_t *bp_ids_trim(uint32_t *ids, ptrdiff_t used, ptrdiff_t *ca
     return ids;
 }
 
-/* Copy n ids, with SSE2 past the caches: for a part of a large result. Otherwise each line of it is fetched before it
-   is written: that took 6 % of the time of two threads, and this takes half of it, also where the ids are read next. */
-static inline void bp_ids_copy_past_caches(uint32_t *to, const uint32_t *from, ptrdiff_t n) {
-    ptrdiff_t i = 0;
-#ifdef BP_SSE2
-    while (i < n && (uintptr_t)(to + i) % 64) { /* only whole lines are written at once */
-        to[i] = from[i];
-        i++;
-    }
-    for (; n - i >= 16; i += 16)
-        for (ptrdiff_t k = i; k < i + 16; k += 4)
-            _mm_stream_si128((__m128i *)(to + k), _mm_loadu_si128((const __m128i *)(from + k)));
-    _mm_sfence(); /* before another thread is told that they are there */
-#endif
-    if (i < n) memcpy(to + i, from + i, (size_t)(n - i) * sizeof(uint32_t));
-}
-
 #endif

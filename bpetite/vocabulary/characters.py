@@ -100,10 +100,10 @@ class Characters(Record):
         return self.settings() | {"byte_ids": list(self.byte_ids)}
 
     @classmethod
-    def from_json(cls, found: Any) -> Characters:
+    def from_json(cls, value: Any) -> Characters:
         """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
-        if not isinstance(found, dict) or found.keys() != {*cls.names}:
-            raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(found)}")
-        if not isinstance(found["byte_ids"], list):
-            raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(found['byte_ids'])}")
-        return cls(**found | {"byte_ids": tuple(found["byte_ids"])})
+        if not isinstance(value, dict) or value.keys() != {*cls.names}:
+            raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(value)}")
+        if not isinstance(value["byte_ids"], list):
+            raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(value['byte_ids'])}")
+        return cls(**value | {"byte_ids": tuple(value["byte_ids"])})

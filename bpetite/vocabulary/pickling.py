@@ -56,15 +56,15 @@ def unpickled(kind: Any, of: Any, key: bytes, make: Callable[..., Any], content:
 
 def _known(kind: type, key: bytes, make: Callable[[], Any]) -> Any:
     """The object of a class and a key that this process has, or else a new one."""
-    found = _live.get((kind, key))
-    if found is None:
-        found = _live.setdefault((kind, key), make())
+    known = _live.get((kind, key))
+    if known is None:
+        known = _live.setdefault((kind, key), make())
     with _lock:  # two threads would change the dict while they look for its first key
         _last.pop((kind, key), None)
-        _last[kind, key] = found
+        _last[kind, key] = known
         while len(_last) > KEPT:
             del _last[next(iter(_last))]
-    return found
+    return known
 
 
 def _read(kind: Any, key: bytes, content: bytes) -> Any:

@@ -219,8 +219,8 @@ class Vocab(Record):
         hidden = {table[token_id]: token_id for token_id in unreachable if token_id in table}
 
         def find(token: bytes) -> int | None:
-            found: int | None = table.find_id(token)
-            return hidden.get(token) if found is None else found
+            token_id: int | None = table.find_id(token)
+            return hidden.get(token) if token_id is None else token_id
 
         pairs: list[tuple[int, int]] | None = None
         if merges is not None:
@@ -257,8 +257,8 @@ class Vocab(Record):
 
     def find(self, token: bytes) -> int | None:
         """The id of the token or alias with these bytes, as in :attr:`id_of`; None if there is none."""
-        found: int | None = self.token_table.find_id(token)
-        return self._found_apart.get(token) if found is None else found
+        token_id: int | None = self.token_table.find_id(token)
+        return self._found_apart.get(token) if token_id is None else token_id
 
     @cached_property
     def _found_apart(self) -> dict[bytes, int]:
@@ -389,8 +389,8 @@ class Vocab(Record):
     @cached_property
     def across(self) -> int | None:
         """The rank of the first merge across words; None for none."""
-        found: int | None = first_across(self.token_table, self.merge_table)
-        return found
+        rank: int | None = first_across(self.token_table, self.merge_table)
+        return rank
 
     @cached_property
     def letters(self) -> Letters | None:

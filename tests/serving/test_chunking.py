@@ -12,7 +12,7 @@ from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer
 from bpetite.engine.options import SpecialSelection
-from bpetite.serving.limits import BOUNDARIES, Chunk
+from bpetite.engine.limits import BOUNDARIES, Chunk
 from bpetite.steps.normalizers import Normalization
 from bpetite.vocabulary.vocab import Vocab
 

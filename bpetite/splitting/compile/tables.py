@@ -83,10 +83,10 @@ def _plain(value: Any) -> Any:
 
 def _unicode_of_regex() -> str | None:
     """The version of Unicode of the installed ``regex``, from its release; None if that is not known."""
-    found = _release_of_regex()
-    if found is None or not RELEASES[0][0] <= found <= RELEASES[-1][0]:
+    installed = _release_of_regex()
+    if installed is None or not RELEASES[0][0] <= installed <= RELEASES[-1][0]:
         return None
-    return [version for release, version in RELEASES if release <= found][-1]
+    return [version for release, version in RELEASES if release <= installed][-1]
 
 
 def _release_of_regex() -> tuple[int, ...] | None:
@@ -94,10 +94,10 @@ def _release_of_regex() -> tuple[int, ...] | None:
     spec = PathFinder.find_spec("regex")
     folder = None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
     names = [] if folder is None or not os.path.isdir(folder) else os.listdir(folder)
-    found = [name[6:-10].split(".") for name in names if name.startswith("regex-") and name.endswith(".dist-info")]
-    if len(found) != 1 or not all(part.isdigit() for part in found[0]):
+    releases = [name[6:-10].split(".") for name in names if name.startswith("regex-") and name.endswith(".dist-info")]
+    if len(releases) != 1 or not all(part.isdigit() for part in releases[0]):
         return None
-    return tuple(map(int, found[0]))
+    return tuple(map(int, releases[0]))
 
 
 def _tables(parts: tuple[Any, ...]) -> ScannerTables:

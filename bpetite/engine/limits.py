@@ -16,7 +16,7 @@ from ..errors import check_integer, short_repr
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
-    from ..engine.options import Side, SpecialSelection
+    from .options import Side, SpecialSelection
 
 __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 
@@ -133,7 +133,7 @@ class Edges:
         return at in self._traced and self._ends[token] > at
 
     def _trace(self, text: str, ids: list[int]) -> None:
-        from ..engine.offsets import offsets_of
+        from .offsets import offsets_of
 
         spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
         # a composed mark belongs to its letter: tokens reach to the start of the next one
@@ -184,8 +184,8 @@ def truncate(
     edges = Edges(self, text, most, allowed_special, disallowed_special)
     if edges.total <= most:
         return text
-    found = edges.last(0, 0, most)
-    return edges.part(0, found[0]) if found is not None else ""
+    edge = edges.last(0, 0, most)
+    return edges.part(0, edge[0]) if edge is not None else ""
 
 
 def _end(
@@ -288,24 +288,24 @@ def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> 
     shared = overlap if end else 0
     while shared:
         first = edges.edge(edges.tokens(end) - shared)
-        found = edges.last(first, end, most) if start < first < end else None
-        if found is not None:
-            return first, *found
+        fits = edges.last(first, end, most) if start < first < end else None
+        if fits is not None:
+            return first, *fits
         shared //= 2
     return end, *(edges.last(end, end, most) or _last_character(edges, end, most))
 
 
 def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
     """The next chunk with an end behind any character, if no edge fits: 1, 2, 4, ... characters farther."""
-    found, size = None, 1
+    longest, size = None, 1
     while (end := edges.character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
-        found = end, count
+        longest = end, count
         size *= 2
-    if found is None:
+    if longest is None:
         offset = len(edges.part(0, start))
         raise ValueError(f"the character {edges.part(start, end)!r} at offset {offset} alone has {count} tokens, more "
                          f"than max_tokens={most}")  # fmt: skip
-    return found
+    return longest
 
 
 def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, int], int]:
