@@ -44,7 +44,6 @@ cdef extern from "core/word_cache.h" nogil:
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
 
-cdef extern from "core/unknown_words.h" nogil:
     enum: BP_WAITING_SPAN
 
     ctypedef struct bp_unknown:

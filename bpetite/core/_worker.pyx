@@ -6,9 +6,9 @@ is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
 prefetches, bp_emit puts out the ids of the pre-tokens that the cache knows. Of the rest, short pre-tokens wait, also
-from one block to the next, until several can be merged in parallel (unknown_words.h); longer ones are merged at once.
-Then they enter the cache (word_cache.h). Compared with merging one after the other, 10 MB of English with an empty
-cache take a tenth less time with GPT-2's merges, a third less with cl100k.
+from one block to the next, until several can be merged in parallel; longer ones are merged at once. Then they enter the
+cache (word_cache.h). Compared with merging one after the other, 10 MB of English with an empty cache take a tenth less
+time with GPT-2's merges, a third less with cl100k.
 
 The cache begins empty. Filling it at first use with the tokens that are whole words took 8 ms for GPT-2 and 6 ms for
 cl100k, which needs no merging. A first text of 2,000 characters then takes 0.02 ms less, one of 100,000 0.1 to 0.5 ms,
