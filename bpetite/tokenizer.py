@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
+from operator import index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import patterns
@@ -15,13 +16,13 @@ from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
 from .engine import limits
 from .engine.assembly import parts_of
-from .errors import MissingExtraError
+from .errors import MissingExtraError, UnknownTokenError, short_repr
 from .lazy import lists_options
 from .patterns import BY_NAME
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    from typing import Self
+    from typing import Literal, Self
 
     import pyarrow
     from typing_extensions import Unpack
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
     from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
+    from .splitting.pretokenizer import ScannerKind
     from .steps.normalizers import Normalization
-    from .steps.splits import SplitPatternLike
+    from .steps.splits import SplitPattern, SplitPatternLike
+    from .steps.template import Template
     from .training.counting.counts import CountFile
     from .training.counting.texts import Corpus, Progress
     from .training.options import ExtendOptions, LearningOptions, TrainOptions
@@ -626,6 +629,132 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
         from .engine.padding import Rows
 
         return Rows(self, texts, pad_token, options).padded(padding)
+
+    @property
+    def vocab(self) -> dict[int, bytes]:
+        """id -> bytes of every token, special ones included; a new dict each time."""
+        return dict(self._vocab.tokens)
+
+    @property
+    def merges(self) -> list[tuple[bytes, bytes]]:
+        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
+        tokens = self._vocab.tokens
+        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+
+    @property
+    def special_tokens(self) -> dict[str, int]:
+        """literal -> id of the special tokens; a new dict each time."""
+        return dict(self._vocab.special_tokens)
+
+    @property
+    def pattern(self) -> SplitPattern:
+        """The split pattern."""
+        return self._vocab.pattern
+
+    @property
+    def normalization(self) -> Normalization:
+        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
+        return self._vocab.normalization
+
+    @property
+    def template(self) -> Template | None:
+        """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
+        return self._vocab.template
+
+    @property
+    def errors(self) -> ErrorHandler:
+        """The codec error handler of :meth:`decode` for bytes that are not UTF-8."""
+        return self._vocab.errors
+
+    @property
+    def kind(self) -> Literal["merges", "ranks"]:
+        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
+        return self._vocab.kind
+
+    @property
+    def scanner(self) -> ScannerKind | Literal["pipeline"]:
+        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" for
+        steps that only :mod:`bpetite.engine.pipeline` has."""
+        return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
+
+    @property
+    def eot_token(self) -> int | None:
+        """The id of the special token that ends a text, such as ``<|endoftext|>``; None when there is none."""
+        return self._vocab.eot_token
+
+    @property
+    def vocab_size(self) -> int:
+        """The highest id plus one: the rows that an embedding table needs. ``len(tok)`` is the number of tokens, which
+        is lower where ids have gaps."""
+        return self._vocab.next_id
+
+    def token_bytes(self, token_id: int) -> bytes:
+        """The bytes of a token.
+
+        Raises:
+            UnknownTokenError: A KeyError: no token has this id.
+            TypeError: It is no int.
+
+        >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
+        b' ab'
+        """
+        try:
+            return self._vocab.tokens[index(token_id)]
+        except TypeError:
+            given: object = token_id
+            hint = "; token_id gives the id of a token" if isinstance(given, (str, bytes)) else ""
+            raise TypeError(f"token_id is an int, not {short_repr(token_id)}{hint}") from None
+        except KeyError:
+            raise self._unknown(index(token_id)) from None
+
+    def token_id(self, token: bytes | str) -> int:
+        """The id of the token with these bytes, or this UTF-8 text.
+
+        Raises:
+            UnknownTokenError: A KeyError: there is no such token.
+            TypeError: It is neither bytes nor str.
+
+        >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
+        257
+        """
+        given: object = token
+        if not isinstance(given, (str, bytes)):
+            hint = "; token_bytes gives the bytes of an id" if isinstance(given, int) else ""
+            raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
+        found = self._vocab.find(str.encode(token, "utf-8") if isinstance(token, str) else bytes(token))
+        if found is None:
+            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
+                                    f"gives the ids of any text")
+        return found
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
+        return self._vocab.fingerprint()
+
+    def __len__(self) -> int:
+        return len(self._vocab.tokens)
+
+    def __eq__(self, other: object) -> bool:
+        return self._vocab == other._vocab if isinstance(other, Tokenizer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._vocab)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._vocab is None:
+            raise TypeError("this tokenizer has not been set up")
+        return self._vocab.reduced(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __repr__(self) -> str:
+        merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
+        return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
+                f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _ELSEWHERE]

@@ -28,7 +28,7 @@ except ImportError:
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ..core._tokenizer_base import TokenizerBase
+    from ..tokenizer import Tokenizer
 
 __all__ = ["ChatEncoding", "encode"]
 
@@ -51,7 +51,7 @@ class ChatEncoding:
 
     def __init__(
         self,
-        tokenizer: TokenizerBase,
+        tokenizer: Tokenizer,
         template: ChatTemplate,
         context: dict[str, Any],
         text: str,
@@ -133,7 +133,7 @@ class ChatEncoding:
 
 
 def encode(
-    tokenizer: TokenizerBase,
+    tokenizer: Tokenizer,
     messages: Iterable[Mapping[str, Any]],
     template: str | None = None,
     *,
@@ -265,7 +265,7 @@ def _shielded(message: dict[str, Any], kept: Collection[str], change: Callable[[
     return made
 
 
-def _masked(tokenizer: TokenizerBase, char: str, wanted: Callable[[str], bool], text: str) -> str:
+def _masked(tokenizer: Tokenizer, char: str, wanted: Callable[[str], bool], text: str) -> str:
     """The text with masks, which logic sees with its special tokens broken."""
     seen = text
     while spans := special_spans(tokenizer, seen):
@@ -276,14 +276,14 @@ def _masked(tokenizer: TokenizerBase, char: str, wanted: Callable[[str], bool], 
     return Masked.of(text.translate(table), seen) if table or seen is not text else text
 
 
-def _parts(tokenizer: TokenizerBase, text: str, masked: str) -> list[tuple[str, bool]]:
+def _parts(tokenizer: Tokenizer, text: str, masked: str) -> list[tuple[str, bool]]:
     """The segments of a text: special tokens without a mask are trusted."""
     edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]
     cuts = [0, *edges, len(text)]
     return [(text[start:end], bool(number % 2)) for number, (start, end) in enumerate(pairwise(cuts))]
 
 
-def _reason(tokenizer: TokenizerBase, doubtful: list[Any], literals: Iterable[str]) -> str:
+def _reason(tokenizer: Tokenizer, doubtful: list[Any], literals: Iterable[str]) -> str:
     for one in texts_in(doubtful):
         for start, end in special_spans(tokenizer, one):
             return (

@@ -24,7 +24,7 @@ from jinja2.visitor import NodeTransformer
 if TYPE_CHECKING:
     from jinja2.parser import Parser
 
-    from ..core._tokenizer_base import TokenizerBase
+    from ..tokenizer import Tokenizer
 
 __all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "special_spans"]
 
@@ -92,7 +92,7 @@ class ChatTemplate:
         has_generation: It has generation blocks.
     """
 
-    def __init__(self, tokenizer: TokenizerBase, source: str) -> None:
+    def __init__(self, tokenizer: Tokenizer, source: str) -> None:
         self._tokenizer = tokenizer
         codes = (chr(number + (32 if number < 0xD000 else 0x10000)) for number in range(len(tokenizer.special_tokens)))
         self._literal_of: dict[str, str] = dict(zip(codes, tokenizer.special_tokens, strict=True))
@@ -258,7 +258,7 @@ def _text(node: nodes.Node) -> str | None:
     return value if isinstance(node, nodes.TemplateData | nodes.Const) and isinstance(value, str) else None
 
 
-def special_spans(tokenizer: TokenizerBase, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
+def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
     those that are white space, and with what they take of the text around them."""
     pipeline = tokenizer._pipeline
@@ -285,7 +285,7 @@ class Model:
         named: Variable -> literal of the special tokens that the settings of ``transformers`` name.
     """
 
-    def __init__(self, tokenizer: TokenizerBase) -> None:
+    def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer._vocab.beside
         config: dict[str, Any] = json.loads(beside.get("tokenizer_config.json", "{}"))
         if "added_tokens_decoder" not in config:  # as transformers reads the older file
@@ -304,13 +304,13 @@ class Model:
         self._compiled: dict[str, ChatTemplate] = {}
 
     @classmethod
-    def of(cls, tokenizer: TokenizerBase) -> Model:
+    def of(cls, tokenizer: Tokenizer) -> Model:
         """The one of a tokenizer."""
         kept = vars(tokenizer._vocab)
         found: Model | None = kept.get("_chat_model")
         return kept.setdefault("_chat_model", cls(tokenizer)) if found is None else found
 
-    def template(self, tokenizer: TokenizerBase, template: str | None, with_tools: bool) -> ChatTemplate:
+    def template(self, tokenizer: Tokenizer, template: str | None, with_tools: bool) -> ChatTemplate:
         """The template of a source, or of a name of one of the model's; its own when None.
 
         Raises:

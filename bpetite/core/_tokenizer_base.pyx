@@ -1,5 +1,5 @@
 # cython: annotation_typing=False
-"""The compiled base of bpetite.Tokenizer: its content, text to ids, ids to text.
+"""The compiled base of bpetite.Tokenizer: text to ids, ids to text.
 
 A method in Python around encode or decode would cost more than a short text takes, so they are compiled. Each is a few
 lines over the vocabulary, the encoder and the decoder that it holds. It is the only base class.
@@ -21,10 +21,9 @@ from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets
 from ._worker cimport Core, Worker
 
-from operator import index
 from os import PathLike
 
-from ..errors import UnknownTokenError, check_integer, not_a_text, short_repr
+from ..errors import check_integer, not_a_text, short_repr
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
@@ -33,7 +32,7 @@ cdef object ORDINARY = object()    # stands for no special tokens at all, whatev
 
 
 cdef class TokenizerBase:
-    """The content of a tokenizer, text to token ids, and back."""
+    """Text to token ids, and back."""
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
@@ -67,136 +66,6 @@ cdef class TokenizerBase:
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
-
-    # ---- its content
-
-    @property
-    def vocab(self):
-        """id -> bytes of every token, special ones included; a new dict each time."""
-        return dict(self._vocab.tokens)
-
-    @property
-    def merges(self):
-        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
-        tokens, found = self._vocab.tokens, []
-        for left, right in self._vocab.merges or ():
-            found.append((tokens[left], tokens[right]))
-        return found
-
-    @property
-    def special_tokens(self):
-        """literal -> id of the special tokens; a new dict each time."""
-        return dict(self._vocab.special_tokens)
-
-    @property
-    def pattern(self):
-        """The split pattern."""
-        return self._vocab.pattern
-
-    @property
-    def normalization(self):
-        """"NFC", "NFD", "NFKC", "NFKD", None, or rewritings of :mod:`bpetite.steps.normalizers`."""
-        return self._vocab.normalization
-
-    @property
-    def template(self):
-        """The special tokens that ``add_special_tokens=True`` puts around a text; None for none."""
-        return self._vocab.template
-
-    @property
-    def errors(self):
-        """The codec error handler of :meth:`decode` for bytes that are not UTF-8."""
-        return self._vocab.errors
-
-    @property
-    def kind(self):
-        """"merges" (a merge list decides) or "ranks" (tiktoken's rule)."""
-        return self._vocab.kind
-
-    @property
-    def scanner(self):
-        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" for
-        steps that only :mod:`bpetite.engine.pipeline` has."""
-        return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
-
-    @property
-    def eot_token(self):
-        """The id of the special token that ends a text, such as ``<|endoftext|>``; None when there is none."""
-        return self._vocab.eot_token
-
-    @property
-    def vocab_size(self):
-        """The highest id plus one: the rows that an embedding table needs. ``len(tok)`` is the number of tokens, which
-        is lower where ids have gaps."""
-        return self._vocab.next_id
-
-    def token_bytes(self, token_id: int) -> bytes:
-        """The bytes of a token.
-
-        Raises:
-            UnknownTokenError: A KeyError: no token has this id.
-            TypeError: It is no int.
-
-        >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).token_bytes(257)
-        b' ab'
-        """
-        try:
-            return self._vocab.tokens[index(token_id)]
-        except TypeError:
-            hint = "; token_id gives the id of a token" if isinstance(token_id, (str, bytes)) else ""
-            raise TypeError(f"token_id is an int, not {short_repr(token_id)}{hint}") from None
-        except KeyError:
-            raise self._decoder.unknown(index(token_id), -1) from None
-
-    def token_id(self, token: bytes | str) -> int:
-        """The id of the token with these bytes, or this UTF-8 text.
-
-        Raises:
-            UnknownTokenError: A KeyError: there is no such token.
-            TypeError: It is neither bytes nor str.
-
-        >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
-        257
-        """
-        if not isinstance(token, (str, bytes)):
-            hint = "; token_bytes gives the bytes of an id" if isinstance(token, int) else ""
-            raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
-        found = self._vocab.find(str.encode(token, "utf-8") if isinstance(token, str) else bytes(token))
-        if found is None:
-            raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
-                                    f"gives the ids of any text")
-        return found
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""
-        return self._vocab.fingerprint()
-
-    def __len__(self):
-        return len(self._vocab.tokens)
-
-    def __eq__(self, other):
-        return self._vocab == (<TokenizerBase> other)._vocab if isinstance(other, TokenizerBase) else NotImplemented
-
-    def __hash__(self):
-        return hash(self._vocab)
-
-    def __reduce__(self):
-        if self._vocab is None:
-            raise TypeError("this tokenizer has not been set up")
-        return self._vocab.reduced(self)
-
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
-
-    def __repr__(self):
-        merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
-        return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
-                f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")
 
     # ---- text to ids
 
@@ -414,6 +283,10 @@ cdef class TokenizerBase:
         return texts_of(self, ids, errors, skip_special_tokens)
 
     # ---- for methods in Python
+
+    def _unknown(self, token_id):
+        """The error to raise for an id that no token has."""
+        return self._decoder.unknown(token_id, -1)
 
     def _encode_pretoken(self, bytes pretoken not None):
         """Token ids of bytes that are taken as one pre-token; they need not be UTF-8."""

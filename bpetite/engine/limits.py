@@ -76,8 +76,9 @@ class Edges:
         self.data: bytes | str = utf8
         self._ends: Sequence[int] = ends
         self._traced: set[int] | None = None
-        specials = tokenizer.special_tokens  # of those that share an id, only one has its literal for bytes
-        rewritten = tokenizer.scanner == "pipeline" or (tokenizer.normalization is not None and not text.isascii())
+        specials = tokenizer._vocab.special_tokens  # of those that share an id, only one has its literal for bytes
+        pipeline, form = tokenizer._pipeline, tokenizer._vocab.normalization
+        rewritten = (pipeline is not None and not pipeline.is_compiled) or (form is not None and not text.isascii())
         characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
         if rewritten or characters or len({*specials.values()}) < len(specials):
             ids = tokenizer.encode(text, allowed_special=allowed_special)
@@ -196,7 +197,12 @@ def _end(
     disallowed_special: SpecialSelection,
 ) -> str:
     """The end of a text that has at most `most` tokens."""
-    known = tokenizer.scanner in ("vector", "tables") and (tokenizer.normalization is None or text.isascii())
+    pipeline, form = tokenizer._pipeline, tokenizer._vocab.normalization
+    known = (
+        tokenizer._pretokenizer.scanner_kind in ("vector", "tables")
+        and (pipeline is None or pipeline.is_compiled)
+        and (form is None or text.isascii())
+    )
     size = FEW + most // 4 if known else len(text)
     while True:
         part = text[-size:] if size < len(text) else text

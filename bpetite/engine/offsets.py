@@ -85,7 +85,7 @@ def _trace(
 ) -> Origin:
     if tokenizer._pipeline is not None:
         return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)
-    origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer.normalization
+    origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer._vocab.normalization
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
                 for start, end, token_id in tokenizer._specials(allowed_special)[0].spans(text[at:stop])]  # fmt: skip

@@ -55,7 +55,7 @@ def encode_iterable(
     if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
         return _at_the_end(tokenizer, data, allowed_special)
     as_it_is = tokenizer._pretokenizer.scanner is not None and (
-        tokenizer.normalization is None or tokenizer._pipeline is not None
+        tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
     stream = OpenText(tokenizer, specials) if as_it_is else OpenSpecials(tokenizer, specials)
     return chain.from_iterable(_steps(stream, data))
@@ -166,7 +166,7 @@ class Normalized:
 
     def __init__(self, text: OpenText) -> None:
         self.text = text
-        self.form: str = str(text.tokenizer.normalization)
+        self.form: str = str(text.tokenizer._vocab.normalization)
         self.unicode: str | None = text.tokenizer._vocab.unicode
         self.parts: list[str] = []
 

@@ -12,14 +12,14 @@ from operator import index, ne
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import Ids, SpecialSelection
+    from ..tokenizer import Tokenizer
 
 __all__ = ["first_divergence", "is_canonical"]
 
 
 def first_divergence(
-    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+    tokenizer: Tokenizer, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> int | None:
     """The index of the first id that differs from ``encode(decode(ids))``; None if all are equal.
 
@@ -53,7 +53,7 @@ def first_divergence(
 
 
 def is_canonical(
-    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
+    tokenizer: Tokenizer, ids: Ids, *, allowed_special: SpecialSelection = "all", num_threads: int | None = 1
 ) -> bool:
     """True if ``encode(decode(ids)) == ids``, which this decides faster; False for ids that are no text.
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from .segments import ESCAPED, encode_bytes
 
 if TYPE_CHECKING:
-    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import Ids, SpecialSelection
+    from ..tokenizer import Tokenizer
 
 __all__ = ["continue_ids", "retokenized"]
 
 
 def continue_ids(
-    tokenizer: TokenizerBase, ids: Ids, text: str, *, allowed_special: SpecialSelection = "all"
+    tokenizer: Tokenizer, ids: Ids, text: str, *, allowed_special: SpecialSelection = "all"
 ) -> list[int]:
     """The ids, as they are, and those of a text that follows them in a conversation.
 
@@ -54,7 +54,7 @@ def continue_ids(
     return given + _behind(tokenizer, before, text[:at]) + tokenizer.encode(text[at:], allowed_special=allowed_special)
 
 
-def _behind(tokenizer: TokenizerBase, before: str, text: str) -> list[int]:
+def _behind(tokenizer: Tokenizer, before: str, text: str) -> list[int]:
     """The ids of ordinary text behind other text."""
     pipeline, vocab = tokenizer._pipeline, tokenizer._vocab
     if pipeline is not None and not pipeline.is_compiled:
@@ -80,7 +80,7 @@ def _behind(tokenizer: TokenizerBase, before: str, text: str) -> list[int]:
 
 
 def retokenized(
-    tokenizer: TokenizerBase, ids: Ids, *, allowed_special: SpecialSelection = "all"
+    tokenizer: Tokenizer, ids: Ids, *, allowed_special: SpecialSelection = "all"
 ) -> list[tuple[int, int]]:
     """(start, end) of the runs of ids that encoding their text again would replace by others; empty if there are none.
 

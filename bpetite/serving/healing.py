@@ -10,13 +10,13 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection, Text
+    from ..tokenizer import Tokenizer
 
 __all__ = ["completions", "heal", "prefixes"]
 
 
-def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
+def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
     """The ids of a text that no continuation changes, and the bytes behind them, whose ids a continuation decides.
 
     A model that goes on from all ids of "https:" does not give "//", because in its training "://" was one token. So
@@ -71,7 +71,7 @@ def heal(tokenizer: TokenizerBase, text: Text, *, allowed_special: SpecialSelect
     return ids[:certain], rest
 
 
-def completions(tokenizer: TokenizerBase, prefix: bytes) -> NDArray[np.uint32]:
+def completions(tokenizer: Tokenizer, prefix: bytes) -> NDArray[np.uint32]:
     """The tokens that begin with some bytes; special tokens by their literals.
 
     Args:
@@ -88,7 +88,7 @@ def completions(tokenizer: TokenizerBase, prefix: bytes) -> NDArray[np.uint32]:
     return tokenizer._vocab.prefix_index.completions(_bytes(prefix, "prefix"))
 
 
-def prefixes(tokenizer: TokenizerBase, data: bytes) -> NDArray[np.uint32]:
+def prefixes(tokenizer: Tokenizer, data: bytes) -> NDArray[np.uint32]:
     """The tokens that some bytes begin with; special tokens by their literals.
 
     Args:

@@ -12,8 +12,8 @@ from ..errors import short_repr
 
 if TYPE_CHECKING:
     from ..core._special import Specials
-    from ..core._tokenizer_base import TokenizerBase
     from ..engine.options import SpecialSelection
+    from ..tokenizer import Tokenizer
 
 __all__ = ["encode_bytes", "encode_segments"]
 
@@ -22,7 +22,7 @@ ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 
 def encode_segments(
-    tokenizer: TokenizerBase,
+    tokenizer: Tokenizer,
     parts: Iterable[tuple[str, bool]],
     *,
     seams: Literal["join", "cut"] = "join",
@@ -69,7 +69,7 @@ def encode_segments(
     return ids
 
 
-def _join(tokenizer: TokenizerBase, pairs: list[tuple[str, bool]], specials: Specials) -> list[int]:
+def _join(tokenizer: Tokenizer, pairs: list[tuple[str, bool]], specials: Specials) -> list[int]:
     if tokenizer._pipeline is not None:
         ends = [*accumulate(len(text) for text, _ in pairs)]
         trusted_parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, pairs) if trusted]
@@ -90,7 +90,7 @@ def _join(tokenizer: TokenizerBase, pairs: list[tuple[str, bool]], specials: Spe
 
 
 def encode_bytes(
-    tokenizer: TokenizerBase,
+    tokenizer: Tokenizer,
     data: bytes,
     *,
     errors: Literal["strict", "bytes"] = "strict",
