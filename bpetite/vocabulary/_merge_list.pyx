@@ -83,7 +83,7 @@ cdef class MergeList:
         """
         cdef array made = clone(new_array("I"), self.size, False)
         # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
-        cdef array lengths = clone(new_array("Q"), tokens.size, True)
+        cdef array lengths = clone(new_array("Q"), tokens.size + 1, True)      # an empty one has no memory to clear
         cdef bytearray buffer = bytearray(2 * tokens.longest)
         cdef uint64_t length
         cdef Py_ssize_t slot, rank, joined = -1, done = self.size
