@@ -31,8 +31,8 @@ def spark_map(session: Any) -> Map:
     except ImportError:
         raise MissingExtraError("bpetite.cluster.spark", "pyspark", "spark") from None
     if ".connect." in type(session).__module__:
-        raise ValueError("a session of Spark Connect runs dataframes alone: map EncodeBatch with mapInArrow, or run on "
-                         "a classic session")
+        raise ValueError("a session of Spark Connect runs dataframes alone: give mapInArrow a function, or run on a "
+                         "classic session")
     return partial(_map, session.sparkContext)
 
 

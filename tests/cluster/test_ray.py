@@ -28,12 +28,12 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster import EncodeBatch, count_pretokens, encode_corpus
+from bpetite.cluster import count_pretokens, encode_corpus
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
 ray = pytest.importorskip("ray", reason="Ray is not installed")
-pa = pytest.importorskip("pyarrow")
+pytest.importorskip("pyarrow")
 
 from bpetite.cluster.ray import ray_map  # noqa: E402  (below what skips where Ray is absent)
 
@@ -226,16 +226,3 @@ def test_an_odd_record_in_the_middle(ram_path: Path, tokenizer: Tokenizer, polic
     encode_here(source, ram_path / "here" / "out", tokenizer, **options)
     on_ray(source, ram_path / "there" / "out", tokenizer, task_bytes=TINY, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:ray.data.context")  # it sets its own deprecated defaults
-def test_a_pipeline_of_the_users_own(tokenizer: Tokenizer) -> None:
-    import ray.data
-
-    ray.data.DataContext.get_current().enable_progress_bars = False
-    texts = [text_of(seed, seed % 40) for seed in range(500)]
-    table = pa.table({"id": list(range(500)), "text": texts})
-    data = ray.data.from_arrow([table.slice(at, 50) for at in range(0, 500, 50)])
-    encoded = data.map_batches(EncodeBatch(tokenizer, keep=["id"]), batch_format="pyarrow", batch_size=50)
-    rows = sorted((row["id"], list(row["input_ids"])) for row in encoded.take_all())
-    assert rows == list(enumerate(tokenizer.encode_batch(texts)))

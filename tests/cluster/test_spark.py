@@ -27,13 +27,11 @@ from cluster_tools import (
 from paths import PYTHONPATH
 
 from bpetite import Tokenizer
-from bpetite.cluster import EncodeBatch, count_pretokens, encode_corpus
+from bpetite.cluster import count_pretokens, encode_corpus
 from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
 
 pytest.importorskip("pyspark", reason="PySpark is not installed")
-pytest.importorskip("pyarrow")
-pytest.importorskip("pandas", reason="mapInArrow of PySpark takes pandas")
 if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark takes Java, and there is none", allow_module_level=True)
 
@@ -149,28 +147,6 @@ def test_ten_thousand_small_files(spark: Any, ram_path: Path, tokenizer: Tokeniz
     encode_here(folder, ram_path / "here" / "out", tokenizer)
     encode_corpus(spark_map(spark), folder, ram_path / "there" / "out", tokenizer, task_bytes=200_000)
     assert contents(ram_path / "there") == contents(ram_path / "here")
-
-
-def test_a_column_of_texts(spark: Any, tokenizer: Tokenizer) -> None:
-    """The five lines of the docs."""
-    texts = [None if seed == 7 else text_of(seed, seed % 30) for seed in range(300)]
-    frame = spark.createDataFrame([(seed, text) for seed, text in enumerate(texts)], "id int, text string")
-    encode = EncodeBatch(tokenizer, keep=["id"], dtype="int32")
-    encoded = frame.repartition(3).mapInArrow(Batches(encode), "id int, input_ids array<int>")
-    found = {row["id"]: row["input_ids"] for row in encoded.collect()}
-    assert found == {
-        seed: None if text is None else tokenizer.encode_ordinary(text) for seed, text in enumerate(texts)
-    }
-
-
-class Batches:
-    """``lambda batches: map(encode, batches)``, by name."""
-
-    def __init__(self, encode: Any) -> None:
-        self.encode = encode
-
-    def __call__(self, batches: Any) -> Any:
-        return map(self.encode, batches)
 
 
 def test_training(spark: Any, ram_path: Path) -> None:
