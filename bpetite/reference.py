@@ -144,7 +144,11 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
 
 
 def candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[bytes, int]) -> list[tuple[int, int]]:
-    """(rank, index of the left token) of the pairs that have a rank."""
+    """(rank, index of the left token) of the pairs that have a rank.
+
+    >>> candidates([b"a", b"b", b"c"], {b"ab": 256, b"bc": 257})
+    [(256, 0), (257, 1)]
+    """
     found = []
     for at, pair in enumerate(pairwise(tokens)):
         rank = ranks.get(pair, ranks.get(pair[0] + pair[1]))  # type: ignore[call-overload]
