@@ -60,7 +60,7 @@ def diff(
     >>> report.only_b, [(place.text, len(place.a), len(place.b)) for place in report.places]
     ({b' ab': 257}, [(' ab', 2, 1)])
     >>> diff(a, a, names=("old", "new"))
-    <A: old, B: new: the same, 257 tokens in A, 257 tokens in B, 257 the same in both>
+    <A: old, B: new: the same, 258 tokens in A, 258 tokens in B, 258 the same in both>
     """
     first, second = default_names(a, b) if names is None else names
     report = DiffReport((first, second), tuple(files))
