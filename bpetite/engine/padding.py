@@ -59,11 +59,9 @@ class Rows:
             known = ", ".join(sorted(RowOptions.__annotations__))
             raise TypeError(f"no option is called {min(unknown)!r}: there are {known}")
         given: dict[str, Any] = dict(options)
-        around: tuple[Sequence[int], Sequence[int]] = ((), ())
-        if given.pop("add_special_tokens", False):
-            around = tokenizer._vocab.around
-        self.before, self.after = around
-        self.special: int = sum(map(len, around))
+        with_special = given.pop("add_special_tokens", False)
+        self.around: tuple[Sequence[int], Sequence[int]] = tokenizer._vocab.around if with_special else ((), ())
+        self.special: int = sum(map(len, self.around))
         self.pad_id: int | None = tokenizer._vocab.pad_id(pad_token)
         self.multiple: int = check_integer("pad_to_multiple_of", given.pop("pad_to_multiple_of", 1), 1)
         self.max_length: int | None = given.pop("max_length", None)
@@ -147,8 +145,7 @@ class Rows:
     def _rectangle(
         self, ids: npt.NDArray[np.uint32], texts: Integers, starts: Integers, lengths: Integers, width: int
     ) -> PaddedBatch:
-        """Rows with the special tokens around them, filled up to a width."""
-        before, after, pad_id = self.before, self.after, self.pad_id
+        (before, after), pad_id = self.around, self.pad_id
         filled = lengths + len(before) + len(after)
         if pad_id is None and int(filled.min(initial=width)) < width:
             raise ValueError("rows of different length need a pad_token=")
