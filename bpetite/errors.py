@@ -17,6 +17,7 @@ __all__ = [
     "TrainingWarning",
     "UnknownTokenError",
     "check_integer",
+    "counted",
     "file_exists",
     "nearest",
     "not_a_text",
@@ -156,3 +157,12 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "bpetite":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, for a message.
+
+    >>> counted(0, "fault"), counted(1, "fault"), counted(1200, "fault")
+    ('no faults', '1 fault', '1,200 faults')
+    """
+    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"

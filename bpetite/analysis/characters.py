@@ -1,4 +1,4 @@
-"""Scripts of characters, names for characters that cannot be seen, escapes for a terminal, numbers of things.
+"""Scripts of characters, names for characters that cannot be seen, escapes for a terminal.
 
 Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
 split patterns.
@@ -12,7 +12,7 @@ from typing import Any
 
 import regex
 
-__all__ = ["COMMON", "counted", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
+__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
@@ -122,12 +122,3 @@ def token_repr(token: bytes) -> str:
         return repr(token.decode("utf-8"))
     except UnicodeDecodeError:
         return repr(token)
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number of things in words.
-
-    >>> counted(0, "fault"), counted(1, "fault"), counted(1200, "fault")
-    ('no faults', '1 fault', '1,200 faults')
-    """
-    return f"{f'{number:,}' if number else 'no'} {noun}{'' if number == 1 else 's'}"

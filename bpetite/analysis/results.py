@@ -11,8 +11,9 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import counted
 from .cells import Layout
-from .characters import counted, token_repr
+from .characters import token_repr
 
 __all__ = [
     "ALL",

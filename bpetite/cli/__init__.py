@@ -20,7 +20,6 @@ from difflib import get_close_matches
 import click
 
 from .. import __version__
-from . import reports
 from .base import Preempted
 from .reports import discard_output
 
@@ -123,8 +122,6 @@ def _preempt(number: int, frame: object) -> None:
 
 
 def _print_error(line: str) -> None:
-    if reports.manner.json:
-        line = reports.log_line(line.removeprefix("Error: "), "error")
     with suppress(BrokenPipeError):
         click.echo(line, file=sys.stderr)
 

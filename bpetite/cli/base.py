@@ -1,4 +1,4 @@
-"""The parts that all commands have: examples, -q, --no-progress, --log, exit codes, and errors in the words of a shell.
+"""The parts that all commands have: examples, -q, --no-progress, exit codes, and errors in the words of a shell.
 
 0 done, 1 a mistake, 2 a command line that cannot be meant, 3 bad data, 4 another process writes the output, 5 no room,
 75 try again, 130 interrupted, 141 the reader of the output is gone. A command whose exit code is an answer (the
@@ -75,10 +75,6 @@ class Command(click.Command):
             click.Option(
                 ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_set_manner,
                 help="No progress bars, also in a terminal; no lines of progress elsewhere.",
-            ),
-            click.Option(
-                ["--log"], type=click.Choice(["text", "json"]), default="text", expose_value=False, is_eager=True,
-                callback=_set_manner, help="Messages on standard error as lines for people or as JSON.",
             ),
         ])
 

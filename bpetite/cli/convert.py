@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import click
 
+from ..errors import counted
 from ..formats import FORMATS, Format
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .reports import counted, say
+from .reports import say
 from .saving import Target, special_tokens, target_options
 
 __all__ = ["command"]

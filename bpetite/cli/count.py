@@ -9,6 +9,7 @@ import click
 
 from ..core._threads import job_count
 from ..corpus import Options, count_corpus
+from ..errors import counted
 from .base import Command
 from .options import (
     find_inputs,
@@ -21,7 +22,7 @@ from .options import (
     tokenizer_option,
     unescape,
 )
-from .reports import Watch, counted, refuse_nothing, report_problems, say, show, show_json
+from .reports import Watch, refuse_nothing, report_problems, say, show, show_json
 
 __all__ = ["command"]
 

@@ -11,6 +11,7 @@ from ..corpus.layouts.registry import layout_of
 from ..corpus.output.naming import names_of
 from ..corpus.run.estimate import estimate
 from ..corpus.sources.share import check_rank
+from ..errors import counted
 from .base import Command, usage
 from .options import (
     COUNT,
@@ -28,7 +29,7 @@ from .options import (
     unescape,
 )
 from .outputs import is_stream
-from .reports import Watch, counted, refuse_nothing, report_cuts, report_problems, say, show_summary
+from .reports import Watch, refuse_nothing, report_cuts, report_problems, say, show_summary
 
 __all__ = ["command"]
 

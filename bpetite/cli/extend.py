@@ -6,11 +6,12 @@ from typing import Any
 
 import click
 
+from ..errors import counted
 from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
 from .learning import given_options, learn, learning_options, warnings_said
 from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
-from .reports import counted, say
+from .reports import say
 from .saving import Target, output_options
 
 __all__ = ["command"]

@@ -7,9 +7,10 @@ from ..core._threads import in_order, job_count
 from ..corpus import merge_outputs
 from ..corpus.output.naming import check_output_name
 from ..corpus.sources.share import check_rank
+from ..errors import counted
 from .base import Command, usage
 from .options import jobs_option, json_option, overwrite_option
-from .reports import counted, progress_bar, say, show_summary
+from .reports import progress_bar, say, show_summary
 
 __all__ = ["command"]
 

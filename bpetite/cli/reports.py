@@ -8,10 +8,11 @@ import sys
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from ..errors import counted
 
 if TYPE_CHECKING:
     from ..corpus import Piece, Sources
@@ -19,11 +20,9 @@ if TYPE_CHECKING:
 __all__ = [
     "Watch",
     "bytes_bar",
-    "counted",
     "described",
     "discard_output",
     "duration",
-    "log_line",
     "manner",
     "progress_bar",
     "refuse_nothing",
@@ -42,39 +41,25 @@ LINE_SECONDS = 30.0
 
 @dataclass
 class Manner:
-    """The manner and amount of messages: the options -q, --no-progress and --log of the command that runs."""
+    """The amount of messages: the options -q and --no-progress of the command that runs."""
 
     quiet: bool = False
     no_progress: bool = False
-    log: str = "text"
-
-    @property
-    def json(self) -> bool:
-        """True for messages as JSON."""
-        return self.log == "json"
 
 
 manner: Manner = Manner()
 
 
-def say(text: str, event: str = "message", *, always: bool = False, **numbers: Any) -> None:
-    """A line for people, above the progress bars; with ``--log json``, an object for programs. ``-q`` hides it, unless
-    it is one of those that are ``always`` shown."""
+def say(text: str, *, always: bool = False) -> None:
+    """A line for people, above the progress bars. ``-q`` hides it, unless it is one of those that are ``always``
+    shown."""
     if manner.quiet and not always:
         return
-    if manner.json:
-        text = log_line(text, event, **numbers)
     tqdm = sys.modules.get("tqdm")
     if tqdm is None:
         click.echo(text, file=sys.stderr)
     else:
         tqdm.tqdm.write(text, file=sys.stderr)
-
-
-def log_line(text: str, event: str, **numbers: Any) -> str:
-    """A line of ``--log json``."""
-    now = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return json.dumps({"time": now, "event": event, "message": text, **numbers})
 
 
 def show(text: str, color: bool | None = None) -> None:
@@ -97,15 +82,6 @@ def show_summary(summary: dict[str, Any], asked: bool) -> None:
     """The summary of a run as JSON, for programs: not on a terminal, unless it is asked for."""
     if asked or not sys.stdout.isatty():
         show_json(summary)
-
-
-def counted(number: int, noun: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "document"), counted(2_000, "document"), counted(0, "token")
-    ('1 document', '2,000 documents', '0 tokens')
-    """
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def report_left_out(sources: Sources) -> None:
@@ -161,7 +137,7 @@ class _NoBar:
 def progress_bar(**options: Any) -> Any:
     """A tqdm bar on standard error if that is a terminal and bars are wanted; else one that shows nothing, without the
     import of tqdm, which takes longer than encoding a megabyte."""
-    if manner.quiet or manner.json or manner.no_progress or not sys.stderr.isatty():
+    if manner.quiet or manner.no_progress or not sys.stderr.isatty():
         return _NoBar()
     from tqdm import tqdm
 
@@ -187,7 +163,7 @@ class Watch:
         self._lines = self._bar.disable and not manner.no_progress and not manner.quiet
         self._said = time.monotonic()
         self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
-        self._read = self._tokens = self._documents = self._problems = 0
+        self._read = self._problems = 0
 
     def __enter__(self) -> Watch:
         self._bar.__enter__()
@@ -200,46 +176,28 @@ class Watch:
         """A step of the run, as `corpus.run.part.Progress` has it."""
         now = time.monotonic()
         self._read += raw
-        self._tokens, self._documents = tokens, documents
-        if self._first is None:
-            self._first = now, self._read, tokens
+        began, read, made = self._first = self._first or (now, self._read, tokens)
+        seconds = max(1e-9, now - began)
+        rate = (tokens - made) / seconds
         if not self._bar.disable:
-            self._bar.set_postfix_str(f"{self.rate() / 1e6:.1f}M tokens/s", refresh=False)
+            self._bar.set_postfix_str(f"{rate / 1e6:.1f}M tokens/s", refresh=False)
             self._bar.update(raw)
         if self._lines and now - self._said >= LINE_SECONDS:
             self._said = now
-            found = self.numbers()
-            say(described(found), event="progress", **found)
+            left = max(0, self._total - self._read) * seconds / max(1, self._read - read)
+            say(described({
+                "tokens": tokens,
+                "documents": documents,
+                "problems": self._problems,
+                "bytes_read": self._read,
+                "bytes_total": self._total,
+                "tokens_per_second": round(rate),
+                "seconds_left": round(left) if self._read > read else None,
+            }))
 
     def count_problems(self, count: int) -> None:
         """The number of problems so far."""
         self._problems = count
-
-    def rate(self) -> float:
-        """Tokens a second, since the first step."""
-        if self._first is None:
-            return 0.0
-        return (self._tokens - self._first[2]) / max(1e-9, time.monotonic() - self._first[0])
-
-    def left(self) -> float | None:
-        """Seconds that the rest takes at the rate so far, if that can be said."""
-        if self._first is None or self._read <= self._first[1] or not self._total:
-            return None
-        seconds = time.monotonic() - self._first[0]
-        return max(0, self._total - self._read) * seconds / (self._read - self._first[1])
-
-    def numbers(self) -> dict[str, Any]:
-        """The progress of the run."""
-        left = self.left()
-        return {
-            "tokens": self._tokens,
-            "documents": self._documents,
-            "problems": self._problems,
-            "bytes_read": self._read,
-            "bytes_total": self._total,
-            "tokens_per_second": round(self.rate()),
-            "seconds_left": None if left is None else round(left),
-        }
 
 
 def described(numbers: dict[str, Any]) -> str:

@@ -11,9 +11,10 @@ from ..analysis import explain
 from ..analysis.cells import lay_out
 from ..analysis.characters import token_repr
 from ..analysis.pages.terminal import coloured, listed, printable
+from ..errors import counted
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
-from .reports import counted, say, show, show_json
+from .reports import say, show, show_json
 
 __all__ = ["command"]
 

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .. import formats
+from ..errors import counted
 from ..tokenizer import Tokenizer
 from ..training.counting.texts import Progress, count_pretokens
 from ..training.options import TrainingOptions, TrainOptions
@@ -17,7 +18,7 @@ from ..training.train import check_trainable, train_from_counts
 from .base import Command, usage
 from .learning import given_options, learn, learning_options, warnings_said
 from .options import COUNT, Amount, Sample, corpus_options, jobs_option
-from .reports import counted, say
+from .reports import say
 from .saving import Target, output_options
 
 __all__ = ["command"]

@@ -1,4 +1,4 @@
-"""Runs seen from afar: lines without a terminal, JSON, ranks, a limit on problems, nothing kept."""
+"""Runs seen from afar: lines without a terminal, ranks, a limit on problems, nothing kept."""
 import json
 import os
 import platform
@@ -57,23 +57,6 @@ def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, bpe: Bp
     assert lines[0].endswith(", 20 problems, 100% read")
     for quiet in ("-q", "--no-progress"):
         assert "% read" not in bpe("count", records, "--on-error", "skip", quiet)[2]
-
-
-@pytest.mark.usefixtures("often")
-def test_json_lines(ram_path: Path, records: Path, bpe: Bpe) -> None:
-    code, out, err = bpe("encode", records, *NAMED, "--on-error", "skip", "-o", ram_path / "o", "--log", "json")
-    assert code == 0
-    lines = [json.loads(line) for line in err.splitlines()]
-    assert {"message", "progress"} == {line["event"] for line in lines}
-    (progress,) = [line for line in lines if line["event"] == "progress"]
-    assert (progress["documents"], progress["problems"]) == (20, 20)
-    assert progress["tokens"] == json.loads(out)["tokens"]
-    assert progress["bytes_read"] == progress["bytes_total"] == records.stat().st_size
-    code, _, err = bpe("encode", records, *NAMED, "-o", ram_path / "p", "--log", "json")
-    assert code == 3
-    assert json.loads(err.splitlines()[-1])["event"] == "error"
-    assert "no text" in json.loads(err.splitlines()[-1])["message"]
-    assert not bpe("count", records)[2].startswith("{")
 
 
 def test_one_view_of_many_ranks(ram_path: Path, records: Path, bpe: Bpe) -> None:

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ..characters import COMMON, counted, token_repr
+from ...errors import counted
+from ..characters import COMMON, token_repr
 from ..results import AuditReport, Finding, Form, Usage, draws
 from ..token_classes import TOKEN_CLASSES
 from .plots import bars

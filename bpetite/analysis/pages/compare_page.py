@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from ..characters import counted
+from ...errors import counted
 from ..results import Comparison, Figures, Form, ScriptUse, draws
 from .plots import bars
 from .render import Contents, Fine, Section, Table, draw, plots, short_names

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from ..characters import counted, token_repr
+from ...errors import counted
+from ..characters import token_repr
 from ..results import Explanation, Form, Pretoken, draws
 from .render import Code, Contents, Fine, Section, Table, draw
 
