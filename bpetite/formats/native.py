@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
-from ..vocabulary._printable import members, read_merge_list, read_tokens
+from ..vocabulary._printable import read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
 from .files import errors_named, expect_keys, parse_json, without, without_collector
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..vocabulary._tokens import TokenTable
     from ..vocabulary.characters import Characters
 
-__all__ = ["dump", "from_bytes", "from_head", "from_json", "head_of", "read", "recognizes"]
+__all__ = ["dump", "from_bytes", "from_head", "from_json", "head_of", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
@@ -36,20 +36,16 @@ EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 def head_of(vocab: Vocab) -> dict[str, Any]:
     """The file of a vocabulary without its tokens and merges."""
-    import regex  # these three not at the top: reading does without them
+    import regex  # these two not at the top: reading does without them
 
     from ..splitting.pattern.unicode_version import unicode_version
-    from ..steps import normalizers, splits
 
     aliases = vocab.aliases
+    always, rare = vocab.facts()
     head = {
         "format": "bpetite",
         "version": VERSION,
-        "kind": vocab.kind,
-        "pattern": splits.to_json(vocab.pattern),
-        "normalization": normalizers.to_json(vocab.normalization),
-        "ignore_merges": vocab.ignore_merges,
-        "errors": vocab.errors,
+        **always,
         "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
         "special_tokens": {
             literal: token_id
@@ -57,12 +53,7 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
             if literal not in aliases
         },
     }
-    rare = {
-        "token_flags": {literal: list(flags) for literal, flags in sorted(vocab.token_flags.items())},
-        "template": None if vocab.template is None else vocab.template.to_json(),
-        "kept": dict(sorted(vocab.kept.items())),
-        "unicode": vocab.unicode,
-        "alphabet": None if vocab.alphabet is None else vocab.alphabet.to_json(),
+    rare |= {
         "aliases": dict(sorted(aliases.items(), key=lambda item: item[::-1])),
         "unreachable": [[encode_token(vocab.tokens[one]), one] for one in sorted(vocab.unreachable)],
         "train_config": vocab.train_config,
@@ -88,12 +79,6 @@ def _lines(value: dict[str, int] | list[str]) -> str:
     """JSON with one item on each line."""
     text = json.dumps(value, ensure_ascii=False, separators=(",\n  ", ": "))
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
-
-
-def read(data: bytes, name: str) -> Vocab:
-    """The vocabulary in the bytes of a file; ``name`` is for error messages."""
-    vocab = from_bytes(data, members(data) or {})
-    return from_json(parse_json(data, name), name) if vocab is None else vocab
 
 
 @without_collector()

@@ -170,7 +170,16 @@ class Vocab(Record):
             from ..steps import normalizers
 
             normalizers.check(self.normalization, self.unicode)
-        _check_settings(self.ignore_merges, self.errors)
+        if type(self.ignore_merges) is not bool:
+            raise TypeError(f"ignore_merges is a bool, not {self.ignore_merges!r}")
+        if not isinstance(self.errors, str):
+            raise TypeError(f"errors is the name of a codec error handler, not {self.errors!r}")
+        try:
+            codecs.lookup_error(self.errors)
+        except LookupError:
+            raise ValueError(
+                f"errors {self.errors!r} is no codec error handler (strict, replace, ignore, ...)"
+            ) from None
         if self.alphabet is not None:
             if self.merges is None:
                 raise ValueError("an alphabet belongs to a merge list; the ranks kind begins from bytes")
@@ -417,6 +426,24 @@ class Vocab(Record):
         """True if it has flags that change the search for special tokens."""
         return any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
 
+    def facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The settings as JSON values: those that every file has, and those that it has where they are set."""
+        from ..steps import normalizers, splits
+
+        return {
+            "kind": self.kind,
+            "pattern": splits.to_json(self.pattern),
+            "normalization": normalizers.to_json(self.normalization),
+            "ignore_merges": self.ignore_merges,
+            "errors": self.errors,
+        }, {
+            "token_flags": {literal: list(flags) for literal, flags in sorted(self.token_flags.items())},
+            "template": None if self.template is None else self.template.to_json(),
+            "kept": dict(sorted(self.kept.items())),
+            "unicode": self.unicode,
+            "alphabet": None if self.alphabet is None else self.alphabet.to_json(),
+        }
+
     def fingerprint(self) -> str:
         """SHA-256 (64 hex digits) of the content; the same in every process, on every machine."""
         return self._fingerprint
@@ -426,26 +453,11 @@ class Vocab(Record):
         import hashlib  # these two not at the top: loading does without them
         import json
 
-        from ..steps import normalizers, splits
-
         digest = hashlib.sha256(b"bpetite vocabulary 1\n")
-        settings = {
-            "kind": self.kind,
-            "pattern": splits.to_json(self.pattern),
-            "normalization": normalizers.to_json(self.normalization),
-            "ignore_merges": self.ignore_merges,
-            "errors": self.errors,
-            "special_tokens": sorted(self.special_tokens.items(), key=lambda item: item[::-1]),
-        }
+        settings, rare = self.facts()
+        settings["special_tokens"] = sorted(self.special_tokens.items(), key=lambda item: item[::-1])
+        rare["unreachable"] = sorted(self.unreachable)
         # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
-        rare = {
-            "token_flags": self.token_flags,
-            "template": None if self.template is None else self.template.to_json(),
-            "kept": self.kept,
-            "unicode": self.unicode,
-            "alphabet": None if self.alphabet is None else self.alphabet.to_json(),
-            "unreachable": sorted(self.unreachable),
-        }
         settings |= {name: value for name, value in rare.items() if value}
         digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
         tokens = self.tokens.items()
@@ -464,14 +476,10 @@ class Vocab(Record):
             f"fingerprint {self.fingerprint()[:8]})"
         )
 
-    def reduced(self, owner: object) -> tuple[Any, ...]:
-        """The value of ``__reduce__`` for a tokenizer that runs this vocabulary."""
-        from .pickling import reduced  # not at the top: it stands on this module
-
-        return reduced(self, owner)
-
     def __reduce__(self) -> tuple[Any, ...]:
-        return self.reduced(self)
+        from .pickling import reduced  # not at the top: loading does without it
+
+        return reduced(self, self)
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:
@@ -543,14 +551,3 @@ def _check_flags(
             raise ValueError(f"token_flags of {literal!r}: {flags!r} is not a tuple of {', '.join(FLAGS)}")
         if "added" in flags and not _is_letter(literal_bytes(literal, alphabet), alphabet):
             raise ValueError(f"token_flags of {literal!r}: \"added\" is for special tokens of one byte or character")
-
-
-def _check_settings(ignore_merges: object, errors: object) -> None:
-    if type(ignore_merges) is not bool:
-        raise TypeError(f"ignore_merges is a bool, not {ignore_merges!r}")
-    if not isinstance(errors, str):
-        raise TypeError(f"errors is the name of a codec error handler, not {errors!r}")
-    try:
-        codecs.lookup_error(errors)
-    except LookupError:
-        raise ValueError(f"errors {errors!r} is no codec error handler (strict, replace, ignore, ...)") from None
