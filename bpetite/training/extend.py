@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import patterns
 from ..engine.assembly import parts_of
-from ..errors import TrainingWarning, check_integer, warn_caller
+from ..errors import check_integer
 from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from .counting.cutting import Specials, distinct_literals, refuse_unknown
 from .counting.texts import Corpus, Progress, count_as
 from .merging._merger import Merger
 from .options import ExtendOptions, MergeOptions, TrainingOptions, checked_ids, train_config
-from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger
+from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger, warn_of_few
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,12 +66,7 @@ def extend(
     del counts  # the merger has all it needs
     start = len(ids)
     learn_until(merger, start + n, progress)
-    if merger.tokens < start + n:
-        warn_caller(
-            f"no pair is left to learn (min_frequency={rules.min_frequency}): {merger.tokens - start} new tokens, "
-            f"not {n}; extend with more text, or by fewer",
-            TrainingWarning,
-        )
+    warn_of_few(merger.tokens - start, n, rules, "new tokens", "extend with more text, or by fewer")
     return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
 
 

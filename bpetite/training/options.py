@@ -128,17 +128,13 @@ class TrainingOptions:
             self._check_new_ids(self.special_tokens)
         self.superwords_from: int | None = values["superwords_from"]
         self.superword_pattern: Pattern = patterns.resolve(values["superword_pattern"])
-        self._check_superwords()
-
-    def _check_superwords(self) -> None:
-        if self.superwords_from is None:
-            if "superword_pattern" in self.given:
-                raise ValueError("superword_pattern is for superwords_from, which is not given")
-            return
-        first = check_integer("superwords_from", self.superwords_from, 256, " (one token for each byte)")
-        if first > self.vocab_size:
-            raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {first}")
-        self.superwords_from = first
+        if self.superwords_from is not None:
+            first = check_integer("superwords_from", self.superwords_from, 256, " (one token for each byte)")
+            if first > self.vocab_size:
+                raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {first}")
+            self.superwords_from = first
+        elif "superword_pattern" in options:
+            raise ValueError("superword_pattern is for superwords_from, which is not given")
 
     def _check_new_ids(self, ids: dict[str, int]) -> None:
         own = [literal for literal in ids if len(literal.encode()) > 1]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ..errors import check_integer, short_repr
 from ..lazy import lists_options
-from ..vocabulary.vocab import Vocab
 from .counting._count_table import CountTable
 from .counting.counts import CountFile, Counts, PretokenCounts, reader_of, table_of
 from .counting.texts import Progress, count_pretokens, gathered, texts_not_paths
@@ -75,34 +74,33 @@ def train_parity(
     from ..tokenizer import Tokenizer
 
     chosen = chosen_options(vocab_size, options, LearningOptions)
-    return Tokenizer.from_vocab(_learned(corpora, dev, chosen, global_merges, num_threads, progress))
-
-
-def _learned(
-    corpora: Corpora,
-    dev: Corpora | None,
-    options: TrainingOptions,
-    global_merges: int,
-    num_threads: int | None,
-    progress: Progress | None,
-) -> Vocab:
     global_merges = check_integer("global_merges", global_merges, 0)
     _check_languages(corpora, dev)
-    options = _completed(corpora, _completed(dev, options))
-    texts = None if dev is None else _counts(dev, options, num_threads, progress)
-    counts = _counts(corpora, options, num_threads, progress, texts)
+    given = [corpus for one in (dev, corpora) if isinstance(one, Mapping) for corpus in one.values()]
+    for corpus in given:  # counts carry the options of counting
+        if isinstance(corpus, Counts):
+            chosen = chosen.for_counts(corpus)
+    texts = None if dev is None else _counts(dev, chosen, num_threads, progress)
+    counts = _counts(corpora, chosen, num_threads, progress, texts)
     _check_same(counts, texts)
-    known = new_merger(options)  # holds no words, only the learned tokens
-    groups = [_Languages(counts.values(), options, known, parallel=False)]
+    known = new_merger(chosen)  # holds no words, only the learned tokens
+    groups = [_Languages(counts.values(), chosen, known, parallel=False)]
     if texts is not None:
         texts = {name: texts[name] for name in counts}
-        groups.append(_Languages(texts.values(), options, known, parallel=True))
-    shared = min(256 + global_merges, options.vocab_size)
-    first = _global_merges(list(counts.values()), shared, options, progress)
-    _learn(known, groups, first, options.vocab_size, progress)
-    warn_of_few(known, options)
-    record = options.record() | {"languages": list(counts), "global_merges": global_merges}
-    return new_vocab(known, options, train_config=train_config("train_parity", record))
+        groups.append(_Languages(texts.values(), chosen, known, parallel=True))
+    shared = min(256 + global_merges, chosen.vocab_size)
+    first: list[tuple[int, int]] = []
+    if shared > known.tokens:  # ordinary training on all languages together
+        merger = new_merger(chosen)
+        for one in counts.values():
+            merger.add(reader_of(one))
+        learn_until(merger, shared, progress)
+        first = list(merger.merges())
+        del merger  # which holds all words
+    _learn(known, groups, first, chosen.vocab_size, progress)
+    warn_of_few(known.tokens, chosen.vocab_size, chosen)
+    record = chosen.record() | {"languages": list(counts), "global_merges": global_merges}
+    return Tokenizer.from_vocab(new_vocab(known, chosen, train_config=train_config("train_parity", record)))
 
 
 class _Languages:
@@ -121,10 +119,6 @@ class _Languages:
             self.tokens[number] -= fewer
             if self.costs[number] != NOTHING:
                 self.costs[number] = self.tokens[number] / self.units[number]
-
-    def leave_out(self, number: int) -> None:
-        """Never take this language for the worst one again."""
-        self.costs[number] = NOTHING
 
     def worst(self) -> int | None:
         """The number of the language with most tokens a unit, the first among equals; None where none is left."""
@@ -170,30 +164,9 @@ def _pairs_of_the_worst(groups: Sequence[_Languages]) -> Iterator[tuple[int, int
     while (worst := groups[-1].worst()) is not None:
         pair = groups[0].mergers[worst].best()
         if pair is None:
-            groups[-1].leave_out(worst)
+            groups[-1].costs[worst] = NOTHING
         else:
             yield pair
-
-
-def _global_merges(
-    counts: Sequence[AnyCounts], limit: int, options: TrainingOptions, progress: Progress | None
-) -> list[tuple[int, int]]:
-    """The merges of ordinary training on all languages together, up to `limit` tokens."""
-    merger = new_merger(options)
-    if limit == merger.tokens:
-        return []
-    for one in counts:
-        merger.add(reader_of(one))
-    learn_until(merger, limit, progress)
-    return list(merger.merges())
-
-
-def _completed(corpora: Any, options: TrainingOptions) -> TrainingOptions:
-    """The options, with the options of counting that the given counts carry."""
-    for corpus in corpora.values() if isinstance(corpora, Mapping) else ():
-        if isinstance(corpus, Counts):
-            options = options.for_counts(corpus)
-    return options
 
 
 def _counts(

@@ -213,18 +213,21 @@ def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
 def _learned(merger: Merger, options: TrainingOptions, progress: Progress | None, **more: Any) -> Vocab:
     """Learn until there are `vocab_size` tokens; warn where there are fewer. `more` is for :func:`new_vocab`."""
     learn_until(merger, options.vocab_size, progress)
-    warn_of_few(merger, options)
+    warn_of_few(merger.tokens, options.vocab_size, options)
     return new_vocab(merger, options, train_config=train_config("train", options.record()), **more)
 
 
-def warn_of_few(merger: Merger, options: TrainingOptions) -> None:
+def warn_of_few(
+    found: int,
+    wanted: int,
+    options: TrainingOptions,
+    tokens: str = "tokens",
+    way_out: str = "train on more text, or with a smaller vocab_size",
+) -> None:
     """Warn where there are fewer tokens than were asked for."""
-    if merger.tokens < options.vocab_size:
-        warn_caller(
-            f"no pair is left to learn (min_frequency={options.min_frequency}): {merger.tokens} tokens, not "
-            f"{options.vocab_size}; train on more text, or with a smaller vocab_size",
-            TrainingWarning,
-        )
+    if found < wanted:
+        few = f"no pair is left to learn (min_frequency={options.min_frequency}): {found} {tokens}, not {wanted}"
+        warn_caller(f"{few}; {way_out}", TrainingWarning)
 
 
 def new_vocab(
