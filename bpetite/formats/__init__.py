@@ -91,11 +91,12 @@ def unknown_name(name: str) -> FileNotFoundError:
     """The error for a name of nothing: neither a file nor a tokenizer. It gives the nearest name."""
     if "://" in name:
         return FileNotFoundError(errno.ENOENT, "a URL, and tokenizers are read from local files: copy it first", name)
-    if _module("encodings").looks_like_path(name):
+    encodings = _module("encodings")
+    if encodings.looks_like_path(name):
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
-    near = nearest(name, [*_module("encodings").known_names(), *_packaged_names()])
+    near = nearest(name, [*encodings.PUBLISHED, *encodings.MODELS, *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
@@ -152,16 +153,11 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             return cast("Vocab", _module("tiktoken").from_bytes(data, name))
-        found = _foreign(data, name)
+        found = f"a file that starts with {data[:24]!r}"
+        if data.startswith(b"\x80"):
+            found = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
-
-
-def _foreign(data: bytes, name: str) -> str:
-    """A file in no format of a tokenizer, in words."""
-    if data.startswith(b"\x80"):
-        return "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
-    return f"a file that starts with {data[:24]!r}"
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

@@ -138,7 +138,18 @@ def _read(path: Source) -> tuple[Vocab, str, mmap.mmap]:
     name = os.fspath(path)
     with open(name, "rb") as file:
         start = file.read(HEADER.size)
-        expected = _checked(start, os.fstat(file.fileno()).st_size, name)
+        size = os.fstat(file.fileno()).st_size
+        if len(start) < HEADER.size:
+            raise FormatError(f"{name}: cut off after {size} bytes, within its header of {HEADER.size}; {AGAIN}")
+        magic, version, order, stated, expected, _ = HEADER.unpack(start)
+        if magic != MAGIC:
+            raise FormatError(f"{name}: no compiled tokenizer: it begins with {magic!r}")
+        if version != VERSION:
+            raise FormatError(f"{name}: version {version} of compiled files, and this release reads {VERSION}; {AGAIN}")
+        if order != ORDER:
+            raise FormatError(f"{name}: made on a machine with another order of bytes; {AGAIN}")
+        if size != stated:
+            raise FormatError(f"{name}: it has {size} bytes, and its header says {stated}; {AGAIN}")
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     whole = memoryview(mapped)
     try:
@@ -179,20 +190,3 @@ def _key(fingerprint: str) -> bytes:
     """The key of 48 bytes of both hash tables."""
     digest = bytes.fromhex(fingerprint)
     return digest + bytes(map(xor, digest[:16], digest[16:]))
-
-
-def _checked(start: bytes, size: int, name: str) -> int:
-    """The checksum in a header."""
-    if len(start) < HEADER.size:
-        raise FormatError(f"{name}: cut off after {size} bytes, within its header of {HEADER.size}; {AGAIN}")
-    magic, version, order, whole, found, _ = HEADER.unpack(start)
-    if magic != MAGIC:
-        raise FormatError(f"{name}: no compiled tokenizer: it begins with {magic!r}")
-    if version != VERSION:
-        raise FormatError(f"{name}: version {version} of compiled files, and this release reads {VERSION}; {AGAIN}")
-    if order != ORDER:
-        raise FormatError(f"{name}: made on a machine with another order of bytes; {AGAIN}")
-    if size != whole:
-        raise FormatError(f"{name}: it has {size} bytes, and its header says {whole}; {AGAIN}")
-    checked: int = found
-    return checked

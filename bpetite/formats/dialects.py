@@ -53,6 +53,10 @@ DEEPEST = 64
 GROUPS = ("(?:", "(?=", "(?!", "(?<=", "(?<!", "(?>", "(?i:")
 IGNORING_CASE = "is not the same set in both libraries where case is ignored"
 QUANTIFIER = regex.compile(r"[*+?]|\{[0-9]+(?:,[0-9]*)?\}|\{,[0-9]+\}")
+#: One simple item with a greedy ``{n,m}``.
+BRACED_REPEAT = regex.compile(
+    r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])\{[0-9]+(?:,[0-9]*)?\}"
+)
 PROPERTY = regex.compile(r"\\[pP]\{\^?([A-Za-z_ ]+)\}|\\[pP][A-Z]")
 CODE_POINT = regex.compile(r"\\x[0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}|\\[xu]\{[0-9a-fA-F]{1,6}\}")
 #: Stand-ins for ``[:name:]`` in a set, by the dialect of the source. Oniguruma follows Unicode, ``regex`` Unicode but
@@ -220,7 +224,7 @@ class _Translation:
         if not self.peek(")"):
             self.refuse(opening, "is not closed", at=start)
         self.at += 1
-        if opening == "(?>" and self.dialect == "oniguruma" and _one_braced_repeat(inside):
+        if opening == "(?>" and self.dialect == "oniguruma" and BRACED_REPEAT.fullmatch(inside):
             return inside + "+"
         return f"{opening}{inside})"
 
@@ -344,9 +348,3 @@ class _Translation:
             self.refuse(written, IGNORING_CASE)
         self.at += 2
         return _WORD
-
-
-def _one_braced_repeat(text: str) -> bool:
-    """True for a pattern that is one simple item with a greedy ``{n,m}``."""
-    item = r"(?:\\[pP]\{\^?\w+\}|\\.|\[(?:\\.|[^\\\]])+\]|[^\\\[\](){}|])"
-    return bool(regex.fullmatch(item + r"\{[0-9]+(?:,[0-9]*)?\}", text))

@@ -15,7 +15,7 @@ from ..errors import nearest
 from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
 
 __all__ = ["ENCODINGS", "PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name",
-           "known_names", "looks_like_path"]
+           "looks_like_path"]
 
 _END_OF_TEXT = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
@@ -94,11 +94,6 @@ MODELS, MODEL_PREFIXES = (
 )
 
 
-def known_names() -> list[str]:
-    """Encodings and models, for suggestions."""
-    return [*PUBLISHED, *MODELS]
-
-
 def encoding_name(name: str) -> str:
     """The published name of an encoding.
 
@@ -134,7 +129,7 @@ def encoding_name_for_model(model: str) -> str:
         raise TypeError(f"the name of a model is a str, not {model!r}")
     found = _of_model(model)
     if found is None:
-        near = nearest(model, known_names())
+        near = nearest(model, [*PUBLISHED, *MODELS])
         hint = "name its encoding: get_encoding" if near is None else f"did you mean {near!r}?"
         raise KeyError(f"the encoding of a model {model!r} is not known; {hint}")
     return found

@@ -110,7 +110,15 @@ def read(path: Source) -> Vocab:
     pre = metadata.get("pre", "default", str)
     template = _template(metadata, begins=model == "llama" or pre in LLAMA3)
     if model == "llama":
-        return _vocab_of_pieces(metadata, tokens, kinds, template, name)
+        scores = metadata.get("scores", (), tuple, len(tokens))
+        unknown = metadata.get("unknown_token_id", 0, int)
+        others = {UNUSED: NORMAL, UNKNOWN: CONTROL}  # as llama.cpp has them
+        pieces = [
+            Piece(token, score, UNKNOWN if token_id == unknown else others.get(kind, kind))
+            for token_id, (token, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True))
+        ]
+        rules = Rules(metadata.get("add_space_prefix", True, bool))
+        return vocab_of_pieces(pieces, rules, name, flags=("plain",), template=template)
     if pre not in PATTERNS:
         raise FormatError(f"{name}: {PREFIX}pre {pre!r} names no split pattern of {', '.join(PATTERNS)}")
     ids = {token: token_id for token_id, token in enumerate(tokens)}
@@ -142,18 +150,3 @@ def _template(metadata: _Metadata, *, begins: bool) -> Template | None:
         return None
     single = (*before, TemplatePart(text="A"), *after)
     return Template(single, (*single, *before, TemplatePart(text="B", type_id=1), *after))
-
-
-def _vocab_of_pieces(
-    metadata: _Metadata, tokens: list[str], kinds: tuple[int, ...], template: Template | None, name: str
-) -> Vocab:
-    """The vocabulary of the kind "llama"."""
-    scores = metadata.get("scores", (), tuple, len(tokens))
-    unknown = metadata.get("unknown_token_id", 0, int)
-    others = {UNUSED: NORMAL, UNKNOWN: CONTROL}  # as llama.cpp has them
-    pieces = [
-        Piece(token, score, UNKNOWN if token_id == unknown else others.get(kind, kind))
-        for token_id, (token, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True))
-    ]
-    rules = Rules(metadata.get("add_space_prefix", True, bool))
-    return vocab_of_pieces(pieces, rules, name, flags=("plain",), template=template)

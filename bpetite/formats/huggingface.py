@@ -61,11 +61,6 @@ TYPES: dict[str, tuple[type, ...]] = {
     "unk_token": (str,),
     "dropout": (int, float),
 }
-#: Settings of the model that are not byte-level BPE, with the values that leave ids as they are.
-FOREIGN: dict[str, tuple[str | bool | None, ...]] = {
-    "continuing_subword_prefix": (None, ""),
-    "end_of_word_suffix": (None, ""),
-}
 #: The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
 #: merges begin from characters.
 Steps = tuple[dict[str, Any], bool | None]
@@ -193,7 +188,10 @@ def from_json(content: Any, name: str) -> Vocab:
     for literal in added:
         token = more[added[literal]["id"]]
         if alphabet is not None and literal in ids and token != alphabet.decode(literal) and (
-            len(literal) == 1 or model.get("ignore_merges") or _is_merged(literal, merges)
+            len(literal) == 1 or model.get("ignore_merges") or any(
+                "".join(one) == literal if isinstance(one, list) else one.replace(" ", "", 1) == literal
+                for one in (merges if isinstance(merges, list) else ())
+            )
         ):
             raise FormatError(
                 f"{name}: added token {short_repr(literal)} is normalized, which makes {token!r} of it, and "
@@ -260,18 +258,12 @@ def _build(
         )
 
 
-def _is_merged(token: str, merges: Any) -> bool:
-    """True if a merge gives a token."""
-    found = merges if isinstance(merges, list) else ()
-    return any("".join(one) == token if isinstance(one, list) else one.replace(" ", "", 1) == token for one in found)
-
-
 def _check_model(model: dict[str, Any], name: str) -> None:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
         raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
-    for key, values in FOREIGN.items():
-        if model.get(key) not in values:
+    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
+        if model.get(key) not in (None, ""):
             raise FormatError(f"{name}: model.{key} {short_repr(model[key])} is not byte-level BPE")
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
@@ -397,20 +389,6 @@ def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) 
 # Writing
 
 
-def _model_settings(vocab: Vocab, unknown_token: str | None) -> dict[str, Any]:
-    alphabet = vocab.alphabet
-    return {
-        "type": "BPE",
-        "dropout": None,
-        "unk_token": unknown_token,
-        "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
-        "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
-        "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
-        "ignore_merges": vocab.ignore_merges,
-    }
-
-
 def dump(vocab: Vocab) -> bytes:
     """The tokenizer.json of a vocabulary with a merge list.
 
@@ -470,9 +448,19 @@ def dump(vocab: Vocab) -> bytes:
             else write_post_processor(vocab.template, vocab.tokens)
         ),
         "decoder": write_decoder(alphabet),
-        "model": _model_settings(vocab, unknown_token)
-        | vocab.kept
-        | {"vocab": ordinary, "merges": merges},
+        "model": {
+            "type": "BPE",
+            "dropout": None,
+            "unk_token": unknown_token,
+            "continuing_subword_prefix": None,
+            "end_of_word_suffix": None,
+            "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
+            "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
+            "ignore_merges": vocab.ignore_merges,
+            **vocab.kept,
+            "vocab": ordinary,
+            "merges": merges,
+        },
     }
     return json.dumps(content, ensure_ascii=False, indent=None).encode("utf-8") + b"\n"
 

@@ -14,7 +14,7 @@ from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
 from ..steps.normalizers import FORMS, SPACES, Normalization, Normalizer, Precompiled, Prepend, Replace
-from ..steps.splits import Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
+from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary.characters import Characters, Strip
 from .files import errors_named
@@ -32,13 +32,8 @@ __all__ = [
     "write_pre_tokenizer",
 ]
 
-BEHAVIORS = {
-    "Isolated": "isolated",
-    "Removed": "removed",
-    "MergedWithPrevious": "merged_with_previous",
-    "MergedWithNext": "merged_with_next",
-    "Contiguous": "contiguous",
-}
+#: The names of behaviors in the file: "MergedWithNext" for "merged_with_next".
+NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
 #: The normalizer Nmt: characters that it removes, and those of which it makes spaces.
@@ -188,10 +183,11 @@ def _metaspace(step: dict[str, Any], where: str) -> Metaspace:
 
 
 def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
-    if behavior not in BEHAVIORS:
-        raise FormatError(f"{where}.behavior {behavior!r} is not one of {', '.join(BEHAVIORS)}")
+    own = next((own for own, name in NAMES.items() if name == behavior), None)
+    if own is None:
+        raise FormatError(f"{where}.behavior {behavior!r} is not one of {', '.join(NAMES.values())}")
     # "Isolated" cuts at both ends of each match, inverted or not, as a pattern alone does
-    return pattern if behavior == "Isolated" else Split(pattern, BEHAVIORS[behavior], invert)
+    return pattern if behavior == "Isolated" else Split(pattern, own, invert)
 
 
 def read_post_processor(found: Any, name: str) -> Template | None:
@@ -367,7 +363,7 @@ def _write_split(step: Step) -> dict[str, Any]:
     return {
         "type": "Split",
         "pattern": _write_pattern(split.pattern, "split pattern"),
-        "behavior": next(name for name, behavior in BEHAVIORS.items() if behavior == split.behavior),
+        "behavior": NAMES[split.behavior],
         "invert": split.invert,
     }
 

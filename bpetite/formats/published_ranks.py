@@ -18,7 +18,6 @@ from typing import NamedTuple
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, warn_caller
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.pickling import made_by
 from ..vocabulary.vocab import Vocab
 from .compiled import kept
 from .encodings import PUBLISHED
@@ -107,9 +106,12 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
-    key = hashlib.sha256(f"{FORMS[encoding][0][0].sha256} {PUBLISHED[encoding]}".encode()).digest()
-    vocab = kept(encoding, key, cache_folder(), lambda: _load(encoding), encoding)
-    made_by(vocab, key, _of_pickle, encoding)
+    known = PUBLISHED[encoding]
+    key = hashlib.sha256(f"{FORMS[encoding][0][0].sha256} {known}".encode()).digest()
+    vocab = kept(
+        encoding, key, cache_folder(), lambda: vocab_of_tokens(_ranks(encoding), encoding, *known, encoding), encoding
+    )
+    vars(vocab)["_pickled"] = key, _of_pickle, encoding  # see bpetite.vocabulary.pickling
     return vocab
 
 
@@ -118,11 +120,6 @@ def _of_pickle(_: type, key: bytes, encoding: str) -> Vocab:
     if vars(vocab)["_pickled"][0] != key:
         raise ValueError(f"a pickle of {encoding} from another release of bpetite: use the same one on both sides")
     return vocab
-
-
-def _load(encoding: str) -> Vocab:
-    known = PUBLISHED[encoding]
-    return vocab_of_tokens(_ranks(encoding), encoding, known.pattern, known.special_tokens, encoding)
 
 
 def _ranks(encoding: str) -> TokenTable:

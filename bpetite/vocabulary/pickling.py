@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
-__all__ = ["KEPT", "made_by", "reduced", "unpickled"]
+__all__ = ["KEPT", "reduced", "unpickled"]
 
 #: The last unpickled objects that a process keeps.
 KEPT = 4
@@ -36,11 +36,6 @@ def reduced(vocab: Any, owner: Any) -> tuple[Callable[..., Any], tuple[Any, ...]
         vars(vocab)["_pickled"] = made = hashlib.sha256(content).digest(), _read, content
     _live.setdefault((type(owner), made[0]), owner)
     return unpickled, (type(owner), type(vocab), *made)
-
-
-def made_by(vocab: Any, key: bytes, make: Callable[[type, bytes, str], Any], name: str) -> None:
-    """Let pickles of a vocabulary hold a name and no content: ``make`` gives it for its class, the key and the name."""
-    vars(vocab)["_pickled"] = key, make, name
 
 
 def unpickled(kind: Any, of: Any, key: bytes, make: Callable[..., Any], content: Any) -> Any:

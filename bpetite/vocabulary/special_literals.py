@@ -81,7 +81,8 @@ def place_specials(
                 raise ValueError(f"{refusal}: token {known} has these bytes")
             held = new.get(wanted) or tokens.get(wanted, data)
             if held != data:
-                if not _is_alias(wanted, held, special_tokens):
+                # an alias, if the token is a literal with the same id; no literal has a lone surrogate
+                if given.get(held.decode("utf-8", "surrogateescape")) != wanted:
                     raise ValueError(f"{refusal}: it belongs to {held!r}")
                 placed[literal] = wanted
                 continue
@@ -97,11 +98,3 @@ def place_specials(
         ids[data] = token_id
         placed[literal] = token_id
     return placed, flags, new
-
-
-def _is_alias(token_id: int, token: bytes, given: object) -> bool:
-    """True if a token is a literal that shares its id with another literal."""
-    try:
-        return isinstance(given, Mapping) and given.get(token.decode("utf-8")) == token_id
-    except UnicodeDecodeError:
-        return False
