@@ -743,7 +743,9 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._vocab is None:
             raise TypeError("this tokenizer has not been set up")
-        return self._vocab.reduced(self)
+        from .vocabulary.pickling import reduced  # not at the top: loading does without it
+
+        return reduced(self._vocab, self)
 
     def __copy__(self) -> Self:
         return self

@@ -98,7 +98,8 @@ class ChatTemplate:
         self._literal_of: dict[str, str] = dict(zip(codes, tokenizer.special_tokens, strict=True))
         self._code_of = {literal: code for code, literal in self._literal_of.items()}
         self._named: dict[str, str] = {}
-        self._plain = _environment.from_string(source)
+        #: Gives the text, rendered by the template as it is.
+        self.render: Callable[[dict[str, Any]], str] = _environment.from_string(source).render
         code = _environment.compile(_Marker(self.mark).marked(_environment.parse(source)))
         self._with_marks = Template.from_code(_environment, code, _environment.make_globals(None))
         self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
@@ -125,10 +126,6 @@ class ChatTemplate:
         if type(value) is Role:
             return self._marked(before + value + after)
         return self.mark(before) + value + self.mark(after)
-
-    def render(self, context: dict[str, Any]) -> str:
-        """The text, rendered by the template as it is."""
-        return self._plain.render(context)
 
     def render_marked(self, context: dict[str, Any]) -> tuple[str, list[tuple[int, int]], str]:
         """The text; the spans in characters of the special tokens that the template put out; and the marked text.

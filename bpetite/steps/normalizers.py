@@ -218,11 +218,6 @@ def _unknown(unicode: str) -> re.Pattern[str] | None:
     return re.compile(f"({char_class(found)}+)") if found else None
 
 
-def to_json(normalization: Normalization) -> Any:
-    """A normalization as a JSON value."""
-    return sequences.to_json(normalization, FIELDS)
-
-
-def from_json(found: Any) -> Normalization:
-    """The normalization that :func:`to_json` wrote. Raises ValueError for a value that it never writes."""
-    return sequences.from_json(found, "normalization", FIELDS)  # type: ignore[no-any-return]
+#: A normalization as a JSON value, and back.
+to_json = partial(sequences.to_json, classes=FIELDS)
+from_json = partial(sequences.from_json, name="normalization", classes=FIELDS)

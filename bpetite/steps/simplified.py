@@ -22,18 +22,16 @@ from .splits import Metaspace, Split, SplitPattern, Step
 __all__ = ["simplified", "space_before"]
 
 
+@lru_cache(maxsize=64)
 def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPattern:
     """The pattern with plain patterns in place of its splits, as far as any are known to cut every text alike.
 
     >>> simplified((Split(r"\\p{N}", "contiguous"), Split(" ", "removed")))
     ('(?:\\\\p{N})+', Split(pattern=' ', behavior='removed', invert=False))
     """
-    return pattern if is_plain(pattern) else _simplified(as_tuple(pattern), unicode)
-
-
-@lru_cache(maxsize=64)
-def _simplified(steps: tuple[Step, ...], unicode: str | None) -> tuple[Step, ...]:
-    return tuple(_plain(step, unicode) or step if isinstance(step, Split) else step for step in steps)
+    if is_plain(pattern):
+        return pattern
+    return tuple(_plain(step, unicode) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
 
 
 def _plain(split: Split, unicode: str | None) -> str | None:

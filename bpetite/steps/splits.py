@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..patterns import PatternLike, as_tuple
@@ -227,11 +227,6 @@ def _segments(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int
         yield at, len(text), False
 
 
-def to_json(pattern: SplitPattern) -> Any:
-    """A pattern as a JSON value: strings as they are, other steps as objects."""
-    return sequences.to_json(pattern, FIELDS)
-
-
-def from_json(found: Any) -> SplitPattern:
-    """The pattern that :func:`to_json` wrote. Raises ValueError for a value that it never writes."""
-    return sequences.from_json(found, "pattern", FIELDS)  # type: ignore[no-any-return]
+#: A pattern as a JSON value: strings as they are, other steps as objects; and back.
+to_json = partial(sequences.to_json, classes=FIELDS)
+from_json = partial(sequences.from_json, name="pattern", classes=FIELDS)

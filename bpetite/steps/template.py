@@ -2,7 +2,7 @@
 the white space that is left out of the offsets of tokens."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 from ..record import Record
@@ -55,11 +55,8 @@ class Template(Record):
     def around(self) -> tuple[list[int], list[int]]:
         """(ids before a single text, ids after it)."""
         at = next((at for at, part in enumerate(self.single) if part.text), 0)
-        return self._ids(self.single[:at]), self._ids(self.single[at:])
-
-    @staticmethod
-    def _ids(parts: Sequence[TemplatePart]) -> list[int]:
-        return [token_id for part in parts for token_id in part.ids]
+        before, after = ([*chain(*(part.ids for part in parts))] for parts in (self.single[:at], self.single[at:]))
+        return before, after
 
     def ids(self) -> set[int]:
         """All ids that the template adds."""
