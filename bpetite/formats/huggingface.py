@@ -389,6 +389,21 @@ def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) 
 # Writing
 
 
+def _model_settings(vocab: Vocab, unknown_token: str | None) -> dict[str, Any]:
+    alphabet = vocab.alphabet
+    return {
+        "type": "BPE",
+        "dropout": None,
+        "unk_token": unknown_token,
+        "continuing_subword_prefix": None,
+        "end_of_word_suffix": None,
+        "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
+        "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
+        "ignore_merges": vocab.ignore_merges,
+        **vocab.kept,
+    }
+
+
 def dump(vocab: Vocab) -> bytes:
     """The tokenizer.json of a vocabulary with a merge list.
 
@@ -448,19 +463,7 @@ def dump(vocab: Vocab) -> bytes:
             else write_post_processor(vocab.template, vocab.tokens)
         ),
         "decoder": write_decoder(alphabet),
-        "model": {
-            "type": "BPE",
-            "dropout": None,
-            "unk_token": unknown_token,
-            "continuing_subword_prefix": None,
-            "end_of_word_suffix": None,
-            "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
-            "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
-            "ignore_merges": vocab.ignore_merges,
-            **vocab.kept,
-            "vocab": ordinary,
-            "merges": merges,
-        },
+        "model": _model_settings(vocab, unknown_token) | {"vocab": ordinary, "merges": merges},
     }
     return json.dumps(content, ensure_ascii=False, indent=None).encode("utf-8") + b"\n"
 
