@@ -24,9 +24,6 @@ else:
 
 __all__ = ["Encodings", "accelerate", "decelerate"]
 
-#: Methods of decoding; a class that overrides one keeps its own.
-OVERRIDABLE = ("decode", "_decode", "batch_decode")
-
 _logger = logging.get_logger(__name__)
 
 
@@ -158,9 +155,9 @@ def _restore(kind: type, state: dict[str, Any], changes: int) -> Any:
 
 @cache
 def _class_for(kind: Any) -> Any:
-    own: dict[str, Any] = {
+    own: dict[str, Any] = {  # a class that overrides a method of decoding keeps it
         name: getattr(kind, name)
-        for name in OVERRIDABLE
+        for name in ("decode", "_decode", "batch_decode")
         if getattr(kind, name) not in (getattr(TokenizersBackend, name), getattr(PreTrainedTokenizerBase, name))
     }
     # save_pretrained writes the name of the class

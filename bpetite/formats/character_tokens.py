@@ -74,7 +74,10 @@ def read_alphabet(
         alphabet = Characters(
             byte_ids, None if unknown is None else ids[unknown], bool(model.get("fuse_unk")), space, strip
         )
-    lacking = [byte for byte in alphabet.lacking() if byte >= 0x80 or chr(byte) not in ids]
+    lacking = [
+        byte for byte, token_id in enumerate(byte_ids[:0xF5])
+        if token_id is None and not 0xC0 <= byte < 0xC2 and (byte >= 0x80 or chr(byte) not in ids)
+    ]  # fmt: skip
     if lacking and unknown is not None:
         raise FormatError(
             f"{name}: there is no token <0x{lacking[0]:02X}>, and tokenizers puts an unknown character behind the byte "

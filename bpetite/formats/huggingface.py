@@ -297,13 +297,8 @@ def _added_tokens(found: Any, ids: Mapping[str, int], name: str) -> dict[str, di
         with errors_named(where):
             check_literal(literal)
         added[literal] = entry
-    _check_ids_of_added(added, ids, name)
-    return added
-
-
-def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: Mapping[str, int], name: str) -> None:
-    """Raise FormatError unless added tokens have the ids that the library gives them on loading: a token of the model
-    keeps its id, others get the next free ids in the order of the file."""
+    # the ids that the library gives on loading: a token of the model keeps its id, others get the next free ids in the
+    # order of the file
     last = -1
     for literal, entry in added.items():
         given = ids.get(literal, max(last + 1, len(ids)))
@@ -319,6 +314,7 @@ def _check_ids_of_added(added: dict[str, dict[str, Any]], ids: Mapping[str, int]
             raise FormatError(
                 f"{name}: added token {short_repr(literal)} is also how the model spells the byte {spelled!r}"
             )
+    return added
 
 
 def _flags(

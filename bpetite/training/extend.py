@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..engine.assembly import parts_of
 from ..errors import check_integer
-from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from .counting.cutting import Specials, distinct_literals, refuse_unknown
 from .counting.texts import Corpus, Progress, count_as
@@ -58,7 +57,12 @@ def extend(
     record |= {"n": n, "special_tokens": special_tokens}
     before, max_words = vocab, 0
     if superwords:
-        vocab, max_words = _with_phrases(vocab, pattern), MAX_WORDS
+        if vocab.merges is None:
+            raise ValueError("superwords extend a merge list, and this vocabulary is of ranks: take to_merges() first")
+        if vocab.ignore_merges or parts_of(vocab)[2] is not None:
+            raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens "
+                             "whole, or has steps beyond a pattern")  # fmt: skip
+        vocab, max_words = vocab.replace(pattern=patterns.resolve(pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
     counts = count_as(_cutting(vocab, placed), corpus, num_threads, progress)
     merger = new_merger(rules, max_words)
@@ -68,16 +72,6 @@ def extend(
     learn_until(merger, start + n, progress)
     warn_of_few(merger.tokens - start, n, rules, "new tokens", "extend with more text, or by fewer")
     return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
-
-
-def _with_phrases(vocab: Vocab, pattern: PatternLike) -> Vocab:
-    """The vocabulary with the pattern of superwords."""
-    if vocab.merges is None:
-        raise ValueError("superwords extend a merge list, and this vocabulary is of ranks: take to_merges() first")
-    if vocab.ignore_merges or parts_of(vocab)[2] is not None:
-        raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens whole, "
-                         "or has steps beyond a pattern")  # fmt: skip
-    return vocab.replace(pattern=patterns.resolve(pattern))
 
 
 def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:

@@ -52,12 +52,6 @@ class Characters(Record):
         if self.strip not in ("none", "one", "token"):
             raise ValueError(f'strip is "none", "one" or "token", not {short_repr(self.strip)}')
 
-    def lacking(self) -> list[int]:
-        """The bytes of UTF-8 without a token, where some byte has one."""
-        return [
-            byte for byte, token_id in enumerate(self.byte_ids[:0xF5]) if token_id is None and not 0xC0 <= byte < 0xC2
-        ]
-
     def check(self, tokens: Mapping[int, bytes], parts: Iterable[int]) -> None:
         """Raise ValueError unless the alphabet fits tokens, and merges of which `parts` are the parts."""
         merged = {*self.byte_ids, self.unknown}.intersection(parts)

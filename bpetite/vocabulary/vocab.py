@@ -528,15 +528,8 @@ def _is_letter(token: bytes, alphabet: Characters | None) -> bool:
 
 
 def _check_specials(literals: dict[str, bytes], special_tokens: dict[str, int], tokens: Mapping[int, bytes]) -> None:
-    others = {}
-    held = set()
+    held = {token_id for literal, token_id in special_tokens.items() if tokens.get(token_id) == literals[literal]}
     for literal, token_id in special_tokens.items():
-        data = literals[literal]
-        if tokens.get(token_id) != data:
-            others[literal] = token_id
-        else:
-            held.add(token_id)
-    for literal, token_id in others.items():
         if token_id not in held:
             raise ValueError(f"special token {literal!r}: id {token_id} holds {tokens.get(token_id)!r}")
 
