@@ -11,9 +11,8 @@ from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import ShardFiles, file_of_all, find_manifest, status_of
+from ..corpus.run.outputs import file_of_all, find_manifest, status_of
 from ..corpus.run.tally import stats_rows
-from ..corpus.sources.paths import AnyPath
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -117,7 +116,9 @@ def _look(
         found["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
         found["eot"] = manifest["eot"]
         if verify:
-            found["verified"] = _verify(path.parent, [*file_of_all(manifest), *shard])
+            for listed in (*file_of_all(manifest), *shard):
+                check_file(path.parent / listed["name"], listed, thread_count(None))
+            found["verified"] = f"{listed['checksum']['algorithm']} of each range as in the manifest"
         described.append(found)
     return described
 
@@ -173,10 +174,3 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
         except KeyError as unknown:
             raise unknown_token(file.path, unknown) from None
     return found
-
-
-def _verify(folder: AnyPath, files: ShardFiles) -> str:
-    """Compare files with their checksums."""
-    for file in files:
-        check_file(folder / file["name"], file, thread_count(None))
-    return f"{file['checksum']['algorithm']} of each range as in the manifest"

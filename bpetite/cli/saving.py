@@ -112,13 +112,8 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
 
 def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:
     """The special tokens of options that are all LITERAL, or all LITERAL=ID."""
-    placed = [_literal_and_id(value) for value in values]
-    given = {literal: token_id for literal, token_id in placed if token_id is not None}
-    if given and len(given) != len(placed):
+    parts = [value.rpartition("=") for value in values]
+    given = {literal: int(token_id) for literal, _, token_id in parts if literal and token_id.isdecimal()}
+    if given and len(given) != len(values):
         raise click.UsageError(f"--special: ids for all or for none: {', '.join(values)}")
-    return given or [literal for literal, _ in placed]
-
-
-def _literal_and_id(value: str) -> tuple[str, int | None]:
-    literal, equals, token_id = value.rpartition("=")
-    return (literal, int(token_id)) if equals and literal and token_id.isdecimal() else (value, None)
+    return given or list(values)

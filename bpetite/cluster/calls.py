@@ -31,16 +31,12 @@ class Call:
         try:
             return self.function(item), None, ""
         except Exception as error:
-            return None, _portable(error), traceback.format_exc()
-
-
-def _portable(error: Exception) -> Exception:
-    """The error itself if it can be pickled, else a RuntimeError with the same message."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error
+            trace = traceback.format_exc()
+            try:
+                pickle.loads(pickle.dumps(error))
+            except Exception:
+                return None, RuntimeError(f"{type(error).__name__}: {error}"), trace
+            return None, error, trace
 
 
 def results(outcomes: Iterable[Outcome]) -> Iterator[Any]:

@@ -108,8 +108,10 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    if rules.together and len(blocks) == 1 and _goes_together(blocks[0], rules):
-        encoded = _encode_together(blocks[0], codec, rules)
+    first = blocks[0]
+    plain = len(blocks) == 1 and first.form == "text" and first.damage is None
+    if rules.together and plain and 0 < len(first.data) <= rules.reading.max_document:
+        encoded = _encode_together(first, codec, rules)
         if encoded is not None:
             return encoded
     parsed = _parsed(blocks, rules.reading, rules)
@@ -195,13 +197,8 @@ def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
     }
 
 
-def _goes_together(block: Block, rules: EncodingRules) -> bool:
-    """True for a block of text without anything that needs a look at each document."""
-    return block.form == "text" and block.damage is None and 0 < len(block.data) <= rules.reading.max_document
-
-
 def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
-    """A block of text in one call; None if something is wrong in it, which encoding one by one will name."""
+    """A block of text without damage in one call; None if something is wrong, which encoding one by one will name."""
     assert codec.encode_separated is not None
     data = block.data
     try:
@@ -240,19 +237,14 @@ def _encode_one_by_one(documents: Documents, codec: Codec, rules: EncodingRules)
             documents.problems.append(documents.problem(Flaw(what, str(wrong)), documents.origins[number][1]))
             if rules.on_error != "replace":
                 continue
-            documents.texts[number], row = _replacement(text, codec)
+            try:
+                row = codec.encode_ordinary([text])[0]
+            except ValueError:
+                documents.texts[number], row = b"", np.empty(0, np.uint32)
         kept.append(number)
         rows.append(row)
     documents.keep(kept)
     return rows
-
-
-def _replacement(text: bytes, codec: Codec) -> tuple[bytes, Ids]:
-    """The nearest document that can be encoded."""
-    try:
-        return text, codec.encode_ordinary([text])[0]
-    except ValueError:
-        return b"", np.empty(0, np.uint32)
 
 
 def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray[np.bool_]:

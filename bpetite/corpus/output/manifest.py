@@ -120,11 +120,11 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
 
 def _write(path: AnyPath, data: bytes, staging: Path | None) -> list[str]:
     """Write a file, which appears whole; returns its checksums."""
-    if not isinstance(path, RemotePath):
+    if isinstance(path, RemotePath):
+        assert staging is not None
+        put_whole(path, data, staging)
+    else:
         write_file(path, data, overwrite=True, suffix=PARTIAL)
-        return sums_of(path, len(data))
-    assert staging is not None
-    put_whole(path, data, staging)
     return sums_of(path, len(data))
 
 

@@ -22,8 +22,7 @@ from ..sources.stores import local_name
 from .durable import PARTIAL
 
 __all__ = [
-    "REJECTED", "Names", "beside", "check_output_name", "default_staging", "names_of", "part_stem", "splits_of",
-    "stems_of",
+    "REJECTED", "Names", "beside", "check_output_name", "names_of", "part_stem", "splits_of", "stems_of",
 ]  # fmt: skip
 
 #: The stream of rejected records beside those of tokens ("all", or "train" and "val").
@@ -292,16 +291,11 @@ def stems_of(name: str) -> list[str]:
     return list(dict.fromkeys(stems))
 
 
-def default_staging() -> Path:
-    """The folder, among temporary files, where outputs at URLs grow: one for each user."""
-    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
-    return Path(tempfile.gettempdir()) / f"bpetite-{user}"
-
-
 def _staging(home: RemotePath, stem: str) -> Path:
-    """The folder where an output at a URL grows: another one for each output."""
+    """The folder, among the temporary files of the user, where an output at a URL grows: another for each output."""
+    user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
     digest = hashlib.sha256(f"{home}/{stem}".encode()).hexdigest()[:16]
-    return default_staging() / f"{stem or home.name or 'tokens'}-{digest}"
+    return Path(tempfile.gettempdir(), f"bpetite-{user}", f"{stem or home.name or 'tokens'}-{digest}")
 
 
 def splits_of(val_fraction: float) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from ..sources.streams import Stream, open_stream
 from .blocks import Block, Position, Reading
 from .problems import Flaw
 
-__all__ = ["binary_column", "no_column", "parquet_blocks", "row_groups", "texts_of"]
+__all__ = ["no_column", "parquet_blocks", "row_groups", "texts_of"]
 
 #: Rows of a Parquet block at most; fewer where the file says that rows are large.
 ROWS = 16384
@@ -119,20 +119,12 @@ def no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
 
 
 def texts_of(column: Any, what: str, key: str) -> list[bytes | Flaw]:
-    """The texts of a column; a null has none."""
-    column = binary_column(column, what, key)
-    texts, null = column.to_pylist(), Flaw("no-text", f"{key!r} is null")
-    return [null if text is None else text for text in texts] if column.null_count else texts
-
-
-def binary_column(column: Any, what: str, key: str) -> Any:
-    """A column of text as binary; other types are refused, because no row of them has text."""
+    """The texts of a column; a null has none. Other types are refused, because no row of them has text."""
     if hasattr(column, "storage"):  # of an extension, such as arrow.json, the type of Parquet's JSON columns
         column = column.storage
     if hasattr(column, "dictionary_decode"):
         column = column.dictionary_decode()
-    if str(column.type) == "null":
-        return column
-    if str(column.type) not in TEXT:
+    if str(column.type) not in (*TEXT, "null"):
         raise ValueError(f"{what}: column {key!r} holds {column.type}, not text")
-    return column.cast("large_binary")
+    texts, null = column.cast("large_binary").to_pylist(), Flaw("no-text", f"{key!r} is null")
+    return [null if text is None else text for text in texts] if column.null_count else texts

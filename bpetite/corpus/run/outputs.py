@@ -108,7 +108,11 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
         FormatError: They are of different runs.
     """
     given = [os.fspath(part) for part in parts]
-    found = [_manifest_of(part) for part in given] if given else _beside(os.fspath(output))
+    found = [] if given else _beside(os.fspath(output))
+    for part in given:
+        if (located := find_manifest(part)) is None:
+            raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
+        found.append(located[:2])
     first_path, first = found[0]
     for path, manifest in found:
         if manifest["rank"] is None:
@@ -122,13 +126,6 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
             )
     found.sort(key=lambda item: item[1]["rank"])
     return found
-
-
-def _manifest_of(part: str) -> tuple[AnyPath, dict[str, Any]]:
-    located = find_manifest(part)
-    if located is None:
-        raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
-    return located[:2]
 
 
 def _beside(name: str) -> Found:

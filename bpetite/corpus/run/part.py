@@ -283,7 +283,9 @@ class Part(Plan):
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors, self.options.stats_by)
         if journal.adopted:  # the files here are those of another one
             self.names.clear_temporary(unknown=True)
-        if self.overwrite and not self._goes_on(journal, header):
+        # the journal of the same command, killed after it had begun to replace the output, is gone on from
+        goes_on = journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
+        if self.overwrite and not goes_on:
             self._try()
             publisher.claim()
             clear(self.names, journal)
@@ -352,11 +354,6 @@ class Part(Plan):
             if piece.touched != was:
                 return f"{piece.path} may have been edited since it was read (time of change or inode differs)"
         return None
-
-    def _goes_on(self, journal: Journal, header: dict[str, Any]) -> bool:
-        """True for the journal of the same command, killed after it had begun to replace the output; False where an
-        input can be read only once."""
-        return journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)
 
     def _try(self) -> None:
         """Look at all inputs, and read and encode the first documents, before anything of an earlier run is deleted:

@@ -250,7 +250,8 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
         full: str = store.unstrip_protocol(name) if prefix is None else prefix + name
         return full
 
-    if _is_pattern(url):
+    # in URLs of the web, ? begins a query
+    if any(mark in url for mark in ("*[" if url.startswith(("http://", "https://")) else "*?[")):
         named_ones = ask(url, "listing", "glob", tries=FIRST_TRIES, detail=True)
         hidden = any(part.startswith(".") for part in path.split("/"))
     else:
@@ -272,11 +273,6 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
     if not objects:
         raise FileNotFoundError(errno.ENOENT, "no such object, folder or match of a pattern", url)
     return sorted(objects, key=lambda one: os.fsencode(one.url)), False
-
-
-def _is_pattern(url: str) -> bool:
-    """True if a URL has wildcards; in those of the web, ? begins a query."""
-    return any(mark in url for mark in ("*[" if url.startswith(("http://", "https://")) else "*?["))
 
 
 def _is_hidden(name: str, path: str) -> bool:
