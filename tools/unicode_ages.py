@@ -1,4 +1,4 @@
-"""Makes what bpetite knows of the versions of Unicode: `bpetite/splitting/pattern/unicode_ages.py` and a table in
+"""Makes what bpetite knows of the versions of Unicode: `bpetite/data/unicode-ages.json` and a table in
 `docs/unicode.md`.
 
 The data are the npm packages `@unicode/unicode-VERSION`, one for each version of Unicode; Node.js reads them.
@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterable
 from itertools import groupby, pairwise
 from pathlib import Path
@@ -24,7 +23,7 @@ VERSIONS = [
 ]  # fmt: skip
 
 ROOT = Path(__file__).parents[1]
-MODULE = ROOT / "bpetite" / "splitting" / "unicode_ages.py"
+AGES = ROOT / "bpetite" / "data" / "unicode-ages.json"
 DOCS = ROOT / "docs" / "unicode.md"
 BEGIN, END = "<!-- changes: begin -->\n", "<!-- changes: end -->\n"
 
@@ -42,24 +41,10 @@ const found = {
 process.stdout.write(JSON.stringify(found));
 """
 
-HEAD = '''"""When Unicode assigned its code points, made by `tools/unicode_ages.py`.
-
-The property Age (Unicode Standard Annex 44), from the packages `@unicode/unicode-VERSION` of npm.
-"""
-
-__all__ = ["ASSIGNED"]
-
-#: version -> the code points that it was the first to assign, of the first version all that it assigns. They are
-#: ranges in ascending order, two hexadecimal numbers each: how many code points lie between it and the range before,
-#: and how many are in it. Noncharacters, surrogates and private use count as assigned.
-ASSIGNED = {
-'''
-
-
 def main() -> None:
     folder = Path(sys.argv[1]).resolve() / "node_modules" / "@unicode"
     data = {version.removesuffix(".0"): read(folder / f"unicode-{version}") for version in VERSIONS}
-    MODULE.write_text(module({version: one["assigned"] for version, one in data.items()}), encoding="utf-8")
+    AGES.write_text(ages({version: one["assigned"] for version, one in data.items()}), encoding="ascii")
     before, rest = DOCS.read_text(encoding="utf-8").split(BEGIN)
     after = rest.split(END)[1]
     DOCS.write_text(before + BEGIN + changes(data) + END + after, encoding="utf-8")
@@ -95,8 +80,8 @@ def ranges(points: Iterable[int]) -> list[tuple[int, int]]:
     return found
 
 
-def module(assigned: dict[str, set[int]]) -> str:
-    parts = [HEAD]
+def ages(assigned: dict[str, set[int]]) -> str:
+    made: dict[str, str] = {}
     known: set[int] = set()
     for version, points in assigned.items():
         if not known <= points:
@@ -105,12 +90,9 @@ def module(assigned: dict[str, set[int]]) -> str:
         for start, stop in ranges(points - known):
             numbers += [f"{start - end:x}", f"{stop - start:x}"]
             end = stop
-        lines = textwrap.wrap(" ".join(numbers), 109)
-        parts.append(f'    "{version}": (\n')
-        parts += [f'        "{line} "\n' for line in lines[:-1]]
-        parts.append(f'        "{lines[-1]}"\n    ),\n')
+        made[version] = " ".join(numbers)
         known = points
-    return "".join([*parts, "}\n"])
+    return json.dumps(made, indent=0) + "\n"
 
 
 def changes(data: dict[str, dict]) -> str:

@@ -248,10 +248,9 @@ def _doubtful(vocab: Vocab) -> tuple[str, str]:
 @cache
 def _marked(version: str, characters: str) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for these characters."""
-    from ..splitting.pattern.unicode_ages import ASSIGNED
-    from ..splitting.pattern.unicode_version import unassigned, unicode_version
+    from ..splitting.pattern.unicode_version import assigned, unassigned, unicode_version
 
-    versions = list(ASSIGNED)
+    versions = list(assigned())
     newest = versions.index(unicode_version()) if unicode_version() in versions else 0
     table = np.zeros(sys.maxunicode + 1, np.bool_)
     for start, stop in unassigned(versions[min(versions.index(version), newest)]):

@@ -20,15 +20,21 @@ from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.pattern import unicode_version as module
 from bpetite.splitting.pattern.char_classes import ranges_in, ranges_of
-from bpetite.splitting.pattern.unicode_ages import ASSIGNED
-from bpetite.splitting.pattern.unicode_version import StandIns, check_unicode, matches, unassigned, unicode_version
+from bpetite.splitting.pattern.unicode_version import (
+    StandIns,
+    assigned,
+    check_unicode,
+    matches,
+    unassigned,
+    unicode_version,
+)
 from bpetite.splitting.pretokenizer import ScannerKind, pretokenizer
 
 EVERY = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
 CATEGORIES = {code: unicodedata.category(chr(code)) for code in EVERY}  # as Python has them
 PYTHON = ".".join(unicodedata.unidata_version.split(".")[:2])
 NEWEST = unicode_version()
-VERSIONS = list(ASSIGNED)[: list(ASSIGNED).index(NEWEST) + 1]
+VERSIONS = list(assigned())[: list(assigned()).index(NEWEST) + 1]
 KINDS: tuple[ScannerKind, ...] = ("vector", "tables", "regex")
 
 
@@ -204,11 +210,11 @@ def test_the_script_makes_what_is_here(tmp_path: Path) -> None:
     if data is None:
         pytest.skip("BPETITE_UNICODE_DATA names no folder with the packages of tools/unicode_ages.py")
     root = Path(__file__).parents[2]
-    for name in ("tools/unicode_ages.py", "docs/unicode.md", "bpetite/splitting/pattern/unicode_ages.py"):
+    for name in ("tools/unicode_ages.py", "docs/unicode.md", "bpetite/data/unicode-ages.json"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text((root / name).read_text(encoding="utf-8"), encoding="utf-8")
     subprocess.run([sys.executable, tmp_path / "tools" / "unicode_ages.py", data], check=True)
-    for name in ("docs/unicode.md", "bpetite/splitting/pattern/unicode_ages.py"):
+    for name in ("docs/unicode.md", "bpetite/data/unicode-ages.json"):
         assert (tmp_path / name).read_text(encoding="utf-8") == (root / name).read_text(encoding="utf-8")
 
 

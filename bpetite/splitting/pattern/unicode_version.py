@@ -6,6 +6,8 @@ points. Characters and ranges that a pattern writes out are unchanged.
 """
 from __future__ import annotations
 
+import json
+import os
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
@@ -13,11 +15,8 @@ from functools import cache, lru_cache
 
 import regex
 
-from .unicode_ages import ASSIGNED
+__all__ = ["StandIns", "assigned", "check_unicode", "matches", "stand_ins", "unassigned", "unicode_version"]
 
-__all__ = ["StandIns", "check_unicode", "matches", "stand_ins", "unassigned", "unicode_version"]
-
-STAND_IN = 0xD0000
 LIMIT = 0x110000
 #: Planes that no version assigns a character in. The noncharacters at the end of each are left out.
 EMPTY_PLANES = [(plane << 16, (plane << 16) + 0xFFFE) for plane in range(13, 3, -1)]
@@ -28,9 +27,22 @@ _NEEDS_EQUAL = re.compile(r"\\N\{|\\[1-9]|\\g<|\(\?P=")
 
 
 @cache
+def assigned() -> dict[str, str]:
+    """version -> the code points that it was the first to assign, of the first version all that it assigns.
+
+    They are ranges in ascending order, two hexadecimal numbers each: how many code points lie between it and the range
+    before, and how many are in it. Noncharacters, surrogates and private use count as assigned. This is the property
+    Age (Unicode Standard Annex 44); `tools/unicode_ages.py` makes the file.
+    """
+    with open(os.path.join(os.path.dirname(__file__), "../../data/unicode-ages.json"), encoding="ascii") as file:
+        ages: dict[str, str] = json.load(file)
+    return ages
+
+
+@cache
 def unicode_version() -> str:
     """The newest Unicode version known here whose characters ``regex`` knows, such as "17.0"."""
-    for version, ranges in reversed(ASSIGNED.items()):
+    for version, ranges in reversed(assigned().items()):
         # ``regex`` does not state its version. A code point that a version was the first to assign reveals it.
         if not regex.match(r"\p{Cn}", chr(int(ranges.split(maxsplit=1)[0], 16))):
             return version
@@ -43,7 +55,7 @@ def check_unicode(unicode: object) -> None:
         return
     if not isinstance(unicode, str):
         raise TypeError(f'unicode is a version such as "16.0", or None, not {unicode!r}')
-    known = list(ASSIGNED)
+    known = list(assigned())
     if unicode not in known:
         raise ValueError(f"unicode={unicode!r} is not a version that bpetite knows: {', '.join(known)}")
     newest = unicode_version()
@@ -61,16 +73,16 @@ def unassigned(version: str) -> tuple[tuple[int, int], ...]:
     >>> [f"{start:X}..{stop - 1:X}" for start, stop in unassigned("16.0")][:2]
     ['378..379', '380..383']
     """
-    assigned: list[tuple[int, int]] = []
-    for ranges in list(ASSIGNED.values())[: list(ASSIGNED).index(version) + 1]:
+    taken: list[tuple[int, int]] = []
+    for ranges in list(assigned().values())[: list(assigned()).index(version) + 1]:
         numbers = [int(number, 16) for number in ranges.split()]
         at = 0
         for skipped, length in zip(numbers[::2], numbers[1::2]):
-            assigned.append((at + skipped, at + skipped + length))
+            taken.append((at + skipped, at + skipped + length))
             at += skipped + length
-    assigned.sort()
-    starts = [0, *(stop for _, stop in assigned)]
-    stops = [*(start for start, _ in assigned), LIMIT]
+    taken.sort()
+    starts = [0, *(stop for _, stop in taken)]
+    stops = [*(start for start, _ in taken), LIMIT]
     return tuple((start, stop) for start, stop in zip(starts, stops) if start < stop)
 
 
@@ -94,7 +106,7 @@ class StandIns(dict[int, int]):
         written = written_out(pattern, version)
         edges = sorted({edge for first, last in written for edge in (first, last + 1)})
         free: dict[tuple[bool, ...], int] = {}
-        for start, stop in (*EMPTY_PLANES, *unassigned(list(ASSIGNED)[-1])):
+        for start, stop in (*EMPTY_PLANES, *unassigned(list(assigned())[-1])):
             for point in _cells(start, stop, edges):
                 if (sides := _sides(point, written)) not in free and _free.match(chr(point)):
                     free[sides] = point
