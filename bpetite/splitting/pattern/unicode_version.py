@@ -34,7 +34,7 @@ def assigned() -> dict[str, str]:
     before, and how many are in it. Noncharacters, surrogates and private use count as assigned. This is the property
     Age (Unicode Standard Annex 44); `tools/unicode_ages.py` makes the file.
     """
-    with open(os.path.join(os.path.dirname(__file__), "../../data/unicode-ages.json"), encoding="ascii") as file:
+    with open(os.path.join(os.path.dirname(__file__), "../../data/unicode-ages.json"), encoding="utf-8") as file:
         ages: dict[str, str] = json.load(file)
     return ages
 
