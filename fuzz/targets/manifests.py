@@ -44,8 +44,8 @@ def one(data: bytes) -> None:
     try:
         found = find_manifest(path)
         if found is not None:
-            for name in found[2]:
-                for _ in open_in(folder, found[1], name).spans():
+            for shard in found[2]:
+                for _ in open_in(folder, found[1], shard[0]["name"]).spans():
                     pass
     except (FormatError, OSError):
         pass
