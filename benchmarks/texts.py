@@ -8,7 +8,7 @@ from pathlib import Path
 import made_texts
 import published
 
-from bpetite import Tokenizer, reference
+from bpetite import Tokenizer, patterns, reference
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 NAMES = ("english", "code", "multilingual")
@@ -42,7 +42,8 @@ def vocabulary() -> Path:
     folder = Path(_temporary().name)
     written = [published.write(f"gpt2/{file}", folder) for file in ("vocab.json", "merges.txt", "tokenizer.json")]
     if not all(written):
-        ours = Tokenizer.load("bpetite-32k")
+        packaged = Tokenizer.load("bpetite-32k").to_vocab()
+        ours = Tokenizer.from_vocab(packaged.replace(pattern=patterns.GPT2))  # its own spells the same otherwise
         ours.save(folder / "gpt2", format="gpt2")
         ours.save(folder / "gpt2" / "tokenizer.json", format="huggingface")
     return folder / "gpt2"
