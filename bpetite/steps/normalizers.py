@@ -219,5 +219,5 @@ def _unknown(unicode: str) -> re.Pattern[str] | None:
 
 
 #: A normalization as a JSON value, and back.
-to_json = partial(sequences.to_json, classes=FIELDS)
-from_json = partial(sequences.from_json, name="normalization", classes=FIELDS)
+to_json: Callable[[Any], Any] = partial(sequences.to_json, classes=FIELDS)
+from_json: Callable[[Any], Any] = partial(sequences.from_json, name="normalization", classes=FIELDS)

@@ -7,7 +7,7 @@ and so does the text between them. The classes here are the other steps. A token
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -228,5 +228,5 @@ def _segments(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int
 
 
 #: A pattern as a JSON value: strings as they are, other steps as objects; and back.
-to_json = partial(sequences.to_json, classes=FIELDS)
-from_json = partial(sequences.from_json, name="pattern", classes=FIELDS)
+to_json: Callable[[Any], Any] = partial(sequences.to_json, classes=FIELDS)
+from_json: Callable[[Any], Any] = partial(sequences.from_json, name="pattern", classes=FIELDS)
