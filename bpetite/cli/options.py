@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -72,7 +72,13 @@ def all_of(*options: Options) -> Options:
     return decorate
 
 
-class Amount(click.ParamType):  # type: ignore[type-arg]  # no generic type before click 8.2
+if TYPE_CHECKING:
+    IntType = click.ParamType[int]
+else:
+    IntType = click.ParamType  # no generic type before click 8.2
+
+
+class Amount(IntType):
     """A number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything else."""
 
     def __init__(self, unit: int, least: int) -> None:
