@@ -43,7 +43,8 @@ def vocabulary() -> Path:
     written = [published.write(f"gpt2/{file}", folder) for file in ("vocab.json", "merges.txt", "tokenizer.json")]
     if not all(written):
         packaged = Tokenizer.load("bpetite-32k").to_vocab()
-        ours = Tokenizer.from_vocab(packaged.replace(pattern=patterns.GPT2))  # its own spells the same otherwise
+        # files of GPT-2 hold one spelling of its pattern, and the packaged tokenizer has the possessive one
+        ours = Tokenizer.from_vocab(packaged.replace(pattern=patterns.GPT2))
         ours.save(folder / "gpt2", format="gpt2")
         ours.save(folder / "gpt2" / "tokenizer.json", format="huggingface")
     return folder / "gpt2"

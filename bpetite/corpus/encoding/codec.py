@@ -13,11 +13,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPECIAL", "Codec", "EncodeBatch", "Ids", "Offsets", "codec_of", "join_rows"]
+__all__ = ["SPECIAL", "Codec", "EncodeTexts", "Ids", "Offsets", "codec_of", "join_rows"]
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
-EncodeBatch: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
+EncodeTexts: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
 
 #: Meaning of a special token's literal in a document: ordinary text, the special token, or an error; each with the
 #: special tokens that are allowed and disallowed then.
@@ -44,8 +44,8 @@ class Codec:
             ``eot_id`` between them. None where that would give other ids than encoding one by one.
     """
 
-    encode: EncodeBatch
-    encode_ordinary: EncodeBatch
+    encode: EncodeTexts
+    encode_ordinary: EncodeTexts
     decode: Callable[[npt.NDArray[Any]], bytes]
     vocab_size: int
     eot_id: int | None
@@ -72,7 +72,7 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     if special not in SPECIAL:
         raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
 
-    def encoder(special: str) -> EncodeBatch:
+    def encoder(special: str) -> EncodeTexts:
         allowed, disallowed = SPECIAL[special]
         # one thread: the documents of a corpus are spread over threads already
         return partial(
@@ -103,7 +103,7 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     )
 
 
-def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeBatch, eot_text: str, eot_id: int) -> bool:
+def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeTexts, eot_text: str, eot_id: int) -> bool:
     """True if documents may be encoded together: not if the end-of-text token takes in spaces next to it, or if text is
     treated differently at the start of an input. These texts show every such difference."""
     texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
