@@ -123,7 +123,9 @@ cdef class Decoder:
         return joined(self, ids, False, 0, False)
 
     cdef str decode(self, object ids, object errors, bint skip=False):
-        cdef bytes data, handler = self.handler(errors)
+        cdef bytes data, handler = None
+        if errors is not None or BP_LOAD(&self.filled) == NULL:
+            handler = self.handler(errors)
         if self.byte_tokens is not None and not PyList_CheckExact(ids) and hasattr(ids, "__next__"):
             ids = list(ids)                        # they may be read twice
         made = joined(self, ids, True, self.strip, skip)
@@ -132,6 +134,7 @@ cdef class Decoder:
         data = <bytes> made
         made = bp_str_of_utf8(<const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         if made is None:
+            handler = self.handler(None) if handler is None else handler
             if handler == b"replace" and self.byte_tokens is not None:
                 return self.replace(filterfalse(self.vocab.skipped.__contains__, ids) if skip else ids)
             return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), handler)

@@ -28,7 +28,6 @@ from ._stream_decoder import texts_of
 from ._threads import thread_count
 
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
-cdef object ORDINARY = object()    # stands for no special tokens at all, whatever there are
 
 
 cdef class TokenizerBase:
@@ -112,7 +111,7 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_ordinary("<|endoftext|>")[:5]
         [60, 124, 101, 110, 100]
         """
-        return listed(self, encoded(self, text, ORDINARY, (), num_threads, None, None))
+        return listed(self, encoded(self, text, None, None, num_threads, None, None, True))
 
     def encode_to_numpy(self, text: Text, *, allowed_special: SpecialSelection = "all",
                         disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
@@ -342,8 +341,8 @@ cdef class TokenizerBase:
 # ---- workers: functions, since methods in C would put their table into the class, where help() shows it
 
 cdef Worker encoded(TokenizerBase self, object text, object allowed, object disallowed, object num_threads,
-                    object dropout, object seed):
-    # A worker that has encoded a text, to be given back.
+                    object dropout, object seed, bint ordinary=False):
+    # A worker that has encoded a text, to be given back. Special tokens are those that are chosen; none if `ordinary`.
     # Not counted up: without the interpreter lock, threads would wait for each other's writes to the count.
     cdef PyObject* recognised = <PyObject*> self._encoder.specials.every
     cdef Specials some, refused
@@ -353,7 +352,7 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     cdef bint done = False
     if dropout is not None or seed is not None:
         chosen = chosen_dropout(dropout, seed, kept_of(self))
-    if allowed is ORDINARY:
+    if ordinary:
         recognised = <PyObject*> None
     elif allowed is not ALL or disallowed is not ():
         if not isinstance(text, (str, bytes)):
