@@ -11,17 +11,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import MissingExtraError, short_repr
 from ..serving.segments import encode_segments
-from .masks import Masked, change_texts, equal_but_for, free_characters, texts_in, traces
+from .masks import Masked, change_texts, equal_but_for, free_characters, masking, texts_in
 
 try:
-    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, special_spans
+    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, own_spans, special_spans
 except ImportError:
     raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
 
@@ -32,13 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["ChatEncoding", "encode"]
 
-#: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
-ESCAPED = frozenset("\"'\\\x7f")
 #: The names of a message's reasoning; templates read the first two.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 #: The trusted keys of a message with a trusted role; its name and its calls are not among them.
 WRITTEN = frozenset(("role", "content", *REASONING))
 ROLE = frozenset(("role",))
+#: Types of values that a template sees as they are.
+SCALARS = frozenset((str, int, float, bool))
 
 
 class ChatEncoding:
@@ -174,7 +174,7 @@ def encode(
     >>> found.ids[:5], found.ids.count(tok.special_tokens["<|end|>"]), found.spans
     ([258, 256, 259, 258, 60], 2, [(0, 1, 2), (1, 4, 11)])
     """
-    chat = [_message(index, message) for index, message in enumerate(messages)]
+    chat = _messages([*messages])
     known = None if tools is None else [_plain(tool) for tool in tools]
     others = {name: _plain(value) for name, value in variables.items()}
     model = Model.of(tokenizer)
@@ -184,30 +184,31 @@ def encode(
         "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
     }  # fmt: skip
     kept = [_trusted_keys(message, trusted) for message in chat]
-    doubtful: list[Any] = [known, *(value for name, value in others.items() if name not in NAMED)]
-    safe: list[Any] = [[value for name, value in others.items() if name in NAMED]]
+    doubtful = [value for name, value in others.items() if name not in NAMED]
+    doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
+    safe: list[Any] = [value for name, value in others.items() if name in NAMED]
     for message, keys in zip(chat, kept, strict=True):
-        doubtful += message
         for key, value in message.items():
             (safe if key in keys else doubtful).append(value)
+        if keys:
+            message["role"] = ROLES.get(message["role"]) or Role(message["role"])
     given, rest = "\0".join(texts_in(doubtful)), "\0".join(texts_in(safe))
-    markable = MARK not in given and MARK not in rest
-    if not markable:
-        text = raw = compiled.render(context)
-        own: list[tuple[int, int]] = []
+    if compiled.markable and MARK not in given and MARK not in rest:
+        marked = compiled.render_marked(context)
+        text = marked.replace(MARK, "")
+        if model.all_are_marked(text, len(marked) - len(text), given):
+            return ChatEncoding(tokenizer, compiled, context, text, None)
+        own, found = own_spans(marked), special_spans(tokenizer, text)
+        if found == own and not special_spans(tokenizer, given):
+            return ChatEncoding(tokenizer, compiled, context, text, None)
+        bare = MARK.join(marked.split(MARK)[::2])
     else:
-        roles = [
-            message | {"role": Role(message["role"])} if "role" in keys and "role" in message else message
-            for message, keys in zip(chat, kept, strict=True)
-        ]
-        text, own, raw = compiled.render_marked(context | {"messages": roles})
-    found = special_spans(tokenizer, text)
-    if found == own and markable and not special_spans(tokenizer, given):
-        return ChatEncoding(tokenizer, compiled, context, text, None)
-    literals = {text[start:end] for start, end in {*found}.difference(own)}.union(compiled.literals_in(raw))
+        text = bare = compiled.render(context)
+        own, found = [], special_spans(tokenizer, text)
+    literals = {text[start:end] for start, end in {*found}.difference(own)}.union(literals_in(tokenizer, bare))
     char = next(free_characters(given + rest + text))
-    wanted = (lambda _: True) if tokenizer.scanner == "pipeline" else traces(literals)
-    change = partial(_masked, tokenizer, char, wanted)
+    mask = masking(char, None if tokenizer.scanner == "pipeline" else frozenset(literals))
+    change = partial(_masked, tokenizer, char, mask)
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
         "messages": [_shielded(message, keys, change) for message, keys in zip(chat, kept, strict=True)],
@@ -221,7 +222,7 @@ def encode(
 
 def _plain(value: Any) -> Any:
     """Plain JSON, as ``transformers`` shows it to a template."""
-    if value is None or type(value) in (str, int, float, bool):
+    if value is None or type(value) in SCALARS:
         return value
     if isinstance(value, str):
         return str.__str__(value)
@@ -236,6 +237,16 @@ def _plain(value: Any) -> Any:
     if callable(getattr(value, "model_dump", None)):
         return _plain(value.model_dump())
     return f"<{type(value).__name__}>"
+
+
+def _messages(given: list[Any]) -> list[dict[str, Any]]:
+    """Copies of the messages as ``transformers`` shows them to a template."""
+    if {*map(type, given)} == {dict}:
+        names = {*chain(*given)}
+        types = {*map(type, names), *map(type, chain(*map(dict.values, given)))}
+        if types <= SCALARS and names.isdisjoint(REASONING):
+            return [*map(dict, given)]
+    return [_message(index, message) for index, message in enumerate(given)]
 
 
 def _message(index: int, message: Any) -> dict[str, Any]:
@@ -265,15 +276,13 @@ def _shielded(message: dict[str, Any], kept: Collection[str], change: Callable[[
     return made
 
 
-def _masked(tokenizer: Tokenizer, char: str, wanted: Callable[[str], bool], text: str) -> str:
+def _masked(tokenizer: Tokenizer, char: str, mask: Callable[[str], str], text: str) -> str:
     """The text with masks, which logic sees with its special tokens broken."""
-    seen = text
+    seen, masked = text, mask(text)
     while spans := special_spans(tokenizer, seen):
-        for start, _ in reversed(spans):
-            seen = f"{seen[:start]}{char}{seen[start + 1 :]}"
-    masked = [one for one in {*text} if one > " " and one not in ESCAPED and not one.isspace() and wanted(one)]
-    table = dict.fromkeys(map(ord, masked), char)
-    return Masked.of(text.translate(table), seen) if table or seen is not text else text
+        breaks = [-1, *(start for start, _ in spans), len(seen)]
+        seen = char.join([seen[before + 1 : after] for before, after in pairwise(breaks)])
+    return text if seen is text and masked == text else Masked.of(masked, seen)
 
 
 def _parts(tokenizer: Tokenizer, text: str, masked: str) -> list[tuple[str, bool]]:

@@ -1,10 +1,10 @@
 """Chat templates in Jinja's sandbox, with the settings and the helpers of ``transformers``.
 
-A template is compiled twice. In the marked form, each special token that the template itself puts out is a control
-character and a number. No message has this character, so it proves where the special token comes from, and what a user
-writes cannot be mistaken for what the template writes. Only text that goes straight to the output is marked, which the
-logic of a template never sees: the two forms render the same text. A special token may go over a trusted role, as in
-``'<|' + message.role + '|>'``.
+A template is compiled in two forms. In the marked one, each special token that the template itself puts out stands
+between two control characters. No message has this character, so it proves where the special token comes from, and what
+a user writes cannot be mistaken for what the template writes. Only text that goes straight to the output is marked,
+which the logic of a template never sees: without marks the two forms render the same text. A special token may go over
+a trusted role, as in ``'<|' + message.role + '|>'``.
 """
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template, TemplateError, nodes
@@ -26,27 +27,32 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "special_spans"]
-
-#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
-ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "literals_in", "own_spans", "special_spans"]
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 #: Appended to the name of such a variable where it is put out.
 MARKED = "__marked"
-#: The variable with the function that puts marks around a role, see :meth:`_Marker._with_roles`.
+#: The filter that puts marks around a role, see :meth:`_Marker._with_roles`.
 AROUND = "around__marked"
-#: The beginning of a mark. The number of a special token follows.
+#: On either side of a special token that a template puts out.
 MARK = "\x0e"
+#: Attributes that every dict has, which templates see before its keys.
+OF_DICTS = frozenset(dir(dict))
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
+#: Characters that are counted; for more, special tokens are searched for.
+FEW = 4
 
 
 class Role(str):
     """A role that may be a part of a special token. What a filter makes of it is a plain str, which may not."""
 
     __slots__ = ()
+
+
+#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
+ROLES = {name: Role(name) for name in ("system", "developer", "user", "assistant", "tool", "function")}
 
 
 #: The two texts that a generation block puts out at its ends.
@@ -78,9 +84,21 @@ def _to_json(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-_environment = ImmutableSandboxedEnvironment(
-    trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
-)
+class _Environment(ImmutableSandboxedEnvironment):
+    def getattr(self, obj: Any, attribute: str) -> Any:
+        """As there; a key of a message is found at once, not after an AttributeError."""
+        if type(obj) is dict and attribute in obj and attribute not in OF_DICTS:
+            return obj[attribute]
+        return super().getattr(obj, attribute)
+
+    def form(self, tree: nodes.Template) -> Callable[[dict[str, Any]], str]:
+        """The function that renders a template."""
+        made = Template.from_code(self, self.compile(tree), {})
+        made.globals = dict(self.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
+        return made.render
+
+
+_environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
 _environment.filters["tojson"] = _to_json
 _environment.globals["raise_exception"] = _raise
 
@@ -90,62 +108,48 @@ class ChatTemplate:
 
     Attributes:
         has_generation: It has generation blocks.
+        markable: Its own texts hold no mark.
     """
 
     def __init__(self, tokenizer: Tokenizer, source: str) -> None:
-        self._tokenizer = tokenizer
-        codes = (chr(number + (32 if number < 0xD000 else 0x10000)) for number in range(len(tokenizer.special_tokens)))
-        self._literal_of: dict[str, str] = dict(zip(codes, tokenizer.special_tokens, strict=True))
-        self._code_of = {literal: code for code, literal in self._literal_of.items()}
-        self._named: dict[str, str] = {}
-        #: Gives the text, rendered by the template as it is.
-        self.render: Callable[[dict[str, Any]], str] = _environment.from_string(source).render
-        code = _environment.compile(_Marker(self.mark).marked(_environment.parse(source)))
-        self._with_marks = Template.from_code(_environment, code, _environment.make_globals(None))
+        self._tokenizer, self._source = tokenizer, source
+        self._kept: dict[str, str] = {}
+        environment = _environment.overlay()
+        environment.filters = {**_environment.filters, AROUND: self._around}
+        tree = environment.parse(source)
+        self.markable: bool = not any(MARK in (_text(one) or "") for one in tree.find_all(nodes.Expr))
+        marked = _Marker(self._mark).marked(tree, environment)
+        self._names = [name for name in NAMED if any(one.name == name + MARKED for one in marked.find_all(nodes.Name))]
+        self._render_marked = environment.form(marked)
         self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
 
-    def mark(self, text: str) -> str:
-        """A text with marks in place of its special tokens."""
-        done, parts = 0, []
-        for start, end in special_spans(self._tokenizer, text):
-            code = self._code_of.get(text[start:end])
-            if code is not None:
-                parts += [text[done:start], MARK, code]
-                done = end
-        return "".join([*parts, text[done:]])
+    @cached_property
+    def render(self) -> Callable[[dict[str, Any]], str]:
+        """Gives the text, rendered by the template as it is."""
+        return _environment.form(_environment.parse(self._source))
 
-    def _marked(self, named: str) -> str:
-        found = self._named.get(named)
+    def _mark(self, text: str) -> str:
+        """A text with marks around its special tokens."""
+        found = self._kept.get(text)
         if found is None:
-            found = self.mark(named)
-            self._named = {named: found} | (self._named if len(self._named) < KEPT else {})
+            cuts = [0, *(at for span in special_spans(self._tokenizer, text) for at in span), len(text)]
+            found = MARK.join([text[start:end] for start, end in pairwise(cuts)])
+            self._kept = {text: found} | (self._kept if len(self._kept) < KEPT else {})
         return found
 
-    def _around(self, before: str, value: Any, after: str) -> Any:
+    def _around(self, value: Any, before: str, after: str) -> Any:
         """The sum, with marks that go over the value if that is a trusted role."""
         if type(value) is Role:
-            return self._marked(before + value + after)
-        return self.mark(before) + value + self.mark(after)
+            return self._mark(before + value + after)
+        return self._mark(before) + value + self._mark(after)
 
-    def render_marked(self, context: dict[str, Any]) -> tuple[str, list[tuple[int, int]], str]:
-        """The text; the spans in characters of the special tokens that the template put out; and the marked text.
+    def render_marked(self, context: dict[str, Any]) -> str:
+        """The text with marks around the special tokens that the template puts out.
 
         No text of the context holds :data:`MARK`.
         """
-        names = {name + MARKED: self._marked(context[name]) for name in NAMED if type(context.get(name)) is str}
-        raw = self._with_marks.render(context, **names, **{AROUND: self._around})
-        pieces = raw.split(MARK)
-        parts, spans, at = pieces[:1], [], len(pieces[0])
-        for piece in pieces[1:]:
-            literal = self._literal_of[piece[0]]
-            spans.append((at, at + len(literal)))
-            parts += [literal, piece[1:]]
-            at += len(literal) + len(piece) - 1
-        return "".join(parts), spans, raw
-
-    def literals_in(self, text: str) -> Iterator[str]:
-        """The special tokens that a text spells anywhere, but white space."""
-        return (literal for literal in self._code_of if literal in text and not literal.isspace())
+        named = {name + MARKED: self._mark(context[name]) for name in self._names if type(context.get(name)) is str}
+        return self._render_marked(context | named)
 
     @contextmanager
     def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
@@ -166,7 +170,7 @@ class _Marker(NodeTransformer):
         self._holders: list[nodes.Output | nodes.Assign] = []
         self._kept: set[str] = set()
 
-    def marked(self, tree: nodes.Template) -> nodes.Template:
+    def marked(self, tree: nodes.Template, environment: _Environment) -> nodes.Template:
         """The tree with marks."""
         names = [*tree.find_all(nodes.Name)]
         self._kept = stored = {name.name for name in names if name.ctx != "load"}
@@ -191,11 +195,11 @@ class _Marker(NodeTransformer):
                 node.value = self._mark(node.value)
             elif isinstance(node, nodes.Name) and node.name in NAMED and node.name not in stored:
                 node.name += MARKED
-        tree.set_environment(_environment)
+        tree.set_environment(environment)
         return tree
 
     def _sum(self, node: Any) -> Any:
-        """The node, with calls for its roles if it is a sum."""
+        """The node, with filters for its roles if it is a sum."""
         parts = [node]
         while isinstance(parts[0], nodes.Add):
             parts[:1] = [parts[0].left, parts[0].right]
@@ -203,8 +207,8 @@ class _Marker(NodeTransformer):
         return node if len(made) == len(parts) else reduce(nodes.Add, made)
 
     def _with_roles(self, parts: list[Any], shown: bool = False) -> list[Any]:
-        """The parts of a sum or, where they are ``shown``, of an output: a call stands for each three of them in which
-        a role would complete a special token."""
+        """The parts of a sum or, where they are ``shown``, of an output: a filter stands for each three of them in
+        which a role would complete a special token."""
         made: list[Any] = []
         for part in parts:
             made.append(part)
@@ -212,8 +216,7 @@ class _Marker(NodeTransformer):
             if before and after and any(map(partial(self._completes, before, after), ROLES)):
                 self._put_out = [node for node in self._put_out if node is not made[-3] and node is not part]
                 value = nodes.Filter(made[-2], "string", [], [], None, None) if shown else made[-2]
-                called = [nodes.Const(before), value, nodes.Const(after)]
-                made[-3:] = [nodes.Call(nodes.Name(AROUND, "load"), called, [], None, None)]
+                made[-3:] = [nodes.Filter(value, AROUND, [nodes.Const(before), nodes.Const(after)], [], None, None)]
         return made
 
     def _completes(self, before: str, after: str, role: str) -> bool:
@@ -258,6 +261,8 @@ def _text(node: nodes.Node) -> str | None:
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
     those that are white space, and with what they take of the text around them."""
+    if not Model.of(tokenizer).may_have_special(text):
+        return []
     pipeline = tokenizer._pipeline
     if pipeline is None or pipeline.is_compiled:
         found = tokenizer._specials("all")[0].spans(text)
@@ -275,12 +280,29 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
     ]
 
 
+def own_spans(marked: str) -> list[tuple[int, int]]:
+    """(start, end) in characters, without marks, of the parts between marks."""
+    ends = [*accumulate(map(len, marked.split(MARK)))]
+    return [*zip(ends[::2], ends[1::2])]
+
+
+def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
+    """The special tokens that a text spells anywhere, but white space; they begin in those that are found."""
+    longest = max(map(len, tokenizer.special_tokens), default=0)
+    found = special_spans(tokenizer, text, spaces=True)
+    near = "\0".join(text[start : end + longest] for start, end in found)
+    return [literal for literal in tokenizer.special_tokens if literal in near and not literal.isspace()]
+
+
 class Model:
     """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it.
 
     Attributes:
         named: Variable -> literal of the special tokens that the settings of ``transformers`` name.
     """
+
+    #: The characters that special tokens begin with, and have nowhere else; None where searches have to tell.
+    _firsts: set[str] | None = None
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer._vocab.beside
@@ -299,6 +321,15 @@ class Model:
             own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
         self._own: dict[str, str] = own
         self._compiled: dict[str, ChatTemplate] = {}
+        literals, pipeline = sorted(tokenizer.special_tokens), tokenizer._pipeline
+        firsts = {literal[0] for literal in literals}
+        if (
+            len(firsts) <= FEW
+            and (pipeline is None or pipeline.is_compiled)
+            and all(firsts.isdisjoint(literal[1:]) for literal in literals)
+            and not any(longer.startswith(literal) for literal, longer in pairwise(literals))
+        ):
+            self._firsts = firsts
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Model:
@@ -306,6 +337,17 @@ class Model:
         kept = vars(tokenizer._vocab)
         found: Model | None = kept.get("_chat_model")
         return kept.setdefault("_chat_model", cls(tokenizer)) if found is None else found
+
+    def all_are_marked(self, text: str, marks: int, given: str) -> bool:
+        """True if the text has no special tokens but those between its marks, so many, and none are in the texts that
+        were given; False if a search has to tell. Only first characters are counted."""
+        if self._firsts is None or self.may_have_special(given):
+            return False
+        return 2 * sum(map(text.count, self._firsts)) == marks
+
+    def may_have_special(self, text: str) -> bool:
+        """True unless the first characters of special tokens tell that the text has none."""
+        return self._firsts is None or any(map(text.__contains__, self._firsts))
 
     def template(self, tokenizer: Tokenizer, template: str | None, with_tools: bool) -> ChatTemplate:
         """The template of a source, or of a name of one of the model's; its own when None.
