@@ -16,7 +16,7 @@ from ..headers cimport (
     BP_LOW_IDS, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
 )
 from ..headers.python cimport PyBytes_FromStringAndSize
-from ._tokens cimport BP_MANY, TokenTable
+from ._tokens cimport BP_MANY, UNFILLED, TokenTable
 
 cdef enum:
     ALIGN = 64                 # where a part begins
@@ -139,7 +139,7 @@ cdef class Parts:
         Raises:
             ValueError: A part does not fit the others.
         """
-        cdef TokenTable tokens = TokenTable()
+        cdef TokenTable tokens = TokenTable(UNFILLED)
         tokens.owner, tokens.secret, tokens.repeated = self.owner, draw_secret(key), repeated
         self.add(self.at[TOKEN_PARTS])
         if repeated < 0 or not view_tokens(tokens, self.at, self.sizes) or not are_sound(tokens):

@@ -37,6 +37,8 @@ cdef class MergeList:
         if isinstance(pairs, MergeList):
             pairs = (<MergeList> pairs).flat()
         if isinstance(pairs, array) and (<array> pairs).typecode == "I":
+            if len(pairs) % 2:
+                raise ValueError(f"{len(pairs)} ids are no pairs")
             self.size = len(pairs) // 2
             if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size, sizeof(token_t)) < 0:
                 raise MemoryError()

@@ -54,6 +54,8 @@ cdef class TokenTable:
     cdef bytes bytes_at(self, Py_ssize_t slot)
 
 
+cdef object UNFILLED            # the argument for a table that its maker fills
+
 # A table of tokens in any order, None where an id occurs twice.
 cdef TokenTable table_of(TokenList tokens, object unreachable, bytes key=*)
 

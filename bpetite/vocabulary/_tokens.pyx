@@ -26,6 +26,7 @@ from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from ..errors import short_repr
 
 cdef bp_secret secret = draw_secret()
+UNFILLED = object()
 
 
 cdef class TokenList:
@@ -79,7 +80,7 @@ cdef int by_id(const void* one, const void* other) noexcept nogil:
 
 
 cdef TokenTable table_of(TokenList tokens, unreachable, bytes key=None):
-    cdef TokenTable table = TokenTable()
+    cdef TokenTable table = TokenTable(UNFILLED)
     if key is not None:
         table.secret = draw_secret(key)
     return table if fill(table, tokens, unreachable) else None
@@ -118,7 +119,7 @@ cdef bint fill(TokenTable table, TokenList tokens, unreachable) except -1:
 
 cdef TokenTable appended(TokenTable old, dict more):
     """A table with tokens of higher ids, made without looking at the others; None where its index has another size."""
-    cdef TokenTable table = TokenTable()
+    cdef TokenTable table = TokenTable(UNFILLED)
     cdef TokenList added = TokenList()
     cdef Py_ssize_t slot = old.size, i
     add_all(added, {token_id: more[token_id] for token_id in sorted(more)})
@@ -220,22 +221,23 @@ cdef class TokenTable:
     Raises:
         MemoryError: No memory for the tables.
         TypeError: An id is no int, or a token no bytes object.
-        ValueError: An id is outside 0..2^32-1, or there are too many tokens.
+        ValueError: An id is outside 0..2^32-1 or occurs twice, or there are too many tokens.
 
     >>> table = TokenTable({1: b"ab", 0: b"a"})
     >>> list(table), table[1], table.find_id(b"ab"), table == {0: b"a", 1: b"ab"}
     ([0, 1], b'ab', 1, True)
     """
 
-    def __cinit__(self, tokens=None, unreachable=()):
+    def __cinit__(self, tokens, unreachable=()):
         cdef TokenList found = TokenList()
         self.secret = secret
-        if tokens is None:                     # table_of fills it
+        if tokens is UNFILLED:                 # who made it fills it
             return
         if not isinstance(tokens, Mapping):
             raise TypeError(f"a vocabulary is a dict of id -> bytes, not {short_repr(tokens)}")
         add_all(found, tokens)
-        fill(self, found, unreachable)
+        if not fill(self, found, unreachable):
+            raise ValueError("an id occurs twice")
 
     @staticmethod
     def of(const uint32_t[::1] ids not None, const uint32_t[::1] sizes not None, bytes data not None, unreachable=()):

@@ -21,7 +21,7 @@ from libc.string cimport memchr, memset
 
 from .._merge cimport MergeTable
 from ..headers cimport bp_pair_entry, token_t
-from ..splitting.scan._scan cimport Scanner, scan_cursor
+from ..splitting.scan._scan cimport NO_PATTERN, Scanner, scan_cursor
 from ._letters cimport Letters, character_at
 from ._tokens cimport TokenTable
 
@@ -137,7 +137,7 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     >>> word_cuts(vocab.tokens, vocab.merge_table).ends(b"ab ab").tolist()
     [2, 5]
     """
-    cdef WordCuts made = WordCuts()
+    cdef WordCuts made = WordCuts(NO_PATTERN)
     cdef uint64_t at, hash
     cdef uint32_t left, right
     cdef int bits = 6

@@ -281,3 +281,5 @@ def test_what_is_not_utf8_is_read_without_harm(data: bytes) -> None:
 def test_a_scanner_is_of_a_known_kind() -> None:
     with pytest.raises(ValueError, match="not 'regex'"):
         Scanner("regex", compile_pattern(("a",)))
+    with pytest.raises(ValueError, match="not None"):
+        type("Own", (Scanner,), {})()

@@ -3,12 +3,14 @@ import base64
 import copy
 import pickle
 from array import array
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bpetite import Tokenizer
 from bpetite.vocabulary._merge_list import MergeList
 from bpetite.vocabulary._ranks import read_ranks
 from bpetite.vocabulary._tokens import TokenTable
@@ -48,6 +50,29 @@ def test_a_table_is_a_mapping(first: dict[int, bytes], second: dict[int, bytes])
 def test_flat_tokens_that_contradict_themselves(sizes: list[int], data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         TokenTable.of(array("I", [3, 3]), array("I", sizes), data)
+
+
+class Repeating(Mapping[int, bytes]):
+    """Gives its only id twice."""
+
+    def __getitem__(self, key: int) -> bytes:
+        return b"a"
+
+    def __iter__(self) -> Iterator[int]:
+        return iter([7, 7])
+
+    def __len__(self) -> int:
+        return 2
+
+
+def test_what_holds_no_tokens_is_refused() -> None:
+    for make in (lambda: Tokenizer(Repeating(), []), lambda: TokenTable(Repeating())):  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="an id occurs twice"):
+            make()
+    with pytest.raises(TypeError, match="positional argument"):
+        TokenTable()
+    with pytest.raises(ValueError, match="3 ids are no pairs"):
+        MergeList(array("I", [1, 2, 3]))
 
 
 @given(pairs, pairs)

@@ -60,6 +60,9 @@ cdef extern from "splitting/scan/scanner.h" nogil:
         scan_rows rows
 
 
+cdef object NO_PATTERN                     # the kind of a compiled class that finds its ends without a pattern
+
+
 cdef class Scanner:
     cdef readonly int lanes                # of a long text that are read in parallel: 64, 4 or 1
     cdef int simd                          # the form of its loops (simd.h)

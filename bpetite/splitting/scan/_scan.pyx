@@ -79,6 +79,7 @@ cdef extern from "splitting/scan/scan_forms.h" nogil:
     Py_ssize_t scan_put_blocks(int simd, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
 
 cdef uint64_t ALL = ~<uint64_t>0
+NO_PATTERN = object()
 
 cdef enum:
     WIDE_LANES = 64
@@ -93,10 +94,10 @@ cdef class Scanner:
     the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
-    def __cinit__(self, str kind=None, tables=None, *, int lanes=WIDE_LANES):
+    def __cinit__(self, kind=None, tables=None, *, int lanes=WIDE_LANES):
         cdef bytes following, out, column, pages, synchronized, stage
         cdef int failed = 0
-        if type(self) is not Scanner:              # of a class that finds its ends without a pattern
+        if kind is NO_PATTERN:
             return
         if kind not in ("vector", "tables"):
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
