@@ -54,6 +54,8 @@ class Characters(Record):
 
     def check(self, tokens: Mapping[int, bytes], parts: Iterable[int]) -> None:
         """Raise ValueError unless the alphabet fits tokens, and merges of which `parts` are the parts."""
+        if len(last := tokens.get(2**32 - 1, b"").decode("utf-8", "replace")) == 1:
+            raise ValueError(f"alphabet: the character {last!r} has the id {2**32 - 1}, and must have one below it")
         merged = {*self.byte_ids, self.unknown}.intersection(parts)
         for byte, token_id in enumerate(self.byte_ids):
             if token_id is None:

@@ -244,6 +244,8 @@ def test_faults(change: dict[str, object], message: str) -> None:
     assert vocab.alphabet is not None
     with pytest.raises(ValueError, match=message):
         vocab.replace(alphabet=vocab.alphabet.replace(**change))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the character 'z' has the id 4294967295"):
+        Vocab({1: b"a", 2**32 - 1: b"z"}, (), {}, None, alphabet=Characters())
 
 
 def test_what_needs_bytes_is_refused() -> None:
