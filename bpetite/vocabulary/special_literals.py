@@ -73,7 +73,7 @@ def place_specials(
     for literal, wanted in given.items():
         data = check_literal(literal)
         known = ids[data] if data in ids else find(data)
-        if wanted is not None:
+        if given is special_tokens:
             if type(wanted) is not int:
                 raise TypeError(f"special token {literal!r}: its id is an int, not {short_repr(wanted)}")
             refusal = f"special token {literal!r} cannot have the id {wanted}"

@@ -97,6 +97,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: Tokenizer(BYTES, [], "<s>"), TypeError, "special_tokens is a list .* not '<s>': ['<s>'] is a list of one"),
     (lambda: Tokenizer(BYTES, [], 5), TypeError, "special_tokens is a list of str or a dict literal -> id, not 5"),
     (lambda: Tokenizer(BYTES, [], {"<s>": "5"}), TypeError, "special token '<s>': its id is an int, not '5'"),
+    (lambda: Tokenizer(BYTES, [], {"<s>": None}), TypeError, "special token '<s>': its id is an int, not None"),
     (lambda: Vocab(BYTES, 5, {}), TypeError, "merges is a tuple of pairs of ids, or None for ranks, not 5"),
     (lambda: Tokenizer.load(5), TypeError, "load takes the path of a file or a folder, or a name, not 5"),
 ]
