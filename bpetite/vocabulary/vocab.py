@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from .. import patterns
 from .._merge import MergeTable
-from ..errors import short_repr
+from ..errors import check_integer, short_repr
 from ..record import Record
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
@@ -352,16 +352,14 @@ class Vocab(Record):
         """
         if pad_token is None:
             return self.eot_token
-        if isinstance(pad_token, int):
-            if pad_token not in self.tokens:
-                raise ValueError(f"pad_token: no token has the id {pad_token}")
-            return pad_token
-        if not isinstance(pad_token, str):
-            raise TypeError(f"pad_token is a special token or an id, not {short_repr(pad_token)}")
-        try:
+        if isinstance(pad_token, str):
+            if pad_token not in self.special_tokens:
+                raise ValueError(f"pad_token: {pad_token!r} is not a special token of this tokenizer")
             return self.special_tokens[pad_token]
-        except KeyError:
-            raise ValueError(f"pad_token: {pad_token!r} is not a special token of this tokenizer") from None
+        token_id = check_integer("pad_token", pad_token, 0, kind="a special token or an id")
+        if token_id not in self.tokens:
+            raise ValueError(f"pad_token: no token has the id {token_id}")
+        return token_id
 
     @property
     def token_table(self) -> TokenTable:

@@ -89,6 +89,9 @@ def test_the_pad_token(tok: Tokenizer) -> None:
         tok.encode_padded(["a"], pad_token="<x>")
     with pytest.raises(ValueError, match="no token has the id 999"):
         tok.encode_padded(["a"], pad_token=999)
+    assert tok.encode_padded(["a", "bc"], pad_token=np.int64(3)).input_ids.tolist() == [[97, 3], [98, 99]]  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="pad_token is a special token or an id, not True"):
+        tok.encode_padded(["a"], pad_token=True)
 
 
 @pytest.mark.parametrize(
