@@ -11,7 +11,7 @@ from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import file_of_all, find_manifest, status_of
+from ..corpus.run.outputs import file_of_all, find_manifest, read_runs, status_of
 from ..corpus.run.tally import stats_rows
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -42,7 +42,7 @@ __all__ = ["command"]
 @click.option("--verify", is_flag=True, help="Compare every file with the checksum in the manifest.")
 @click.option(
     "--inputs", is_flag=True,
-    help="With --verify: read the inputs again, make the files anew among temporary ones, and compare.",
+    help="With --verify: read the inputs again, and compare them with the checksums of what was read.",
 )
 @click.option("--stats", is_flag=True, help="The statistics that encode made --stats-by, a row a group.")
 @json_option
@@ -77,13 +77,15 @@ def command(
                     show(f"{name}: {_progress(rank)}")
             continue
         if inputs:
-            _check_inputs(name, tokenizer)
+            _check_inputs(name)
         for found in _look(name, tokenizer, format, dtype, shown, verify):
             if as_json:
                 show_json(found)
                 continue
             if "text" in found:
                 found["text"] = json.dumps(found["text"], ensure_ascii=False)
+            runs = found.pop("runs", ())
+            found.update((f"run {number}", _run(run)) for number, run in enumerate(runs, 1))
             for key, value in found.items():
                 show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
@@ -120,6 +122,7 @@ def _look(
                 check_file(path.parent / listed["name"], listed, thread_count(None))
             found["verified"] = f"{listed['checksum']['algorithm']} of each range as in the manifest"
         described.append(found)
+    described[0]["runs"] = read_runs(path)
     return described
 
 
@@ -150,12 +153,18 @@ def _progress(rank: dict[str, Any]) -> str:
     return f"{line}: {rank['error']}" if "error" in rank else line
 
 
-def _check_inputs(name: str, spec: str | None) -> None:
+def _run(run: dict[str, Any]) -> str:
+    """A run that made a part of an output, in a line."""
+    job = "".join(f", {name} {value}" for name, value in run["job"].items())
+    error = f" ({run['error']})" if "error" in run else ""
+    return f"{run['begin']} to {run['end']}{error}, process {run['pid']} of {run['host']}{job}: {run['command']}"
+
+
+def _check_inputs(name: str) -> None:
     located = find_output(name, None)
     if located is None or located[1]["rank"] is not None:
         raise FormatError(f"{name}: --inputs needs the manifest of a whole output")
-    path, manifest, _ = located
-    check_inputs(manifest, tokenizer_of(path, manifest["tokenizer"], spec, needed=True), jobs=thread_count(None))
+    check_inputs(located[1], jobs=thread_count(None))
 
 
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:

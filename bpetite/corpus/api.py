@@ -2,19 +2,19 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
-from pathlib import Path
+from functools import partial
 from typing import Any, TypeAlias, Unpack
 
+from ..core._threads import in_order
 from ..errors import FormatError
 from .layouts.registry import layout_of
-from .output.manifest import read_manifest
 from .output.naming import names_of
 from .reading.given import given_documents
-from .reading.readers import Position, require
+from .reading.readers import Position, Reading, read_blocks, require
+from .reading.sums import Sums, add_sums, sums_of
 from .run.options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .run.outputs import leave_out_own
 from .run.part import Part, Progress
@@ -130,27 +130,38 @@ def make_part(
     )  # fmt: skip
 
 
-def check_inputs(manifest: dict[str, Any], tokenizer: Any, *, jobs: int = 1, progress: Progress | None = None) -> None:
-    """Make the token files of a manifest again from its inputs, in the folder of temporary files, and compare them.
+def check_inputs(manifest: dict[str, Any], *, jobs: int = 1) -> None:
+    """Read the inputs of a manifest again, several files at a time, and compare them with the checksums in it.
 
     Raises:
-        FormatError: They differ: the content of an input has changed, whatever its size and time; or the manifest names
-            no inputs that can be read again.
-        RecordError, ValueError, OSError: As `encode_corpus`.
+        FormatError: The content of an input has changed, whatever its size and time: the message names it, and the
+            bytes of its text. Or there is nothing to compare: no list of inputs, or no checksum of one.
+        OSError: A file cannot be read.
     """
-    inputs = [file["path"] for file in manifest["inputs"]["files"]]
-    if not inputs or any(not path_of(path).exists() for path in inputs):
-        raise FormatError(f"{inputs[0] if inputs else 'the manifest'}: its inputs cannot be read again")
-    options = Options(**manifest["options"], on_error=manifest["on_error"])
-    with tempfile.TemporaryDirectory() as folder:
-        part = make_part(
-            inputs, Path(folder, "again"), tokenizer, options=options, tokenizer_name=manifest["tokenizer"]["name"]
-        )
-        part.run(jobs=jobs, progress=progress)
-        again = read_manifest(part.names.manifest)["files"]
-    for was, now in zip(manifest["files"], again, strict=False):
-        if was["checksum"]["root"] != now["checksum"]["root"]:
-            raise FormatError(f"{was['name']} is not what its inputs give now: one of them has been changed since")
+    inputs = manifest["inputs"]["files"]
+    if not inputs:
+        raise FormatError("the manifest names no inputs: they cannot be read again")
+    for _ in in_order(partial(_check_input, manifest), inputs, jobs):
+        pass
+
+
+def _check_input(manifest: dict[str, Any], file: dict[str, Any]) -> None:
+    path, options, was = file["path"], manifest["options"], file.get("read")
+    if not path_of(path).exists():
+        raise FormatError(f"{path}: cannot be read again")
+    if was is None:
+        raise FormatError(f"{path}: the manifest has no checksum of it, as a part of it was damaged or too long")
+    most = options["max_document_bytes"]
+    reading = Reading(manifest["separator"].encode(), options["text_key"], max_document=most, stop=True)
+    now: Sums = {}
+    pieces = as_sources(path, kind=options["input_kind"], whole_files=options["whole_files"]).pieces
+    for block in read_blocks(pieces, reading):
+        add_sums(now, sums_of(block))
+    for start in sorted({*was, *now}, key=int):
+        if was.get(start) != now.get(start):
+            size = max(found[start][0] for found in (was, now) if start in found)
+            raise FormatError(f"{path}: has been changed since it was read: bytes {start} to {int(start) + size - 1} "
+                              "of its text differ from the checksum in the manifest")
 
 
 def _given(function: str, sources: SourcesLike | None, documents: Any) -> SourcesLike:

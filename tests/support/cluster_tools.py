@@ -45,8 +45,9 @@ def make_corpus(folder: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and what they hold."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    """The files of a folder and what they hold, but the record of when and where runs were."""
+    found = (path for path in folder.rglob("*") if path.is_file() and not f".{path.name}".endswith(".runs"))
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
 
 
 class HereMap:

@@ -84,8 +84,9 @@ def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = N
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder."""
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+    """Every file of a folder, but the record of when and where runs were."""
+    found = (path for path in sorted(folder.iterdir()) if path.is_file() and not f".{path.name}".endswith(".runs"))
+    return {path.name: path.read_bytes() for path in found}
 
 
 def plain_sums(data: bytes, size: int = 16 << 20) -> dict[str, Any]:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from ..reading.problems import Flaw, Problem
 from ..reading.readers import Block, Position, Reading
 from ..reading.records import Documents, documents_of
+from ..reading.sums import Sums, sums_of
 from .codec import Codec, Ids, Offsets, join_rows
 
 __all__ = ["EOT", "Encoded", "EncodingRules", "Rows", "encode_blocks", "place_eot"]
@@ -99,7 +100,7 @@ class Encoded:
     splits: dict[str, Rows]
     documents: int
     text_bytes: int
-    blocks: list[tuple[int, int]]  # (number of the piece, number of records) of each
+    blocks: list[tuple[int, int, Sums]]  # (number of the piece, number of records, checksums) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
     stats: dict[int | str | None, dict[str, int]] | None = None  # by the piece or the id, see `run.tally`
@@ -142,7 +143,9 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         splits={"all": rows} if rules.keep_order else rows.by_split(),
         documents=len(texts),
         text_bytes=sum(map(len, texts)),
-        blocks=[(block.piece, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
+        blocks=[
+            (block.piece, documents.records, sums_of(block)) for block, documents in zip(blocks, parsed, strict=True)
+        ],
         problems=problems,
         final_separator=separators[-1] if separators else None,
         stats=stats,
@@ -219,7 +222,7 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
         splits={"all": Rows(tokens, lengths)},
         documents=len(ends),
         text_bytes=size,
-        blocks=[(block.piece, len(ends))],
+        blocks=[(block.piece, len(ends), sums_of(block))],
         final_separator=terminated,
         stats={block.piece: count_lengths(lengths, size)} if rules.stats else None,
     )

@@ -1,7 +1,7 @@
 """The record beside an output: its content, and the inputs, tokenizer and options that it was made from.
 
 It names no time of the run and no machine: the same inputs and options give the same manifest, whatever happened on the
-way.
+way. What happened is in a file of its own, see `run.outputs.run_lines`.
 """
 from __future__ import annotations
 
@@ -36,6 +36,7 @@ __all__ = [
     "listed_files",
     "read_manifest",
     "write_manifest",
+    "write_small",
 ]
 
 VERSION = 4
@@ -107,7 +108,9 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
     layout = layout_in(manifest)
     if layout.whole is not None:
         data = layout.describe_all(manifest)
-        sums = _write(path.with_name(layout.whole), data, staging)
+        whole = path.with_name(layout.whole)
+        write_small(whole, data, staging)
+        sums = sums_of(whole, len(data))
         manifest["files"].append(
             {
                 "name": layout.whole, "split": "all", "bytes": len(data), "checksum": list_sums(sums), "tokens": 0,
@@ -115,17 +118,16 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
             }
         )  # fmt: skip
     checked = {**manifest, "checksum": digest(manifest)}
-    _write(path, json.dumps(checked, indent=1, ensure_ascii=True).encode() + b"\n", staging)
+    write_small(path, json.dumps(checked, indent=1, ensure_ascii=True).encode() + b"\n", staging)
 
 
-def _write(path: AnyPath, data: bytes, staging: Path | None) -> list[str]:
-    """Write a file, which appears whole; returns its checksums."""
+def write_small(path: AnyPath, data: bytes, staging: Path | None = None) -> None:
+    """Write a file, which appears whole; ``staging`` as of `write_manifest`."""
     if isinstance(path, RemotePath):
         assert staging is not None
         put_whole(path, data, staging)
     else:
         write_file(path, data, overwrite=True, suffix=PARTIAL)
-    return sums_of(path, len(data))
 
 
 def read_manifest(path: AnyPath) -> dict[str, Any]:

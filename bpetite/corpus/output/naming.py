@@ -96,6 +96,11 @@ class Names:
         return self.final(beside(self.stem, "manifest.json"))
 
     @property
+    def runs(self) -> AnyPath:
+        """The record of the runs that made the output, see `run.outputs`."""
+        return self.final(beside(self.stem, "runs"))
+
+    @property
     def marker(self) -> RemotePath:
         """The object that marks an output at a URL as unfinished."""
         assert self.home is not None
@@ -177,7 +182,7 @@ class Names:
     @cached_property
     def _kinds(self) -> dict[str, str]:
         """The names of files of each kind, as regular expressions."""
-        own = "|".join(re.escape(beside(self.stem, one)) for one in ("manifest.json", "unfinished"))
+        own = "|".join(re.escape(beside(self.stem, one)) for one in ("manifest.json", "runs", "unfinished"))
         journal = re.escape(self.journal.name)
         part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._].*")
         grows = rf"(?:{own}|{self._finished([self.layout], growing=True)}){re.escape(PARTIAL)}"

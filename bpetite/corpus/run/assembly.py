@@ -24,12 +24,22 @@ from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_of
 from ..output.checksums import check_file, checked_bytes
 from ..output.durable import Journal, read_records
-from ..output.manifest import LISTED, digest, list_files, list_rejected, listed_files, read_manifest, write_manifest
+from ..output.manifest import (
+    LISTED,
+    digest,
+    list_files,
+    list_rejected,
+    listed_files,
+    read_manifest,
+    write_manifest,
+    write_small,
+)
 from ..output.naming import REJECTED, SHARD, Names, names_of, splits_of
 from ..output.shards import GrowingShard, fill, forget, publish, shard_sizes
 from ..output.upload import begin_staging, end_staging
+from ..reading.sums import add_sums
 from ..sources.paths import AnyPath, sizes_in
-from .outputs import Found, check_parts, find_manifest, find_parts
+from .outputs import Found, begun, check_parts, find_manifest, find_parts, run_lines, runs_beside, stamp
 from .tally import Stats, add_stats, sorted_stats
 
 __all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
@@ -337,6 +347,7 @@ def merge_outputs(
         if whole is None or whole[1]["rank"] is not None:
             raise
         return whole[1]  # of a process that was killed when it had deleted the last one
+    run_of_this = begun()
     assembly = Assembly.of(found, output, overwrite=overwrite)
     names = assembly.names
     begin_staging(names)
@@ -348,6 +359,10 @@ def merge_outputs(
         manifests = [manifest for _, manifest in found]
         manifest = assemble(assembly, manifests, run, rank=rank, world_size=world_size, progress=progress)
     if manifest is not None:
+        if overwrite or not names.runs.exists():
+            runs = [path.read_bytes() for path in (runs_beside(path) for path, _ in found) if path.is_file()]
+            ours = run_lines([{}, {"run": run_of_this, "stamp": stamp(0, 0)}])
+            write_small(names.runs, b"".join([*runs, ours]), names.folder)
         end_staging(names)
         if delete:
             delete_parts(found)
@@ -373,7 +388,7 @@ def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False)
 def delete_parts(found: Found) -> None:
     """Delete the files of parts; the manifest last: until then the others are found by it."""
     for path, manifest in found:
-        for file in [*(path.parent / file["name"] for file in listed_files(manifest)), path]:
+        for file in [*(path.parent / file["name"] for file in listed_files(manifest)), runs_beside(path), path]:
             file.unlink(missing_ok=True)
 
 
@@ -406,6 +421,13 @@ def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     joined["problems"] = {}
     said = [manifest["final_separator"] for manifest in manifests if manifest["final_separator"] is not None]
     joined["final_separator"] = said[-1] if said else None
+    inputs: dict[str, dict[str, Any]] = {}
+    for file in itertools.chain.from_iterable(manifest["inputs"]["files"] for manifest in manifests):
+        known = inputs.setdefault(file["path"], {**file, "read": {}})
+        if file.get("read") is None or known["read"] is None:
+            known["read"] = None
+        else:
+            add_sums(known["read"], file["read"])
     for kind, problem in itertools.chain.from_iterable(manifest["problems"].items() for manifest in manifests):
         known = joined["problems"].setdefault(kind, {**problem, "count": 0})
         known["count"] += problem["count"]
@@ -414,7 +436,6 @@ def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
         for manifest in manifests:
             add_stats(stats, manifest["stats"].items(), joined["options"]["stats_by"])
         joined["stats"] = sorted_stats(stats)
-    inputs = {file["path"]: file for manifest in manifests for file in manifest["inputs"]["files"]}
     joined["inputs"] = {**joined["inputs"], "files": list(inputs.values())}
     if joined["inputs"]["count"] > LISTED:
         joined["inputs"]["files"] = []

@@ -1,18 +1,23 @@
 """The outputs of runs and of their parts: found by any of their names, and never read as inputs of their own run; and
 the progress of those that are not finished, whoever runs them, on whatever machine.
 
-Every record of a journal has a stamp, see `stamp`. A rank that reads on between two records touches its journal.
+Every record of a journal has a stamp, see `stamp`, and the first one of each process what `begun` gives. A rank that
+reads on between two records touches its journal.
 """
 from __future__ import annotations
 
 import errno
 import itertools
+import json
 import os
 import platform
 import re
+import shlex
+import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -26,9 +31,18 @@ from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.stores import is_url
 
 __all__ = [
-    "Found", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts", "leave_out_own", "shards_in",
-    "stamp", "status_of",
+    "Found", "begun", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts", "leave_out_own",
+    "read_runs", "run_lines", "runs_beside", "shards_in", "stamp", "status_of",
 ]  # fmt: skip
+
+#: The variables by which schedulers name a job, and the part of it that a process is.
+JOB = (
+    "SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_PROCID", "PBS_JOBID", "PBS_ARRAY_INDEX",
+    "LSB_JOBID", "LSB_JOBINDEX", "JOB_ID", "SGE_TASK_ID", "FLUX_JOB_ID", "AWS_BATCH_JOB_ID", "RAY_JOB_ID",
+)  # fmt: skip
+
+#: Characters of a command that are kept: a shell may have made it of a pattern.
+COMMAND = 10_000
 
 #: Entries of a manifest.
 ShardFiles: TypeAlias = list[dict[str, Any]]
@@ -188,6 +202,53 @@ def leave_out_own(sources: Sources, names: Names) -> tuple[Sources, tuple[str, .
 def _identity(folder: AnyPath) -> object:
     """Equal for two names of a folder."""
     return folder.place if isinstance(folder, RemotePath) else os.path.realpath(folder)
+
+
+# Runs
+
+
+def begun() -> dict[str, Any]:
+    """The process that begins to work on an output."""
+    return {
+        "begin": _time(time.time()), "host": platform.node(), "pid": os.getpid(),
+        "job": {name: os.environ[name] for name in JOB if name in os.environ},
+        "command": shlex.join(sys.orig_argv)[:COMMAND],
+    }  # fmt: skip
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def run_lines(records: Sequence[dict[str, Any]]) -> bytes:
+    """A JSON line for each process that worked on an output, by the records of its journal: as of `begun`, with "end",
+    when it recorded something last, and perhaps "error"."""
+    runs: list[dict[str, Any]] = []
+    for record in records[1:]:
+        if "run" in record and "error" not in record:
+            runs.append(record["run"])
+        runs[-1] = {**runs[-1], "end": _time(record["stamp"]["time"])}
+        if "error" in record:
+            runs[-1]["error"] = record["error"]
+    return b"".join(json.dumps(run).encode() + b"\n" for run in runs)
+
+
+def runs_beside(manifest: AnyPath) -> AnyPath:
+    """The file of the runs of an output or of a part."""
+    return manifest.with_name(manifest.name.removesuffix("manifest.json") + "runs")
+
+
+def read_runs(manifest: AnyPath) -> list[dict[str, Any]]:
+    """The runs that made an output, as of `run_lines`; none if their file is not there.
+
+    Raises:
+        FormatError: It is something else.
+    """
+    path = runs_beside(manifest)
+    try:
+        return list(map(json.loads, path.read_bytes().splitlines())) if path.is_file() else []
+    except ValueError as wrong:
+        raise FormatError(f"{path}: not a record of runs: {wrong}") from None
 
 
 # Progress

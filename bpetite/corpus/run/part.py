@@ -20,7 +20,7 @@ from ...core._threads import in_order
 from ...errors import file_exists
 from ..encoding.rows import Encoded, encode_blocks
 from ..output.durable import NO_ROOM, Journal, explained, read_records
-from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest
+from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest, write_small
 from ..output.naming import REJECTED, Names
 from ..output.shards import publish
 from ..output.upload import Publisher, begin_staging, end_staging, leave_staging
@@ -32,7 +32,7 @@ from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
 from ..sources.streams import Torn, open_stream
-from .outputs import stamp
+from .outputs import begun, run_lines, stamp
 from .plan import Plan
 from .sink import Sink
 from .tally import Tally
@@ -164,7 +164,7 @@ class Part(Plan):
         last, tally, shards = self._resume(journal, header, publisher, log)
         resumed = tally.tokens
         sink = Sink(self, tally, last, jobs)
-        position = sink.resumes_behind
+        position, run = sink.resumes_behind, {"run": begun()}
         try:
             if resumed:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
@@ -178,14 +178,14 @@ class Part(Plan):
                     # where documents are shuffled, later ones than those of the position may be in the files
                     certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
-                        self._checkpoint(publisher, sink.record(), shards)
+                        self._checkpoint(publisher, sink.record(), shards, run)
                         position, last_time = sink.resumes_behind, time.monotonic()
                     if time.monotonic() - max(last_time, last_sign) >= SIGN_SECONDS:
                         os.utime(self.names.journal)
                         last_sign = time.monotonic()
             tally.check_limit(at_end=True)
             sink.finish()
-            self._checkpoint(publisher, sink.record(at_end=True), shards)
+            self._checkpoint(publisher, sink.record(at_end=True), shards, run)
             publisher.finish()
         except BaseException as error:
             if not isinstance(error, TornError):
@@ -195,6 +195,7 @@ class Part(Plan):
             publisher.close()
             sink.close()
         manifest = self.manifest(tally, shards)
+        write_small(self.names.runs, run_lines(journal.records), self.names.folder)
         write_manifest(self.names.manifest, manifest, staging=self.names.folder)
         return manifest, resumed
 
@@ -256,10 +257,13 @@ class Part(Plan):
     # Crash safety
 
     def _checkpoint(
-        self, publisher: Publisher, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]
-    ) -> None:
+        self, publisher: Publisher, record: dict[str, Any], shards: dict[str, list[dict[str, Any]]],
+        run: dict[str, Any],
+    ) -> None:  # fmt: skip
         read = _raw_before(self.pieces, Position(**record["position"]))
-        publisher.checkpoint({**record, "stamp": stamp(read, sum(piece.raw_bytes for piece in self.pieces))})
+        total = sum(piece.raw_bytes for piece in self.pieces)
+        publisher.checkpoint({**record, "stamp": stamp(read, total), **run})
+        run.clear()  # the first record of a process has it
         _list_finished(record, shards)
 
     def _note(self, error: BaseException, journal: Journal) -> None:
@@ -320,7 +324,7 @@ class Part(Plan):
         last = records[-1] if records else None
         kept: dict[str, int] = {}
         if last is not None:
-            tally.restore(last["tally"])
+            tally.restore([record["tally"] for record in records])
             kept = {name: size for state in last["writers"].values() for name, (size, _) in state["files"].items()}
         for path in self.names.temporary():
             if path.name not in kept:
@@ -394,6 +398,7 @@ def clear(names: Names, journal: Journal) -> None:
     if journal.records and names.layout.whole is not None:  # written behind the last record, before the manifest
         old.append(names.layout.whole)
     names.remove(old)
+    names.runs.unlink(missing_ok=True)
     names.manifest.unlink(missing_ok=True)
 
 

@@ -250,7 +250,7 @@ class Plan:
                 return f"with {was['path']}, now {found['path']}"
             if was["bytes"] != found["bytes"]:
                 return f"with {found['path']} of {was['bytes']} bytes, now {found['bytes']}"
-            if was != found:
+            if was["version"] != found["version"]:
                 return f"with {found['path']}, which has been changed or touched since"
         return "with inputs that have been changed or touched since"
 
@@ -259,9 +259,12 @@ class Plan:
 
         Of several parts, each lists the inputs that it has read.
         """
+        inputs = self.identity["inputs"]
+        files = [{**file, "read": tally.sums.get(number, {})} for number, file in enumerate(inputs["files"])]
         return {
             "manifest": VERSION,
             **self.identity,
+            "inputs": {**inputs, "files": files},
             "final_separator": tally.final_separator,
             "documents": tally.documents,
             "tokens": tally.tokens,

@@ -108,7 +108,7 @@ class Sink:
     def _rows(self, part: Rows, encoded: Encoded, firsts: list[int]) -> Rows:
         meta, layout = None, self._plan.layout
         if part.meta is not None:
-            paths = [self._plan.pieces[piece].path for piece, _ in encoded.blocks]
+            paths = [self._plan.pieces[piece].path for piece, *_ in encoded.blocks]
             for found, block, _ in part.meta:
                 if found is not None:  # the paths of all inputs have been checked
                     layout.check_meta(found, paths[block])
@@ -157,13 +157,15 @@ class Sink:
         """Make everything durable; returns the record of the journal."""
         for writer in self._writers.values():
             writer.sync()
+        tally = self._last.tally or self._tally.state()
+        self._tally.recorded = tally["piece"]
         record: dict[str, Any] = {
             "position": (Position(len(self._plan.pieces)) if at_end else self._last.end).state(),
             "finished": {split: writer.take_finished() for split, writer in self._writers.items()},
         }
         record |= {
             "on_error": self._plan.options.on_error,
-            "tally": self._last.tally or self._tally.state(),
+            "tally": tally,
             "writers": {split: writer.state() for split, writer in self._writers.items()},
         }
         if self._shuffle is not None:

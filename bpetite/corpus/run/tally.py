@@ -13,6 +13,7 @@ from typing import Any
 
 from ..encoding.rows import Encoded
 from ..reading.problems import Problems
+from ..reading.sums import Sums, add_sums
 from ..sources.find import Piece
 from ..sources.stores import is_url
 
@@ -23,6 +24,9 @@ STATE = (
     "documents", "tokens", "bytes", "problems", "final_separator", "piece", "records", "all_records", "stats",
     "marks",
 )  # fmt: skip
+
+#: Problems of records whose bytes are not kept, so that there is no checksum of them.
+NOT_KEPT = ("too-long", "damaged-file")
 
 #: The group of records that have no such key, or a problem.
 NO_LABEL = "(none)"
@@ -45,6 +49,8 @@ class Tally:
         all_records: The number of all records that have been read, whatever became of them.
         marks: Byte order marks that were skipped at the start of lines.
         stats: By the groups of ``stats_by``, if that is given.
+        sums: Number of a piece -> the checksums of what was read of it; None where that was not kept.
+        recorded: The first piece whose checksums a journal may not have.
     """
 
     def __init__(
@@ -63,6 +69,8 @@ class Tally:
         self.records: int = 0
         self.all_records: int = 0
         self.marks: int = 0
+        self.sums: dict[int, Sums | None] = {}
+        self.recorded: int = 0
 
     def add(self, encoded: Encoded) -> list[int]:
         """Count a result; returns the number in its file of the first record of each block.
@@ -81,12 +89,15 @@ class Tally:
         if self._stats_by is not None:
             self._add_stats(encoded, self._stats_by)
         firsts = []
-        for piece, records in encoded.blocks:
+        for piece, records, sums in encoded.blocks:
             if piece != self.piece:
                 self.piece, self.records = piece, 0
             firsts.append(self.records)
             self.records += records
             self.all_records += records
+            if (known := self.sums.setdefault(piece, {})) is not None:
+                add_sums(known, sums)
+        self.sums.update((problem.piece, None) for problem in encoded.problems if problem.what in NOT_KEPT)
         if encoded.problems:
             self.check_limit()
         return firsts
@@ -114,12 +125,16 @@ class Tally:
 
     def state(self) -> dict[str, Any]:
         """The part of the journal's record."""
-        return {name: getattr(self, name) for name in STATE}
+        new = {str(piece): sums for piece, sums in self.sums.items() if piece >= self.recorded}
+        return {**{name: getattr(self, name) for name in STATE}, "sums": new}
 
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on from a state that the journal recorded."""
-        for name, value in copy.deepcopy(state).items():
-            setattr(self, name, value)
+    def restore(self, states: Sequence[dict[str, Any]]) -> None:
+        """Go on from the states that the journal recorded."""
+        for name in STATE:
+            setattr(self, name, copy.deepcopy(states[-1][name]))
+        for state in states:
+            self.sums.update((int(piece), copy.deepcopy(sums)) for piece, sums in state["sums"].items())
+        self.recorded = self.piece
         self.stats = {group: Counter(numbers) for group, numbers in self.stats.items()}
 
 

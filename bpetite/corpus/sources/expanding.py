@@ -14,7 +14,10 @@ try:  # the same results as zlib, two to three times as fast
 except ImportError:
     _zlib = zlib
 
-__all__ = ["MOST_WINDOW", "DamagedError", "Expander"]
+__all__ = ["MOST_WINDOW", "DamagedError", "Expander", "crc32"]
+
+#: Of bytes.
+crc32: Callable[[Any], int] = _zlib.crc32
 
 #: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
 COMPRESSED_READ = 1 << 18

@@ -104,7 +104,7 @@ def test_a_folder_as_output(ram_path: Path) -> None:
     source = lines(ram_path / "in.jsonl", ["a", "b"])
     (ram_path / "data").mkdir()
     run(source, ram_path / "data", format="nanogpt", val_fraction=0.5)
-    assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json"}
+    assert {path.name for path in (ram_path / "data").iterdir()} == {"train.bin", "val.bin", "manifest.json", "runs"}
 
 
 def test_an_output_named_train_has_val_beside_it(ram_path: Path) -> None:
@@ -116,9 +116,9 @@ def test_an_output_named_train_has_val_beside_it(ram_path: Path) -> None:
     for rank in range(2):
         run(source, ram_path / "two" / "train.bin", rank=rank, world_size=2, format="nanogpt", val_fraction=0.3)
     merge_outputs(ram_path / "two" / "train.bin", delete=True)
-    files = {path.name: path.read_bytes() for path in (ram_path / "one").iterdir()}
+    files = outputs(ram_path / "one")
     assert set(files) == {"train.bin", "val.bin", "manifest.json"}
-    assert {path.name: path.read_bytes() for path in (ram_path / "two").iterdir()} == files
+    assert outputs(ram_path / "two") == files
     found = find_manifest(ram_path / "one" / "val.bin")
     assert found is not None
     assert [shard[0]["name"] for shard in found[2]] == ["val.bin"]
@@ -133,7 +133,7 @@ def test_checksums_are_those_of_the_files(ram_path: Path, format: str, shard_tok
     for file in files:
         assert file["checksum"] == plain_sums((ram_path / file["name"]).read_bytes())
     left = {path.name for path in ram_path.glob("o*")} - {file["name"] for file in files}
-    assert left == {"o.manifest.json"}
+    assert left == {"o.manifest.json", "o.runs"}
 
 
 def test_a_file_that_is_cut_to_its_size_is_open_for_writing_when_it_is_synced(

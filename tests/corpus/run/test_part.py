@@ -272,7 +272,7 @@ def test_overwrite_leaves_nothing_of_the_old_output(ram_path: Path) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(30))
     run(inputs, ram_path / "o", shard_tokens=10)
     made = run(inputs, ram_path / "o", shard_tokens=10_000, overwrite=True)
-    assert {path.name for path in ram_path.glob("o*")} == {*made["files"], "o.manifest.json"}
+    assert {path.name for path in ram_path.glob("o*")} == {*made["files"], "o.manifest.json", "o.runs"}
 
 
 def test_neighbours_are_left_alone(ram_path: Path) -> None:
