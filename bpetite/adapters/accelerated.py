@@ -5,9 +5,11 @@ methods of ``transformers``.
 """
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from functools import cache, cached_property
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from transformers import BatchEncoding, PreTrainedTokenizerBase
@@ -15,7 +17,7 @@ from transformers.tokenization_utils_base import to_py_obj
 from transformers.utils import logging
 
 from .calls import columns_of, encode_rows
-from .mirror import Mirror, changes_of, unwatch, watch
+from .mirror import Mirror, changes_of, unwatch
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase as TokenizersBackend  # its decorator hides its type
@@ -25,6 +27,10 @@ else:
 __all__ = ["Encodings", "accelerate", "decelerate"]
 
 _logger = logging.get_logger(__name__)
+
+#: The attribute of an unpickled tokenizer in place of its backend: its pickle, and the number of its changes.
+PACKED = "_bpetite_packed"
+_unpacking = RLock()
 
 
 class Encodings(Sequence[Any]):
@@ -60,25 +66,42 @@ class Accelerated(TokenizersBackend):
 
     _accelerated: type[TokenizersBackend]
 
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any], int]]:
+    @cached_property
+    def _tokenizer(self) -> Any:
+        """The backend. That of a pickle is made when it is asked for: encoding and decoding do without it."""
+        own = self.__dict__
+        with _unpacking:
+            if PACKED in own:
+                data, changes = own[PACKED]
+                own["_tokenizer"] = own["_mirror"].stand_beside(pickle.loads(data), changes)
+                del own[PACKED]
+        return own.get("_tokenizer")
+
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any]]]:
         # the class of the object exists in this process only, and a copied backend is not watched
-        return _restore, (self._accelerated, dict(self.__dict__), changes_of(self._tokenizer))
+        own = dict(self.__dict__)
+        if "_tokenizer" in own:
+            backend = own.pop("_tokenizer")
+            own[PACKED] = pickle.dumps(backend), changes_of(backend)
+        return _restore, (self._accelerated, own)
+
+    def __copy__(self) -> Any:
+        return _restore(self._accelerated, {"_tokenizer": self._tokenizer} | self.__dict__)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        own = dict(self.__dict__)
         mirror = self._mirror_now()
         if mirror is None:
-            return _restore(self._accelerated, deepcopy(own, memo), changes_of(self._tokenizer))
-        made = mirror.copy()
-        rest = {name: value for name, value in own.items() if name not in ("_tokenizer", "_mirror")}
-        return _restore(self._accelerated, deepcopy(rest, memo) | {"_tokenizer": made.backend, "_mirror": made}, 0)
+            return _restore(*deepcopy(self.__reduce_ex__(4)[1], memo))
+        made = mirror.copy(self._tokenizer)
+        rest = {name: value for name, value in self.__dict__.items() if name not in ("_tokenizer", "_mirror")}
+        return _restore(self._accelerated, deepcopy(rest, memo) | {"_tokenizer": made.backend, "_mirror": made})
 
     def _mirror_now(self, *, decoding: bool = False) -> Mirror | None:
         """The mirror, read again if the backend has changed; None if bpetite must not answer."""
         own = self.__dict__
         mirror: Mirror | None = own.get("_mirror")
-        if mirror is None or not mirror.in_step(own["_tokenizer"], decoding):
-            mirror = own["_mirror"] = Mirror(own["_tokenizer"])
+        if mirror is None or ("_tokenizer" in own and not mirror.in_step(self._tokenizer, decoding)):
+            mirror = own["_mirror"] = Mirror(self._tokenizer)
             if mirror.reason:
                 _logger.warning(f"calls run on tokenizers, no longer on bpetite: {mirror.reason}")
         return None if mirror.reason else mirror
@@ -146,10 +169,9 @@ class Accelerated(TokenizersBackend):
         return found
 
 
-def _restore(kind: type, state: dict[str, Any], changes: int) -> Any:
+def _restore(kind: type, state: dict[str, Any]) -> Any:
     tokenizer = object.__new__(_class_for(kind))
     tokenizer.__dict__.update(state)
-    watch(state["_tokenizer"], changes)
     return tokenizer
 
 

@@ -100,13 +100,21 @@ class Mirror:
         self.unlike: frozenset[int] = frozenset()
         self.plain: frozenset[str] = frozenset()
         self.specials: frozenset[int] = frozenset()
-        self.backend: Any = backend
         self._doubtful: tuple[str, str] | None = None
         self._probe: str = ""
-        _known[id(backend)] = self
-        watch(backend)
+        self.backend: Any = self.stand_beside(backend)
         self._read(backend)
         self._parts, self._model, self._changes = _parts(backend), self._model_of(backend), changes_of(backend)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"backend": None}
+
+    def stand_beside(self, backend: Any, changes: int = 0) -> Any:
+        """The backend, as the one that was read, from now on."""
+        watch(backend, changes)
+        _known[id(backend)] = self
+        self.backend = backend
+        return backend
 
     def _read(self, backend: Any) -> None:
         from ..formats import huggingface
@@ -147,11 +155,10 @@ class Mirror:
             return bool(_state(backend.decoder) == self._parts[DECODER])
         return _parts(backend) == self._parts and self._model_of(backend) == self._model
 
-    def copy(self) -> Mirror:
-        """A mirror of a copy of the backend, equal to it but with the same model: that takes most of the memory, and a
+    def copy(self, backend: Any) -> Mirror:
+        """A mirror of a copy of its backend, equal to it but with the same model: that takes most of the memory, and a
         second to copy. It is copied when one of the two is trained."""
-        backend, made = self.backend, copy(self)
-        other = made.backend = type(backend)(backend.model)
+        other, made = type(backend)(backend.model), copy(self)
         for name in _PARTS:
             if (part := getattr(backend, name)) is not None:
                 setattr(other, name, deepcopy(part))
@@ -166,11 +173,10 @@ class Mirror:
         if {i: str(token) for i, token in other.get_added_tokens_decoder().items()} != {
             i: str(token) for i, token in added.items()
         }:  # ids with gaps
-            other = made.backend = deepcopy(backend)
+            other = deepcopy(backend)
         else:
             vars(backend)[SHARED] = vars(other)[SHARED] = True
-        watch(other, changes_of(backend))
-        _known[id(other)] = made
+        made.stand_beside(other, changes_of(backend))
         return made
 
     def trusted(self, texts: Iterable[str]) -> bool:

@@ -2,6 +2,7 @@
 import copy
 import pickle
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -294,6 +295,22 @@ def test_copies(copied: Callable[[Any], Any]) -> None:
     assert plain(again(TEXTS, padding=True)) == plain(tokenizer(TEXTS, padding=True))
     decelerate(again)
     assert type(again) is TokenizersBackend
+
+
+def test_a_pickle_makes_its_backend_when_that_is_asked_for() -> None:
+    tokenizer = accelerate(original("template"))
+    again = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(tokenizer))))
+    assert plain(again(TEXTS)) == plain(tokenizer(TEXTS))
+    assert "_tokenizer" not in vars(again)
+    with ThreadPoolExecutor(8) as pool:
+        assert len({id(backend) for backend in pool.map(lambda _: again._tokenizer, range(8))}) == 1
+    mirror = vars(again)["_mirror"]
+    assert again._tokenizer.to_str() == tokenizer._tokenizer.to_str()
+    assert plain(again(TEXTS)) == plain(tokenizer(TEXTS))
+    assert vars(again)["_mirror"] is mirror
+    for tok in (again, tokenizer):
+        tok._tokenizer.add_tokens(["foo"])
+    assert again("a foo")["input_ids"] == tokenizer("a foo")["input_ids"]
 
 
 def test_what_is_saved_is_what_the_original_saves(tmp_path: Path) -> None:
