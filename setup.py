@@ -29,9 +29,10 @@ LEVELS = {
     "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs vocabulary._compiled",
     "-O2": "core._batch core._encode core._tokenizer_base training.counting._count_table training.merging._merger "
-    "training.merging._words",
+    "training.merging._words vocabulary._merge_builder vocabulary._merge_list vocabulary._printable "
+    "vocabulary._ranks vocabulary._tokens",
     "-Og": "_cython_views _simd core._id_memory core._long core._threads training._pretokens "
-    "training.merging._learned_tokens vocabulary._ranks",
+    "training.merging._learned_tokens",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
 headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))

@@ -108,9 +108,11 @@ def without(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
     >>> without(b"{[1, 2]}", {(1, 7): b"[]"})
     b'{[]}'
     """
-    for (start, stop), empty in sorted(spans.items(), reverse=True):
-        data = data[:start] + empty + data[stop:]
-    return data
+    kept, at = [], 0
+    for (start, stop), empty in sorted(spans.items()):
+        kept += [data[at:start], empty]
+        at = stop
+    return b"".join([*kept, data[at:]])
 
 
 @without_collector()

@@ -58,12 +58,20 @@ cdef int _add_list(MergeTable table, MergeList merges, array results, excluded) 
     cdef bint some = len(excluded) > 0
     table.reserve(merges.size, merges.size)
     for rank in range(merges.size):
+        fetch(table, merges.pairs + 2 * min(rank + LOOK_AHEAD, merges.size - 1))
         joined = results.data.as_uints[rank]
         if some and joined in excluded:
             table.pairs.joined[rank] = joined
         else:
             table.add(merges.pairs[2 * rank], merges.pairs[2 * rank + 1], <uint32_t> rank, joined)
     return 0
+
+
+cdef inline void fetch(MergeTable table, const token_t* pair) noexcept nogil:
+    """Fetch the entry of a pair that comes later."""
+    cdef uint64_t hash = bp_pair_hash(&table.pairs, pair[0], pair[1])
+    BP_PREFETCH(table.pairs.entries + (hash >> table.pairs.shift))
+    BP_PREFETCH(table.pairs.filter + ((hash & table.pairs.filter_mask) >> 6))
 
 
 cdef enum:
@@ -220,7 +228,8 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     cdef _Splits splits = _Splits(tokens, excluded)
     cdef bint done = True
     cdef Py_ssize_t slot
-    cdef uint64_t i, hash
+    cdef uint64_t i
+    cdef token_t[2] pair
     cdef const split* ahead
     with nogil:
         for slot in range(tokens.size):
@@ -232,8 +241,8 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     with nogil:
         for i in range(splits.count):
             ahead = &splits.found[min(i + LOOK_AHEAD, splits.count - 1)]
-            hash = bp_pair_hash(&table.pairs, tokens.ids[ahead.left], tokens.ids[ahead.right])
-            BP_PREFETCH(table.pairs.entries + (hash >> table.pairs.shift))
+            pair[0], pair[1] = tokens.ids[ahead.left], tokens.ids[ahead.right]
+            fetch(table, pair)
             add_split(table, tokens, splits.found[i])
     return 0
 

@@ -7,7 +7,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from ..headers cimport bp_grow, token_t
+from ..headers cimport BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, token_t
 from ..headers.vectors cimport bp_token_value
 from ._tokens cimport TokenTable
 
@@ -86,12 +86,19 @@ cdef class MergeList:
         cdef array made = clone(new_array("I"), self.size, False)
         # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
         cdef array lengths = clone(new_array("Q"), tokens.size + 1, True)      # an empty one has no memory to clear
-        cdef bytearray buffer = bytearray(2 * tokens.longest)
+        # Room for the bytes of a merge; and slot -> 1 for a token that is not found by its bytes.
+        cdef bytearray buffer = bytearray(2 * tokens.longest), hidden = bytearray(tokens.size + 2)
+        cdef const uint8_t* unlike = NULL
         cdef uint64_t length
         cdef Py_ssize_t slot, rank, joined = -1, done = self.size
         cdef bint repeated = False
+        if not tokens.repeated and tokens.hidden == len(unreachable):
+            for token_id in unreachable:
+                hidden[tokens.slot(token_id)] = 1
+            unlike = <uint8_t*> <char*> hidden
         for rank in range(self.size):
-            joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined)
+            joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined,
+                            unlike)
             if joined < 0:
                 done = rank
                 break
@@ -141,19 +148,44 @@ cdef class MergeList:
 Sequence.register(MergeList)
 
 
-cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last) noexcept nogil:
-    """The slot of the token that a merge gives, -1 for none; `last` is that of the merge before."""
+cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,
+                       const uint8_t* hidden) noexcept nogil:
+    """The slot of the token that a merge gives, -1 for none.
+
+    Args:
+        last: That of the merge before.
+        hidden: Slot -> 1 where a token is not found by its bytes; NULL where tokens with equal bytes are found.
+    """
     cdef Py_ssize_t one = tokens.slot(left), other = tokens.slot(right), n, m
     if one < 0 or other < 0:
         return -1
     n = tokens.starts[one + 1] - tokens.starts[one]
     m = tokens.starts[other + 1] - tokens.starts[other]
+    # Most lists have the merges of one token after those of another, in the order of the ids.
+    if hidden != NULL and last >= 0 and is_joined(tokens, last, one, other):
+        return last
+    if hidden != NULL and last + 1 < tokens.size and not hidden[last + 1] and is_joined(tokens, last + 1, one, other):
+        return last + 1
     memcpy(buffer, tokens.blob + tokens.starts[one], n)
     memcpy(buffer + n, tokens.blob + tokens.starts[other], m)
-    # Trained merges give one token after the other, so this is often the one after the last.
-    if not (tokens.repeated or tokens.hidden) and last + 1 < tokens.size and tokens.holds(last + 1, buffer, n + m):
-        return last + 1
     return tokens.find(buffer, n + m)
+
+
+cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+    """True if a token has the bytes of two others, one after the other."""
+    cdef const uint64_t* starts = tokens.starts
+    cdef const uint8_t* token = tokens.blob + starts[slot]
+    cdef uint64_t n = starts[left + 1] - starts[left], m = starts[right + 1] - starts[right]
+    return (starts[slot + 1] - starts[slot] == n + m and same(token, tokens.blob + starts[left], n)
+            and same(token + n, tokens.blob + starts[right], m))
+
+
+cdef inline bint same(const uint8_t* one, const uint8_t* other, size_t n) noexcept nogil:
+    cdef bp_key a, b
+    if n > BP_KEY_BYTES:
+        return memcmp(one, other, n) == 0
+    a, b = bp_load_key(one, n), bp_load_key(other, n)
+    return a.low == b.low and a.high == b.high
 
 
 cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, array lengths, Py_ssize_t done):

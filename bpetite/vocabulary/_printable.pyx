@@ -14,15 +14,21 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp, memcpy
 
-from ..headers cimport bp_utf8_put
+from ..headers cimport BP_KEY_BYTES, BP_KEY_READ, bp_key, bp_load_key, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
-from ._tokens cimport TokenList, TokenTable, table_of
+from ._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, table_of
+
+cdef extern from "vocabulary/json_marks.h" nogil:
+    enum: BP_JSON_BYTES
+    const uint8_t* bp_json_mark(const uint8_t* p, const uint8_t* end, bint inside) noexcept
+    Py_ssize_t bp_json_copy(const uint8_t* p, const uint8_t* end, uint8_t other, bint only_ascii, uint8_t* to) noexcept
 
 cdef enum:
     CHARACTERS = 0x144         # the characters of the printable form are below this
     LONGEST_ID = 10            # digits
+    LATER = -2
 
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
 
@@ -88,8 +94,12 @@ cdef class _Reader:
     cdef bytes data               # keeps the memory alive
     cdef const uint8_t* p
     cdef const uint8_t* end
+    cdef uint8_t* memory
     cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
     cdef Py_ssize_t length        # of that token
+    cdef bp_key keys[BP_FOUND_AT_ONCE]             # of the parts of merges that `join` looks up,
+    cdef Py_ssize_t found[BP_FOUND_AT_ONCE]        # or their slots; LATER for others
+    cdef Py_ssize_t parts
     cdef bint characters          # tokens are spelled as they are, not in printable form,
     cdef bytes written            # keeps the memory alive:
     cdef const uint8_t* space     # with this for a space, of
@@ -103,7 +113,7 @@ cdef class _Reader:
         self.end = <const uint8_t*> PyBytes_AS_STRING(data) + stop
         if start == 0 and stop >= 3 and memcmp(self.p, b"\xef\xbb\xbf", 3) == 0:
             self.p += 3
-        self.token = <uint8_t*> malloc(stop - start + 1)
+        self.token = self.memory = <uint8_t*> malloc(stop - start + BP_KEY_READ)
         if self.token == NULL:
             raise MemoryError()
         self.characters = space is not None
@@ -112,7 +122,7 @@ cdef class _Reader:
         self.space_size = PyBytes_GET_SIZE(self.written)
 
     def __dealloc__(self):
-        free(self.token)
+        free(self.memory)
 
     cdef bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
@@ -153,31 +163,43 @@ cdef class _Reader:
         cdef const uint8_t* end = self.end
         cdef uint8_t* out = self.token
         cdef uint32_t character
-        cdef Py_ssize_t n = 0
+        cdef Py_ssize_t n = 0, run
         if self.characters:
             return self.read_characters()
-        while p < end:
-            character = p[0]
-            if character == c'"' and escapes:
+        if p < end:                            # most words begin with a space: no branch that depends on it
+            out[0] = c" "
+            n = (p[0] == 0xC4) & (p[1] == 0xA0)
+            p += 2 * n
+        while True:
+            run = bp_json_copy(p, end, 0x7F, True, out + n)
+            n += run
+            p += run
+            if run == BP_JSON_BYTES:
+                continue
+            if p == end or (p[0] == c'"' and escapes):
                 break
-            if character == c"\\" and escapes:
+            if p[0] == c"\\" and escapes:
                 p = _escape(p, end, &character)
                 if p == NULL or character >= CHARACTERS or BYTE_OF[character] < 0:
                     return False
-            elif character < 0x80:
-                if BYTE_OF[character] < 0:
+                out[n] = <uint8_t> BYTE_OF[character]
+                n += 1
+            elif p[0] < 0x80:
+                if BYTE_OF[p[0]] < 0:
                     break
+                out[n] = p[0]
+                n += 1
                 p += 1
-            else:
+            while p < end and p[0] >= 0x80:
                 # two bytes of UTF-8, no overlong form
-                if not 0xC2 <= character <= 0xC5 or end - p < 2 or p[1] & 0xC0 != 0x80:
+                if not 0xC2 <= p[0] <= 0xC5 or end - p < 2 or p[1] & 0xC0 != 0x80:
                     return False
-                character = (character & 0x1F) << 6 | (p[1] & 0x3F)
+                character = <uint32_t> (p[0] & 0x1F) << 6 | (p[1] & 0x3F)
                 if character >= CHARACTERS or BYTE_OF[character] < 0:
                     return False
+                out[n] = <uint8_t> BYTE_OF[character]
+                n += 1
                 p += 2
-            out[n] = <uint8_t> BYTE_OF[character]
-            n += 1
         self.length = n
         self.p = p
         return True
@@ -185,28 +207,35 @@ cdef class _Reader:
     cdef bint read_characters(self) noexcept nogil:
         """Read a token of a JSON string as it is spelled, up to a quote or a space."""
         cdef const uint8_t* p = self.p
+        cdef const uint8_t* end = self.end
         cdef const uint8_t* space = self.space
-        cdef Py_ssize_t n = 0, size = self.space_size
-        cdef uint8_t written[4]
-        cdef uint8_t* after
+        cdef uint8_t* out = self.token
+        cdef Py_ssize_t n = 0, run, size = self.space_size
         cdef uint32_t character
-        while p < self.end and p[0] != c'"' and p[0] != c" ":
-            if p[0] < 0x20:
-                return False
-            if p[0] == c"\\":
-                p = _escape(p, self.end, &character)
+        while p < end and p[0] != c'"' and p[0] != c" ":
+            if size and end - p >= size and memcmp(p, space, size) == 0:
+                out[n] = c" "
+                n += 1
+                p += size
+            elif p[0] == c"\\":
+                p = _escape(p, end, &character)
                 if p == NULL or 0xD800 <= character < 0xE000 or character == c" ":
                     return False
-                after = bp_utf8_put(written, character)
-                memcpy(self.token + n, written, after - written)
-                n += after - written
+                n = bp_utf8_put(out + n, character) - out
+                if size and n >= size and memcmp(out + n - size, space, size) == 0:
+                    n += 1 - size
+                    out[n - 1] = c" "
+            elif p[0] < 0x20:
+                return False
             else:
-                self.token[n] = p[0]
+                out[n] = p[0]
                 n += 1
                 p += 1
-            if size and n >= size and memcmp(self.token + n - size, space, size) == 0:
-                n += 1 - size
-                self.token[n - 1] = c" "
+            run = BP_JSON_BYTES
+            while run == BP_JSON_BYTES:
+                run = bp_json_copy(p, end, space[0] if size else c'"', False, out + n)
+                n += run
+                p += run
         self.length = n
         self.p = p
         return True
@@ -235,33 +264,56 @@ cdef class _Reader:
         return (self.read(c'"') and self.read_token(True) and self.take(c'"')
                 and self.read(c":") and self.blanks() and self.read_id(token_id))
 
-    cdef int keep(self, TokenList tokens, uint32_t token_id) except -1:
-        """Add the token that was read last."""
-        cdef uint8_t* room = tokens.room(self.length)
-        if room == NULL:
-            raise MemoryError()
-        memcpy(room, self.token, self.length)
-        if not tokens.add(token_id, self.length):
+    cdef int begin(self, TokenList tokens) except -1:
+        """Read tokens into a list; for `keep`."""
+        self.token = tokens.room(self.end - self.p + BP_KEY_READ)
+        if self.token == NULL:
             raise MemoryError()
         return 0
 
-    cdef int read_merge(self, bint json, bint apart, TokenTable table, MergeList merges) except -1:
-        """Read two tokens with a space between, or `apart`, in an array, and append their ids."""
-        cdef Py_ssize_t left, right
+    cdef int keep(self, TokenList tokens, uint32_t token_id) except -1:
+        """Add the token that was read last."""
+        if not tokens.add(token_id, self.length):
+            raise MemoryError()
+        self.token += self.length
+        return 0
+
+    cdef void part(self, TokenTable table) noexcept nogil:
+        """Look up the token that was read last: a long one at once, others in `join`, together."""
+        self.found[self.parts] = LATER
+        if self.length <= BP_KEY_BYTES:
+            self.keys[self.parts] = bp_load_key(self.token, self.length)
+        else:
+            self.keys[self.parts] = bp_key(0, 0)
+            self.found[self.parts] = table.find(self.token, self.length)
+        self.parts += 1
+
+    cdef bint read_merge(self, bint json, bint apart, TokenTable table) noexcept nogil:
+        """Read two tokens with a space between, or `apart`, in an array."""
         if apart and not self.read(c"[") or json and not self.read(c'"') or not self.read_token(json):
             return False
-        left = table.find(self.token, self.length)
+        self.part(table)
         if apart and not (self.take(c'"') and self.read(c",") and self.read(c'"')) or not apart and not self.take(c" "):
             return False
         if not self.read_token(json):
             return False
-        right = table.find(self.token, self.length)
-        if left < 0 or right < 0:
-            return False
-        if json and not self.take(c'"') or apart and not self.read(c"]"):
-            return False
-        if not merges.add(table.ids[left], table.ids[right]):
-            raise MemoryError()
+        self.part(table)
+        return not (json and not self.take(c'"') or apart and not self.read(c"]"))
+
+    cdef bint join(self, TokenTable table, MergeList merges) except -1:
+        """Append the ids of the merges that were read; False where one has a part that is no token."""
+        cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
+        cdef Py_ssize_t i
+        table.find_keys(self.keys, self.parts, slots)
+        for i in range(self.parts):
+            if self.found[i] != LATER:
+                slots[i] = self.found[i]
+            if slots[i] < 0:
+                return False
+        for i in range(0, self.parts, 2):
+            if not merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
+                raise MemoryError()
+        self.parts = 0
         return True
 
 
@@ -323,23 +375,28 @@ cdef bint read_members(_Reader reader, const uint8_t* first, dict values, str pr
 
 
 cdef bint skip_value(_Reader reader) noexcept nogil:
-    """Move to the comma or the bracket after a value."""
+    """Move past a value; a number or a name takes the white space behind it along. False where it has no end."""
     cdef const uint8_t* p = reader.p
     cdef Py_ssize_t depth = 0
-    while p < reader.end and (depth or (p[0] != c"," and p[0] != c"}")):
-        if p[0] == c"{" or p[0] == c"[":
-            depth += 1
-        elif p[0] == c"}" or p[0] == c"]":
-            depth -= 1
-            if depth < 0:
-                return False
-        elif p[0] == c'"':
+    cdef bint inside = False           # a string
+    if p[0] not in (c'"', c"{", c"["):
+        while p < reader.end and p[0] not in (c",", c"}", c"]"):
             p += 1
-            while p < reader.end and p[0] != c'"':
-                p += 2 if p[0] == c"\\" else 1
+        reader.p = p
+        return p < reader.end and p[0] != c"]"
+    while p < reader.end:
+        if p[0] == c"\\":
+            p += 1
+        elif p[0] == c'"':
+            inside = not inside
+        else:
+            depth += 1 if p[0] | 0x20 == c"{" else -1
         p += 1
-    reader.p = min(p, reader.end)
-    return p < reader.end
+        if depth == 0 and not inside:
+            reader.p = p
+            return True
+        p = bp_json_mark(p, reader.end, inside)
+    return False
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
@@ -360,6 +417,7 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
     cdef int state = reader.open(c"{", c"}")
+    reader.begin(tokens)
     while state > 0:
         if not reader.read_entry(&token_id):
             return None
@@ -391,6 +449,7 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
     cdef set letters = set()
     if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data) + start, stop - start) < stop - start:
         return None
+    reader.begin(tokens)
     while state > 0:
         if not reader.read_entry(&token_id):
             return None
@@ -435,10 +494,12 @@ def read_merges(bytes data not None, TokenTable table not None):
             return None
         reader.p += 1
     while reader.p < reader.end:
-        if not reader.read_merge(False, False, table, pairs):
+        if not reader.read_merge(False, False, table):
             return None
         reader.take(c"\r")
         if not reader.take(c"\n"):
+            return None
+        if (reader.parts == BP_FOUND_AT_ONCE or reader.p == reader.end) and not reader.join(table, pairs):
             return None
     return pairs
 
@@ -454,7 +515,9 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
     cdef MergeList pairs = MergeList()
     cdef int state = reader.open(c"[", c"]")
     while state > 0:
-        if not reader.read_merge(True, as_lists, table, pairs):
+        if not reader.read_merge(True, as_lists, table):
             return None
         state = reader.next(c"]")
+        if (reader.parts == BP_FOUND_AT_ONCE or state == 0) and not reader.join(table, pairs):
+            return None
     return pairs if state == 0 else None

@@ -12,7 +12,7 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret, draw_secret,
+    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_secret, draw_secret,
     token_t,
 )
 from ..headers.python cimport (
@@ -176,15 +176,19 @@ cdef void lay_out(TokenTable table, Py_ssize_t slot, token_t token_id, const uin
 cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
     """Add the slots from the first one on to by_bytes, and fill slot_of."""
     cdef bint some_unreachable = bool(unreachable)
-    cdef Py_ssize_t slot
+    cdef Py_ssize_t slot, at
+    cdef uint64_t[BP_FOUND_AT_ONCE] hashes     # of tokens whose places are fetched together
     for slot in range(first, table.size):
+        at = (slot - first) % BP_FOUND_AT_ONCE
+        if at == 0:
+            hash_tokens(table, slot, hashes)
         if table.starts[slot + 1] == table.starts[slot]:
             table.empty += 1
             table.hidden += 1
         elif some_unreachable and table.ids[slot] in unreachable:
             table.hidden += 1
         else:
-            add_to_index(table, slot)
+            add_to_index(table, slot, hashes[at])
     if table.size and table.ids[table.size - 1] < 8 * <uint64_t> table.size + 65536:
         table.direct = <uint64_t> table.ids[table.size - 1] + 1
         table.slot_of = <uint32_t*> calloc(table.direct, sizeof(uint32_t))
@@ -195,10 +199,26 @@ cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
     return 0
 
 
-cdef void add_to_index(TokenTable table, Py_ssize_t slot) noexcept nogil:
+cdef void hash_tokens(TokenTable table, Py_ssize_t first, uint64_t* hashes) noexcept nogil:
+    """OUT: the hashes of the tokens of BP_FOUND_AT_ONCE slots; their places in by_bytes are fetched."""
+    cdef Py_ssize_t slot, length
+    cdef const uint8_t* token
+    cdef bp_key key
+    for slot in range(first, min(first + BP_FOUND_AT_ONCE, table.size)):
+        token = table.blob + table.starts[slot]
+        length = table.starts[slot + 1] - table.starts[slot]
+        if length > BP_KEY_BYTES:
+            hashes[slot - first] = bp_hash_long(&table.secret, token, length)
+        else:
+            key = bp_load_key(token, length)
+            hashes[slot - first] = bp_hash_key(&table.secret, key.low, key.high)
+        BP_PREFETCH(table.by_bytes + ((hashes[slot - first] >> 32) & table.mask))
+
+
+cdef void add_to_index(TokenTable table, Py_ssize_t slot, uint64_t hash) noexcept nogil:
     cdef const uint8_t* token = table.blob + table.starts[slot]
     cdef Py_ssize_t length = table.starts[slot + 1] - table.starts[slot]
-    cdef uint64_t hash = bp_hash_bytes(&table.secret, token, length), at = hash >> 32
+    cdef uint64_t at = hash >> 32
     cdef uint32_t tag = <uint32_t> hash << table.tag_shift, known
     cdef bint same = False
     while table.by_bytes[at & table.mask]:
