@@ -130,7 +130,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     if format == "gguf" or (format is None and is_compiled(name, GGUF_MAGIC)):
         return cast("Vocab", _module("gguf").read(name))
     data = read_file(name)
-    if format == "sentencepiece" or (format is None and _module("sentencepiece").recognizes(data)):
+    is_model = data[:1] == b"\n" and _module("sentencepiece").recognizes(data)
+    if format == "sentencepiece" or (format is None and is_model):
         return cast("Vocab", _module("sentencepiece").from_bytes(data, name))
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
         from ..vocabulary._printable import members

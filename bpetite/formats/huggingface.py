@@ -156,13 +156,14 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         added = _added_tokens(content.get("added_tokens"), ids, "")
         if steps[1] is None:
             alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], "")
-        new = _added_bytes(added, alphabet, steps, ids)
+        flags = _flags(added, ids, steps[0]["normalization"] is not None, characters=alphabet is not None)
+        new = _added_bytes(added, alphabet, steps, flags)
         # a token of the model that is spelled alike has its bytes, or those of the printable form, which is a rare case
         if any(table.get(token_id, token) != token for token_id, token in new.items()):
             return None
         new = {token_id: token for token_id, token in new.items() if token_id not in table}
         table = table.with_tokens(new, hidden) if new else table
-        return _build(content, "", steps, ids, added, alphabet, table, merges, hidden)
+        return _build(content, "", steps, ids, added, flags, alphabet, table, merges, hidden)
     except (ValueError, TypeError):
         return None
 
@@ -183,8 +184,9 @@ def from_json(content: Any, name: str) -> Vocab:
     else:
         # an added token takes the place of a token of the model that is spelled alike
         tokens, unreachable = read_spelled({spelled: ids[spelled] for spelled in ids if spelled not in added})
+    flags = _flags(added, ids, steps[0]["normalization"] is not None, characters=alphabet is not None)
     with errors_named(name, (ValueError, TypeError)):
-        more = _added_bytes(added, alphabet, steps, ids)
+        more = _added_bytes(added, alphabet, steps, flags)
     for literal in added:
         token = more[added[literal]["id"]]
         if alphabet is not None and literal in ids and token != alphabet.decode(literal) and (
@@ -200,7 +202,7 @@ def from_json(content: Any, name: str) -> Vocab:
     as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
     pairs = merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists)
     pairs = without_unreachable(pairs, unreachable)
-    return _build(content, name, steps, ids, added, alphabet, tokens | more, pairs, unreachable)
+    return _build(content, name, steps, ids, added, flags, alphabet, tokens | more, pairs, unreachable)
 
 
 def _steps(content: dict[str, Any], name: str) -> Steps:
@@ -215,11 +217,10 @@ def _steps(content: dict[str, Any], name: str) -> Steps:
 
 
 def _added_bytes(
-    added: dict[str, dict[str, Any]], alphabet: Characters | None, steps: Steps, ids: Mapping[str, int]
+    added: dict[str, dict[str, Any]], alphabet: Characters | None, steps: Steps, flags: Mapping[str, tuple[str, ...]]
 ) -> dict[int, bytes]:
     """id -> bytes that an added token decodes to."""
     normalization = steps[0]["normalization"]
-    flags = {} if alphabet is None else _flags(added, ids, normalization is not None, characters=True)
     return {entry["id"]: literal_bytes(one, alphabet, flags, normalization) for one, entry in added.items()}
 
 
@@ -229,6 +230,7 @@ def _build(
     steps: Steps,
     ids: Mapping[str, int],
     added: dict[str, dict[str, Any]],
+    flags: dict[str, tuple[str, ...]],
     alphabet: Characters | None,
     tokens: Mapping[int, bytes],
     merges: Sequence[tuple[int, int]],
@@ -251,7 +253,7 @@ def _build(
             {literal: entry["id"] for literal, entry in added.items()},
             ignore_merges=bool(model.get("ignore_merges")),
             alphabet=alphabet,
-            token_flags=_flags(added, ids, settings["normalization"] is not None, characters=alphabet is not None),
+            token_flags=flags,
             kept=kept,
             unreachable=unreachable,
             **settings,
@@ -294,14 +296,17 @@ def _added_tokens(found: Any, ids: Mapping[str, int], name: str) -> dict[str, di
             raise FormatError(f"{where}: id {short_repr(token_id)} is outside 0..{MAX_ID}")
         if literal in added:
             raise FormatError(f"{where}: {short_repr(literal)} is listed already")
-        with errors_named(where):
+        try:
             check_literal(literal)
+        except ValueError as bad:
+            raise FormatError(f"{where}: {bad}") from None
         added[literal] = entry
     # the ids that the library gives on loading: a token of the model keeps its id, others get the next free ids in the
     # order of the file
     last = -1
     for literal, entry in added.items():
-        given = ids.get(literal, max(last + 1, len(ids)))
+        known = ids.get(literal)
+        given = max(last + 1, len(ids)) if known is None else known
         last = max(last, given)
         if given != entry["id"]:
             raise FormatError(
@@ -309,16 +314,16 @@ def _added_tokens(found: Any, ids: Mapping[str, int], name: str) -> dict[str, di
                 "on loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
                 "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
-        spelled = decode_or_utf8(literal)
-        if literal in ids and spelled != literal.encode("utf-8") and len(spelled) == 1:
+        if known is not None and len(literal) == 1 and decode_or_utf8(literal) != literal.encode("utf-8"):
             raise FormatError(
-                f"{name}: added token {short_repr(literal)} is also how the model spells the byte {spelled!r}"
+                f"{name}: added token {short_repr(literal)} is also how the model spells the byte "
+                f"{decode_or_utf8(literal)!r}"
             )
     return added
 
 
 def _flags(
-    added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool, characters: bool = False
+    added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool, characters: bool
 ) -> dict[str, tuple[str, ...]]:
     """literal -> flags, for added tokens with flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}

@@ -242,10 +242,8 @@ cdef bint mark_ranks(MergeTable table, TokenTable tokens, bytearray marks, never
     """Mark the ranks of merges that would give one of these ids; false where a merge gives no token."""
     cdef Py_ssize_t rank, slot
     cdef uint8_t* marked = <uint8_t*> <char*> marks
-    cdef bytearray tokens_never = bytearray(tokens.size + 1)
+    cdef bytearray tokens_never = tokens.marks(never)
     cdef const uint8_t* banned = <uint8_t*> <char*> tokens_never
-    for token_id in never:
-        tokens_never[tokens.slot(token_id)] = 1        # the last one for an id that is no token
     for rank in range(table.ranks):
         slot = tokens.slot(table.pairs.joined[rank])
         if slot < 0:

@@ -48,19 +48,21 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
         _add_ranks(table, tokens, excluded)
     else:
         listed = merges if isinstance(merges, MergeList) else MergeList(merges)
-        _add_list(table, listed, listed.results(tokens) if results is None else results, excluded)
+        _add_list(table, tokens, listed, listed.results(tokens) if results is None else results, excluded)
     return table
 
 
-cdef int _add_list(MergeTable table, MergeList merges, array results, excluded) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, MergeList merges, array results, excluded) except -1:
     cdef Py_ssize_t rank
     cdef token_t joined
     cdef bint some = len(excluded) > 0
+    cdef bytearray marks = tokens.marks(excluded)
+    cdef const uint8_t* marked = <uint8_t*> <char*> marks
     table.reserve(merges.size, merges.size)
     for rank in range(merges.size):
         fetch(table, merges.pairs + 2 * min(rank + LOOK_AHEAD, merges.size - 1))
         joined = results.data.as_uints[rank]
-        if some and joined in excluded:
+        if some and marked[tokens.slot(joined)]:
             table.pairs.joined[rank] = joined
         else:
             table.add(merges.pairs[2 * rank], merges.pairs[2 * rank + 1], <uint32_t> rank, joined)
@@ -75,7 +77,7 @@ cdef inline void fetch(MergeTable table, const token_t* pair) noexcept nogil:
 
 
 cdef enum:
-    LOOK_AHEAD = 8             # pairs whose entries are fetched in advance
+    LOOK_AHEAD = 16            # pairs whose entries are fetched in advance
 
 cdef uint32_t NONE = <uint32_t> -1
 cdef uint64_t MOST_HASHED = <uint64_t> 1 << 31     # bytes: a second; o200k_base has 2^24 at most
@@ -89,7 +91,8 @@ cdef struct split:
 cdef class _Splits:
     """The splits of tokens into two tokens."""
     cdef TokenTable tokens
-    cdef bytearray marks           # the memory of `excluded` and `lengths`
+    cdef bytearray marks           # the memory of `excluded`, and
+    cdef bytearray more            # of `lengths`
     cdef uint8_t* excluded         # slot -> it takes no part
     cdef uint8_t* lengths          # length -> a token has it
     cdef uint32_t* shorter[2]      # slot -> slot of the longest token that it begins with, that it ends with, or NONE
@@ -101,13 +104,8 @@ cdef class _Splits:
     def __cinit__(self, TokenTable tokens not None, excluded):
         cdef Py_ssize_t slot, most = 0, length
         self.tokens = tokens
-        self.marks = bytearray(tokens.size + tokens.longest + 1)
-        self.excluded = <uint8_t*> <char*> self.marks
-        self.lengths = self.excluded + tokens.size
-        for token_id in excluded:
-            slot = tokens.slot(token_id)
-            if slot >= 0:
-                self.excluded[slot] = 1
+        self.marks, self.more = tokens.marks(excluded), bytearray(tokens.longest + 1)
+        self.excluded, self.lengths = <uint8_t*> <char*> self.marks, <uint8_t*> <char*> self.more
         for slot in range(tokens.size):
             self.lengths[length_of(tokens, slot)] = 1
         for length in range(tokens.longest + 1):

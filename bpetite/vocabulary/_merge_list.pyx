@@ -7,12 +7,15 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from ..headers cimport BP_KEY_BYTES, bp_grow, bp_key, bp_load_key, token_t
+from ..headers cimport BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_key, bp_load_key, token_t
 from ..headers.vectors cimport bp_token_value
 from ._tokens cimport TokenTable
 
 from array import array as new_array
 from collections.abc import Sequence
+
+cdef enum:
+    LOOK_AHEAD = 16            # merges whose tokens are fetched together
 
 cdef uint64_t ALL = <uint64_t> -1
 
@@ -87,18 +90,18 @@ cdef class MergeList:
         # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
         cdef array lengths = clone(new_array("Q"), tokens.size + 1, True)      # an empty one has no memory to clear
         # Room for the bytes of a merge; and slot -> 1 for a token that is not found by its bytes.
-        cdef bytearray buffer = bytearray(2 * tokens.longest), hidden = bytearray(tokens.size + 2)
-        cdef const uint8_t* unlike = NULL
+        cdef bytearray buffer = bytearray(2 * tokens.longest), marks = tokens.marks(unreachable)
+        cdef const uint8_t* hidden = NULL
         cdef uint64_t length
         cdef Py_ssize_t slot, rank, joined = -1, done = self.size
         cdef bint repeated = False
         if not tokens.repeated and tokens.hidden == len(unreachable):
-            for token_id in unreachable:
-                hidden[tokens.slot(token_id)] = 1
-            unlike = <uint8_t*> <char*> hidden
+            hidden = <uint8_t*> <char*> marks
         for rank in range(self.size):
+            if rank % LOOK_AHEAD == 0:
+                fetch(tokens, self.pairs + 2 * rank, 2 * min(LOOK_AHEAD, self.size - rank))
             joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined,
-                            unlike)
+                            hidden)
             if joined < 0:
                 done = rank
                 break
@@ -110,12 +113,25 @@ cdef class MergeList:
             lengths.data.as_ulonglongs[joined] |= length
         if repeated:
             refuse_repeated(self, tokens, made, lengths, done)
-        if unreachable and not unreachable.isdisjoint(self.flat()):
+        if self.parts_among(unreachable):
             for rank in range(done):
                 refuse_unreachable(self, tokens, rank, unreachable)
         if done < self.size:
             refuse(self, tokens, done, unreachable)
         return made
+
+    def parts_among(self, ids not None):
+        """The set of those ids that are part of a merge."""
+        cdef bytearray marks = bytearray(0x10000)      # the last 16 bits of an id -> 1 where it may be among them
+        cdef uint8_t* marked = <uint8_t*> <char*> marks
+        cdef set found = set()
+        cdef Py_ssize_t i
+        for token_id in ids:
+            marks[token_id & 0xFFFF] = 1
+        for i in range(2 * self.size if ids else 0):
+            if marked[self.pairs[i] & 0xFFFF] and self.pairs[i] in ids:
+                found.add(self.pairs[i])
+        return found
 
     def __len__(self):
         return self.size
@@ -146,6 +162,16 @@ cdef class MergeList:
 
 
 Sequence.register(MergeList)
+
+
+cdef void fetch(TokenTable tokens, const token_t* ids, Py_ssize_t n) noexcept nogil:
+    """Fetch what `result` reads of some ids."""
+    cdef Py_ssize_t i, slot
+    for i in range(n):
+        BP_PREFETCH(tokens.starts + max(tokens.slot(ids[i]), 0))
+    for i in range(n):
+        slot = tokens.slot(ids[i])
+        BP_PREFETCH(tokens.blob + tokens.starts[max(slot, 0)])
 
 
 cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,

@@ -12,9 +12,9 @@ accept everything that it accepts, with the same result.
 from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcmp, memcpy
+from libc.string cimport memchr, memcmp
 
-from ..headers cimport BP_KEY_BYTES, BP_KEY_READ, bp_key, bp_load_key, bp_utf8_put
+from ..headers cimport BP_KEY_BYTES, BP_KEY_READ, bp_key, bp_load64, bp_load_key, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
@@ -30,6 +30,7 @@ cdef enum:
     LONGEST_ID = 10            # digits
     LATER = -2
 
+cdef uint64_t EIGHT_SPACES = 0x2020202020202020
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
 
 
@@ -126,6 +127,8 @@ cdef class _Reader:
 
     cdef bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
+        while self.end - self.p >= 8 and bp_load64(self.p) == EIGHT_SPACES:
+            self.p += 8
         while self.p < self.end and self.p[0] in (c" ", c"\n", c"\r", c"\t"):
             self.p += 1
         return self.p < self.end

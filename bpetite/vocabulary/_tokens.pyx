@@ -12,8 +12,8 @@ from libc.stdlib cimport calloc, free, malloc, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_secret, draw_secret,
-    token_t,
+    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_secret,
+    draw_secret, token_t,
 )
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact,
@@ -383,6 +383,13 @@ cdef class TokenTable:
     cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
         cdef uint64_t start = self.starts[slot]
         return self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0
+
+    cdef bytearray marks(self, ids):
+        cdef bytearray made = bytearray(self.size + 2)
+        for token_id in ids:
+            if token_id in self:
+                made[self.slot(token_id)] = 1
+        return made
 
     cdef bytes bytes_at(self, Py_ssize_t slot):
         return PyBytes_FromStringAndSize(<char*> self.blob + self.starts[slot],

@@ -8,7 +8,9 @@ from ..errors import short_repr
 from ..record import Record
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
+
+    from ._merge_list import MergeList
 
 __all__ = ["Characters"]
 
@@ -52,11 +54,11 @@ class Characters(Record):
         if self.strip not in ("none", "one", "token"):
             raise ValueError(f'strip is "none", "one" or "token", not {short_repr(self.strip)}')
 
-    def check(self, tokens: Mapping[int, bytes], parts: Iterable[int]) -> None:
-        """Raise ValueError unless the alphabet fits tokens, and merges of which `parts` are the parts."""
+    def check(self, tokens: Mapping[int, bytes], merges: MergeList) -> None:
+        """Raise ValueError unless the alphabet fits tokens and merges."""
         if len(last := tokens.get(2**32 - 1, b"").decode("utf-8", "replace")) == 1:
             raise ValueError(f"alphabet: the character {last!r} has the id {2**32 - 1}, and must have one below it")
-        merged = {*self.byte_ids, self.unknown}.intersection(parts)
+        merged = merges.parts_among({*self.byte_ids, self.unknown} - {None})
         for byte, token_id in enumerate(self.byte_ids):
             if token_id is None:
                 continue
@@ -76,7 +78,7 @@ class Characters(Record):
         >>> Characters(space="▁").decode("▁the"), Characters(byte_ids=(None,) * 256).decode("<0x0A>")
         (b' the', b'\\n')
         """
-        if self.byte_ids and _byte_token.fullmatch(spelled):
+        if len(spelled) == 6 and self.byte_ids and _byte_token.fullmatch(spelled):
             return bytes([int(spelled[3:5], 16)])
         return (spelled.replace(self.space, " ") if self.space else spelled).encode("utf-8")
 

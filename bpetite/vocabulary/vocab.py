@@ -183,7 +183,7 @@ class Vocab(Record):
         if self.alphabet is not None:
             if self.merges is None:
                 raise ValueError("an alphabet belongs to a merge list; the ranks kind begins from bytes")
-            self.alphabet.check(self.tokens, MergeList(self.merges).flat())
+            self.alphabet.check(self.tokens, self.merges)
         if self.template is not None and (unknown := self.template.ids() - self.tokens.keys()):
             raise ValueError(f"the template puts in id {min(unknown)}, which is no token")
         if self.ignore_merges and self.merges is None:
