@@ -675,7 +675,7 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
     def scanner(self) -> ScannerKind | Literal["pipeline"]:
         """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" for
         steps that only :mod:`bpetite.engine.pipeline` has."""
-        return "pipeline" if self._pipeline and not self._pipeline.is_compiled else self._pretokenizer.scanner_kind
+        return "pipeline" if self._cut_in_python else self._pretokenizer.scanner_kind
 
     @property
     def eot_token(self) -> int | None:

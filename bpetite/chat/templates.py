@@ -263,14 +263,10 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
     those that are white space, and with what they take of the text around them."""
     if not Model.of(tokenizer).may_have_special(text):
         return []
-    pipeline = tokenizer._pipeline
-    if pipeline is None or pipeline.is_compiled:
-        found = tokenizer._specials("all")[0].spans(text)
-    else:
-        found = pipeline.special_spans(text, tokenizer._specials("all")[0])
+    found = tokenizer._special_spans(text)
     if spaces:
         return [(start, end) for start, end, _ in found]
-    if pipeline is None:
+    if tokenizer._pipeline is None:
         return [(start, end) for start, end, _ in found if not text[start:end].isspace()]
     literals = [(start, end, text[start:end]) for start, end, _ in found]
     return [

@@ -35,6 +35,7 @@ cdef class TokenizerBase:
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
+    cdef readonly bint _cut_in_python  # by the pipeline
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
 
@@ -65,6 +66,7 @@ cdef class TokenizerBase:
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
+        self._cut_in_python = pipeline is not None and not pipeline.is_compiled
 
     # ---- text to ids
 
@@ -294,6 +296,11 @@ cdef class TokenizerBase:
     def _specials(self, allowed_special, disallowed_special=()):
         """(special tokens that a call recognises, those that it refuses or None)."""
         return self._encoder.specials.choose(allowed_special, disallowed_special)
+
+    def _special_spans(self, str text not None, allowed_special="all"):
+        """[(start, end, id), ...] of the special tokens in a text, in characters, with the white space that they take."""
+        specials = self._specials(allowed_special)[0]
+        return self._pipeline.special_spans(text, specials) if self._cut_in_python else specials.spans(text)
 
     def _char_spans(self, ids, bytes text not None):
         """(start, end) in characters of each token of a text that equals the joined bytes of the tokens."""

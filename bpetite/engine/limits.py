@@ -77,8 +77,7 @@ class Edges:
         self._ends: Sequence[int] = ends
         self._traced: set[int] | None = None
         specials = tokenizer._vocab.special_tokens  # of those that share an id, only one has its literal for bytes
-        pipeline, form = tokenizer._pipeline, tokenizer._vocab.normalization
-        rewritten = (pipeline is not None and not pipeline.is_compiled) or (form is not None and not text.isascii())
+        rewritten = tokenizer._cut_in_python or (tokenizer._vocab.normalization is not None and not text.isascii())
         characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
         if rewritten or characters or len({*specials.values()}) < len(specials):
             ids = tokenizer.encode(text, allowed_special=allowed_special)
@@ -164,7 +163,7 @@ def truncate(
         text: The text.
         max_tokens: The limit, 0 or more.
         truncation_side: The side that loses tokens; "left" gives the end of the text instead. Only the end of a long
-            text is read, and the result begins at the end of one of its tokens.
+            text is read, and as a rule the result begins at the end of one of its tokens.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is kept or cut off as
             a whole.
 
@@ -197,11 +196,10 @@ def _end(
     disallowed_special: SpecialSelection,
 ) -> str:
     """The end of a text that has at most `most` tokens."""
-    pipeline, form = tokenizer._pipeline, tokenizer._vocab.normalization
     known = (
         tokenizer._pretokenizer.scanner_kind in ("vector", "tables")
-        and (pipeline is None or pipeline.is_compiled)
-        and (form is None or text.isascii())
+        and not tokenizer._cut_in_python
+        and (tokenizer._vocab.normalization is None or text.isascii())
     )
     size = FEW + most // 4 if known else len(text)
     while True:

@@ -88,7 +88,7 @@ def _trace(
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer._vocab.normalization
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
-                for start, end, token_id in tokenizer._specials(allowed_special)[0].spans(text[at:stop])]  # fmt: skip
+                for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special)]  # fmt: skip
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
     for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:

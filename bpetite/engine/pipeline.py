@@ -111,7 +111,7 @@ class Pipeline:
             self.pretokenizer = Pretokenizer(None, "words", cuts, unicode=vocab.unicode)
 
     def items(
-        self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None
+        self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None, after: int = 0
     ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
         """Yield the items that the core turns into ids, in order.
 
@@ -119,6 +119,7 @@ class Pipeline:
             text: The text.
             allowed: The special tokens to recognise; None for none.
             trusted: (start, end) in characters of the parts in which they are recognised; None for the whole text.
+            after: Leaves out what comes from the characters before this one, of which none is trusted.
 
         Yields:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
@@ -130,13 +131,19 @@ class Pipeline:
             is_first = is_first and (starts is None or starts[:1] == [0])
             if token_id is not None:
                 yield token_id
-            elif self._steps or self._late_steps:
-                pieces = self._pieces(stretch, is_first)
-                lengths = [length for piece in pieces for length in self._lengths(piece.text)]
-                yield "".join([piece.text for piece in pieces]).encode("utf-8"), array("q", accumulate(lengths))
             else:
-                space = " " if self._prefix_space and not stretch.startswith(" ") else ""
-                yield (space + stretch).encode("utf-8")
+                pieces = self._pieces(stretch, is_first)
+                data, ends = "".join([piece.text for piece in pieces]).encode("utf-8"), None
+                if self._steps or self._late_steps:
+                    lengths = (length for piece in pieces for length in self._lengths(piece.text))
+                    ends = array("q", accumulate(lengths))
+                if after and starts is not None and starts[0] < after:
+                    new = bisect_left(starts, after)
+                    before = [piece.text[: new - piece.start + piece.put_in] for piece in pieces if piece.start < new]
+                    cut = len("".join(before).encode("utf-8"))
+                    ends = array("q", [end - cut for end in ends or self.pretokenizer.ends(data) if end > cut])
+                    data = data[cut:]
+                yield data if ends is None else (data, ends)
             is_first = False
 
     def special_spans(self, text: str, allowed: Specials) -> list[tuple[int, int, int]]:

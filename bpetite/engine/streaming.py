@@ -52,7 +52,7 @@ def encode_iterable(
     data = characters(chunks)
     if refused is not None:
         data = refusing(data, refused)
-    if tokenizer._pipeline is not None and not tokenizer._pipeline.is_compiled:
+    if tokenizer._cut_in_python:
         return _at_the_end(tokenizer, data, allowed_special)
     as_it_is = tokenizer._pretokenizer.scanner is not None and (
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None

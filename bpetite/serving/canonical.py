@@ -15,7 +15,14 @@ if TYPE_CHECKING:
     from ..engine.options import Ids, SpecialSelection
     from ..tokenizer import Tokenizer
 
-__all__ = ["first_divergence", "is_canonical"]
+__all__ = ["first_divergence", "given_ids", "is_canonical"]
+
+
+def given_ids(tokenizer: Tokenizer, ids: Ids) -> tuple[list[int], bytes]:
+    """The ids as ints, and their bytes; what is raised is that of :meth:`bpetite.Tokenizer.decode_bytes`."""
+    ids = list(ids) if isinstance(ids, Iterator) else ids
+    data = tokenizer.decode_bytes(ids)  # raises for what are no ids
+    return ids.tolist() if hasattr(ids, "tolist") else [*map(index, ids)], data
 
 
 def first_divergence(
@@ -39,9 +46,7 @@ def first_divergence(
     >>> tok.encode("ab ab"), serving.first_divergence(tok, [256, 257]), serving.first_divergence(tok, [256, 32, 256])
     ([256, 257], None, 1)
     """
-    ids = list(ids) if isinstance(ids, Iterator) else ids
-    data = tokenizer.decode_bytes(ids)  # raises for what are no ids
-    given: list[int] = ids.tolist() if hasattr(ids, "tolist") else [*map(index, ids)]
+    given, data = given_ids(tokenizer, ids)
     try:
         expected = tokenizer.encode(data, allowed_special=allowed_special, num_threads=num_threads)
     except UnicodeDecodeError as error:

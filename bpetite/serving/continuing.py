@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
 from itertools import accumulate, groupby
-from operator import index
 from typing import TYPE_CHECKING
 
+from .canonical import given_ids
 from .segments import ESCAPED, encode_bytes
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ def continue_ids(
 ) -> list[int]:
     """The ids, as they are, and those of a text that follows them in a conversation.
 
-    The text is cut into pre-tokens as it is behind the bytes of the ids. Where it goes on inside a word, its part of
+    The text is cut into pre-tokens as it is after the bytes of the ids. Where it goes on inside a word, its part of
     the word is merged alone, because the ids before it stay. If the ids are those of ``encode`` and end with a
     pre-token, such as a special token, the result is ``encode`` of the whole.
 
@@ -40,42 +39,41 @@ def continue_ids(
     >>> serving.continue_ids(tok, [97], "b ab<|endoftext|>"), tok.encode("ab ab<|endoftext|>")
     ([97, 98, 257, 258], [256, 257, 258])
     """
-    ids = list(ids) if isinstance(ids, Iterator) else ids
-    data = tokenizer.decode_bytes(ids)  # raises for an unknown id, and for what is no id
-    given = [*ids] if isinstance(ids, list) else [*map(index, ids)]
+    given, data = given_ids(tokenizer, ids)
     specials = {*tokenizer.special_tokens.values()}
     start = next((at for at in range(len(given), 0, -1) if given[at - 1] in specials), 0)
     before = (tokenizer.decode_bytes(given[start:]) if start else data).decode("utf-8", "surrogateescape")
     if not before.isascii():
         before = ESCAPED.split(before)[-1]
-    at = next((first for first, _, _ in tokenizer._specials(allowed_special)[0].spans(text)), len(text))
-    if not before or not at:
+    specials = tokenizer._specials(allowed_special)[0]
+    if not before:
+        literal = tokenizer.token_bytes(given[-1]).decode("utf-8") if start and start == len(given) else ""
+        whole = tokenizer.encode(literal + text, allowed_special=allowed_special)
+        if literal and whole[:1] == given[-1:]:  # else the text makes another special token of the literal
+            return given + whole[1:]
         return given + tokenizer.encode(text, allowed_special=allowed_special)
-    return given + _behind(tokenizer, before, text[:at]) + tokenizer.encode(text[at:], allowed_special=allowed_special)
-
-
-def _behind(tokenizer: Tokenizer, before: str, text: str) -> list[int]:
-    """The ids of ordinary text behind other text."""
-    pipeline, vocab = tokenizer._pipeline, tokenizer._vocab
-    if pipeline is not None and not pipeline.is_compiled:
+    if tokenizer._pipeline is not None and tokenizer._cut_in_python:
         whole = before + text
-        origin = pipeline.trace(whole, None)
-        done = sum(start < len(before) for start in origin.starts)
-        cut = len(origin.data.decode("utf-8")[:done].encode("utf-8"))
-        item = next(pipeline.items(whole, None), b"")
-        assert not isinstance(item, int)  # no special token is allowed
-        data, ends = item if isinstance(item, tuple) else (item, tokenizer._pretokenizer.ends(item))
-    else:
-        if vocab.normalization is not None:
-            from ..steps.normalizers import normalizer
+        items = tokenizer._pipeline.items(whole, specials, [(len(before), len(whole))], len(before))
+        return given + tokenizer._encode_items(items)
+    at = next((first for first, _, _ in specials.spans(text)), len(text))
+    rest = tokenizer.encode(text[at:], allowed_special=allowed_special)
+    return given + _after(tokenizer, before, text[:at]) + rest
 
-            normalize = normalizer(vocab.normalization, vocab.unicode)
-            text = text if normalize is None else normalize(text)
-        seen = before.encode("utf-8")
-        if tokenizer._pretokenizer.scanner is not None:
-            seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
-        data, cut = seen + text.encode("utf-8"), len(seen)
-        ends = tokenizer._pretokenizer.ends(data)
+
+def _after(tokenizer: Tokenizer, before: str, text: str) -> list[int]:
+    """The ids of ordinary text after other text, where the core cuts both."""
+    vocab = tokenizer._vocab
+    if vocab.normalization is not None and tokenizer._pipeline is None:
+        from ..steps.normalizers import normalizer
+
+        normalize = normalizer(vocab.normalization, vocab.unicode)
+        text = text if normalize is None else normalize(text)
+    seen = before.encode("utf-8")
+    if tokenizer._pretokenizer.scanner is not None:
+        seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
+    data, cut = seen + text.encode("utf-8"), len(seen)
+    ends = tokenizer._pretokenizer.ends(data)
     return tokenizer._encode_items([(data[cut:], array("q", [end - cut for end in ends if end > cut]))])
 
 
@@ -97,9 +95,7 @@ def retokenized(
     >>> serving.retokenized(Tokenizer.train("ab ab ab", 258), [257, 97, 98, 257])
     [(1, 3)]
     """
-    ids = list(ids) if isinstance(ids, Iterator) else ids
-    data = tokenizer.decode_bytes(ids)
-    given = [*map(index, ids)]
+    given, data = given_ids(tokenizer, ids)
     fresh = encode_bytes(tokenizer, data, errors="bytes", allowed_special=allowed_special)
     ends, others = ([*accumulate(len(tokenizer.token_bytes(one)) for one in row)] for row in (given, fresh))
     if ends[-1:] != others[-1:]:  # a normalization has rewritten the text
