@@ -298,7 +298,7 @@ cdef class TokenizerBase:
         return self._encoder.specials.choose(allowed_special, disallowed_special)
 
     def _special_spans(self, str text not None, allowed_special="all"):
-        """[(start, end, id), ...] of the special tokens in a text, in characters, with the white space that they take."""
+        """[(start, end, id), ...] of the special tokens in a text, in characters, with white space that they take."""
         specials = self._specials(allowed_special)[0]
         return self._pipeline.special_spans(text, specials) if self._cut_in_python else specials.spans(text)
 

@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from limit_cases import END, TOKENIZERS, names, pieces, some_texts
+from limit_cases import END, TOKENIZERS, flagged, llama, names, pieces, some_texts
 
 from bpetite import Tokenizer, UnknownTokenError, serving
 from bpetite.splitting.pretokenizer import pretokenize
 
-PLAIN = [name for name in TOKENIZERS if "NF" not in name and name not in ("pipeline", "shared id")]
+PLAIN = [name for name in TOKENIZERS if "NF" not in name and name not in ("pipeline", "shared id", "flags", "llama")]
 
 
 def behind(tok: Tokenizer, before: str, text: str) -> list[int]:
@@ -47,7 +47,8 @@ def test_ids_of_any_cut_and_a_text(name: str, sampled: str, cuts: list[int], tex
 def test_after_a_special_token_it_is_the_encoding_of_the_whole(name: str, before: str, text: str) -> None:
     tok = TOKENIZERS[name]
     ids = [*tok.encode_ordinary(before), tok.special_tokens["the cat"]]
-    assert serving.continue_ids(tok, ids, text) == ids + tok.encode(text)
+    whole = tok.encode("the cat" + text)
+    assert serving.continue_ids(tok, ids, text) == ids + (whole[1:] if whole[0] == ids[-1] else tok.encode(text))
     assert serving.continue_ids(tok, [], text) == tok.encode(text)
 
 
@@ -60,6 +61,31 @@ def test_the_ids_given_stay_with_every_tokenizer(name: str, before: str, text: s
     assert serving.continue_ids(tok, ids, "") == ids
 
 
+@given(names, some_texts, some_texts)
+@settings(max_examples=300)
+def test_special_tokens_are_those_of_the_whole_text(name: str, before: str, text: str) -> None:
+    tok = TOKENIZERS[name]
+    ids, specials = tok.encode_ordinary(before), {*tok.special_tokens.values()} - {tok.special_tokens["<"]}
+    found = serving.continue_ids(tok, ids, text)[len(ids) :]
+    whole = serving.encode_segments(tok, [(before, False), (text, True)])
+    assert [one for one in found if one in specials] == [one for one in whole if one in specials]
+
+
+def test_flags_and_spaces_put_before_texts() -> None:
+    strip, word = (flagged(Tokenizer(BYTES, [], [literal]), {literal: (flag,)}) for literal, flag in
+                   (("<s>", "lstrip"), ("foo", "single_word")))  # fmt: skip
+    assert serving.continue_ids(strip, [97], " <s>b") == strip.encode("a <s>b") == [97, 256, 98]
+    assert serving.continue_ids(word, [97], "xfoo") == word.encode("axfoo")
+    assert serving.continue_ids(word, [97], " foo") == word.encode("a foo") == [97, 32, 256]
+    # its tokenizers put a space before a text, which is none inside one
+    for tok in (llama(), flagged(llama(), {"<s>": ("rstrip",)})):
+        assert serving.continue_ids(tok, tok.encode("the"), " cat") == tok.encode("the cat")
+        ca = tok.encode("ca")
+        assert serving.continue_ids(tok, ca, "t the") == [*ca, tok.token_id("t"), tok.token_id(" the")]
+        assert serving.continue_ids(tok, tok.encode("the<s>"), " the") == tok.encode("the<s> the")
+
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
 AB = Tokenizer.train("ab ab ab", 258, special_tokens=[END])
 
 

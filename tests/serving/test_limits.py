@@ -74,6 +74,15 @@ def test_little_is_lost(name: str) -> None:
             assert tok.count(tok.truncate(text, limit, truncation_side=side)) > limit - 6  # type: ignore[arg-type]
 
 
+def test_a_run_whose_end_does_not_tell_where_its_tokens_begin() -> None:
+    """Digits in threes from the first on: the end of the run is kept, with other tokens than in the whole."""
+    tok = TOKENIZERS["cl100k"]
+    for size in (6000, 6001):
+        for limit in (10, 16, 24, 4000):
+            kept = tok.truncate("1" * size, limit, truncation_side="left")
+            assert limit - 3 < tok.count(kept) <= limit
+
+
 @pytest.mark.parametrize("name", ["NFC", "regex NFC", "NFKD"])
 def test_truncate_many_combining_marks(name: str) -> None:
     """One letter with 4,000 marks took 19 seconds: each place was tried from the end on."""

@@ -10,7 +10,7 @@ from limit_cases import END, TOKENIZERS, names, pieces
 
 from bpetite import Tokenizer, Vocab, serving
 from bpetite.engine.options import SpecialSelection
-from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.steps.normalizers import Replace
 
 segments = st.lists(st.tuples(st.lists(pieces, max_size=4).map("".join), st.booleans()), max_size=6)
 allowed_sets = st.sampled_from(["all", (), (END,)])
@@ -35,23 +35,15 @@ def test_cut(name: str, pairs: list[tuple[str, bool]], allowed: SpecialSelection
     assert serving.encode_segments(tok, pairs, seams="cut", allowed_special=allowed) == [*chain.from_iterable(apart)]
 
 
-FLAGS = {END: ("lstrip",), "<": ("rstrip",), "<|endo": ("normalized",), "the cat": ("single_word",)}
-FLAGGED = Tokenizer.from_vocab(
-    Vocab.build(
-        TOKENIZERS["cl100k"].vocab, TOKENIZERS["cl100k"].merges, TOKENIZERS["cl100k"].special_tokens,
-        pattern=TOKENIZERS["cl100k"].pattern, normalization=(Prepend("_"), "NFC"), token_flags=FLAGS,
-    )
-)  # fmt: skip
-
-
 @given(segments)
 @settings(max_examples=200)
 def test_flags_of_special_tokens(pairs: list[tuple[str, bool]]) -> None:
     """Special tokens with flags are found in one trusted segment as in a text, and not at all without one."""
     joined = "".join(text for text, _ in pairs)
-    assert FLAGGED.scanner == "pipeline"
-    assert serving.encode_segments(FLAGGED, [(joined, True)]) == FLAGGED.encode(joined)
-    assert serving.encode_segments(FLAGGED, [(text, False) for text, _ in pairs]) == FLAGGED.encode_ordinary(joined)
+    tok = TOKENIZERS["flags"]
+    assert tok.scanner == "pipeline"
+    assert serving.encode_segments(tok, [(joined, True)]) == tok.encode(joined)
+    assert serving.encode_segments(tok, [(text, False) for text, _ in pairs]) == tok.encode_ordinary(joined)
 
 
 def test_what_a_user_writes_is_no_special_token() -> None:

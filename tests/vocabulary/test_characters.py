@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limit_cases import llama
 
 from bpetite import Tokenizer, Vocab
 from bpetite.steps.normalizers import Prepend, Replace
@@ -147,29 +148,6 @@ def test_equals_the_plain_form(
     assert "".join(map(stream.feed, expected)) + stream.flush() == tok.decode(expected)
     assert "".join(tok.decode_iterable(expected)) == tok.decode(expected)
     assert pickle.loads(pickle.dumps(tok)) == tok
-
-
-def llama() -> Tokenizer:
-    """A vocabulary as Llama 2's, small."""
-    texts = ["▁t", "h e", "▁t he", "▁ ▁", "a t"]
-    merges = [tuple(text.split(" ")) if " " in text else (text[0], text[1]) for text in texts]
-    tokens = ["<unk>", "<s>", *[f"<0x{byte:02X}>" for byte in range(256)], *"▁theac."]
-    tokens = list(dict.fromkeys([*tokens, *("".join(pair) for pair in merges)]))
-    return Tokenizer.from_huggingface({
-        "added_tokens": [{"id": number, "content": tokens[number], "special": True} for number in (0, 1)],
-        "normalizer": {"type": "Sequence", "normalizers": [
-            {"type": "Prepend", "prepend": "▁"}, {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
-        ]},
-        "decoder": {"type": "Sequence", "decoders": [
-            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"},
-            {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": 1, "stop": 0},
-        ]},
-        "model": {
-            "type": "BPE", "unk_token": "<unk>", "fuse_unk": True, "byte_fallback": True,
-            "vocab": {token: number for number, token in enumerate(tokens)},
-            "merges": [" ".join(pair) for pair in merges],
-        },
-    })  # fmt: skip
 
 
 def test_a_small_llama() -> None:
