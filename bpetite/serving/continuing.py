@@ -53,8 +53,8 @@ def continue_ids(
             return given + whole[1:]
         return given + tokenizer.encode(text, allowed_special=allowed_special)
     if tokenizer._pipeline is not None and tokenizer._cut_in_python:
-        whole = before + text
-        items = tokenizer._pipeline.items(whole, specials, [(len(before), len(whole))], len(before))
+        trusted = [(len(before), len(before) + len(text))]
+        items = tokenizer._pipeline.items(before + text, specials, trusted, len(before))
         return given + tokenizer._encode_items(items)
     at = next((first for first, _, _ in specials.spans(text)), len(text))
     rest = tokenizer.encode(text[at:], allowed_special=allowed_special)
