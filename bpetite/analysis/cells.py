@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 
-__all__ = ["Cell", "Layout", "groups", "lay_out", "rows_of", "token_ends"]
+__all__ = ["Cell", "groups", "lay_out", "rows_of", "token_ends"]
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
@@ -47,15 +47,6 @@ class Cell:
         return self.start + len(self.data)
 
 
-@dataclass(frozen=True)
-class Layout:
-    """The tokens of a text, and its length in characters and in bytes."""
-
-    cells: list[Cell] = field(repr=False)
-    characters: int
-    bytes: int
-
-
 def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
     """int64[n]: where the bytes of each of n tokens end when all are joined.
 
@@ -68,7 +59,7 @@ def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray
     return np.cumsum(lengths[index])
 
 
-def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
+def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
     """The cells of token ids.
 
     Raises:
@@ -86,11 +77,10 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> Layout:
     edges = np.append(0, token_ends(tokenizer, np.array(ids, dtype=np.uint32)))
     first = np.searchsorted(starts, edges)  # of each edge, the first character that begins there or later
     joined = starts[first] != edges
-    cells = [
+    return [
         Cell(token_id, token, int(edges[at]), token_id in specials, text[first[at] : first[at + 1]], bool(joined[at]))
         for at, (token_id, token) in enumerate(zip(ids, tokens, strict=True))
     ]
-    return Layout(cells, len(text), len(data))
 
 
 def groups(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
@@ -105,26 +95,26 @@ def groups(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
         yield group
 
 
-def rows_of(sides: Sequence[Layout]) -> list[list[list[Cell]]]:
-    """Rows of cells for each of one or two layouts of the same text: rows[number][side].
+def rows_of(sides: Sequence[list[Cell]]) -> list[list[list[Cell]]]:
+    """Rows of cells for each of one or two ways to cut the same text: rows[number][side].
 
     A row ends at an edge that all sides have, after a line end or when it has grown long.
     """
     edges = set.intersection(*map(_edges, sides))
     row_ends, length = [], 0
-    for cell in sides[0].cells[:-1]:
+    for cell in sides[0][:-1]:
         length += 1
         if cell.end in edges and ("\n" in cell.text or length >= LONGEST_ROW):
             row_ends.append(cell.end)
             length = 0
     rows: list[list[list[Cell]]] = [[[] for _ in sides] for _ in range(len(row_ends) + 1)]
     for number, side in enumerate(sides):
-        for cell in side.cells:
+        for cell in side:
             rows[bisect_left(row_ends, cell.end)][number].append(cell)
     return rows if any(rows[-1]) else rows[:-1]
 
 
-def _edges(side: Layout) -> set[int]:
+def _edges(side: list[Cell]) -> set[int]:
     """The places at which a row may end: after a token, and not inside a character."""
-    joined = {cell.start for cell in side.cells if cell.joined}
-    return {cell.end for cell in side.cells} - joined
+    joined = {cell.start for cell in side if cell.joined}
+    return {cell.end for cell in side} - joined

@@ -6,13 +6,12 @@ import io
 from collections.abc import Callable
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import counted
-from .cells import Layout
+from .cells import Cell
 from .characters import token_repr
 
 __all__ = [
@@ -35,7 +34,6 @@ __all__ = [
     "TokenView",
     "Unreachable",
     "Usage",
-    "draws",
 ]
 
 #: The group of texts that belong to none.
@@ -44,31 +42,14 @@ ALL = "all"
 #: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
 RENYI_ORDER = 2.5
 
-#: Characters of a text that the repr of a difference shows.
-SHOWN = 24
-
 #: A whole page, one element for somebody else's page, text for a terminal, or one line.
 Form = Literal["page", "element", "text", "line"]
 
-Drawing = TypeVar("Drawing", bound=Callable[[Any, Form], str])
 Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
 Severity = Literal["fault", "note"]
 
-#: Kind of report -> the function that draws it.
-_DRAWINGS: dict[type, Callable[[Any, Form], str]] = {}
-
 #: An attribute that JSON leaves out.
 _LARGE = {"json": False}
-
-
-def draws(kind: type) -> Callable[[Drawing], Drawing]:
-    """Register the function that draws a kind of report."""
-
-    def register(drawing: Drawing) -> Drawing:
-        _DRAWINGS[kind] = drawing
-        return drawing
-
-    return register
 
 
 def _plain(value: Any) -> Any:
@@ -88,9 +69,12 @@ def _plain(value: Any) -> Any:
 class Report:
     """A report that draws itself: a notebook shows it, and ``str()`` gives its text for a terminal."""
 
+    #: Set by the module of its page.
+    _drawn: ClassVar[Callable[[Any, Form], str]]
+
     def page(self) -> str:
         """Return the page, one file of HTML that needs no network."""
-        return _DRAWINGS[type(self)](self, "page")
+        return self._drawn("page")
 
     def save(self, path: str | Path) -> None:
         """Write the page.
@@ -102,7 +86,7 @@ class Report:
 
     def to_html(self) -> str:
         """Return one element with its own styles and without a script, to put into a page of yours."""
-        return _DRAWINGS[type(self)](self, "element")
+        return self._drawn("element")
 
     _repr_html_ = to_html
 
@@ -111,10 +95,10 @@ class Report:
         return dict(_plain(self))
 
     def __str__(self) -> str:
-        return _DRAWINGS[type(self)](self, "text")
+        return self._drawn("text")
 
     def __repr__(self) -> str:
-        return f"<{_DRAWINGS[type(self)](self, 'line')}>"
+        return f"<{self._drawn('line')}>"
 
 
 # Measures of texts
@@ -318,7 +302,7 @@ class AuditReport(Report):
         return super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class Difference:
     """A stretch of text that two tokenizers encode differently.
 
@@ -338,13 +322,6 @@ class Difference:
     after: str
     a: tuple[tuple[int, bytes], ...]
     b: tuple[tuple[int, bytes], ...]
-
-    def __repr__(self) -> str:
-        text = self.text if len(self.text) <= SHOWN else f"{self.text[:SHOWN]}..."
-        return (
-            f"<Difference in document {self.document}, character {self.offset}: {text!r}, "
-            f"{counted(len(self.a), 'token')} in A, {len(self.b):,} in B>"
-        )
 
 
 @dataclass(repr=False)
@@ -486,7 +463,7 @@ class Side:
     Attributes:
         name: The name of the tokenizer.
         tokens, different, specials: The numbers of tokens, different ids and special tokens in the whole text.
-        layout: The tokens in the window.
+        cells: The tokens in the window.
         start: Position of the window's first byte.
     """
 
@@ -494,7 +471,7 @@ class Side:
     tokens: int
     different: int
     specials: int
-    layout: Layout = field(repr=False)
+    cells: list[Cell] = field(repr=False)
     start: int
 
 

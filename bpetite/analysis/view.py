@@ -77,8 +77,8 @@ def view(
         first, last = np.searchsorted(ends[number], [low, high], "right")
         different, counts = np.unique(ids[number], return_counts=True)
         specials = int(counts[np.isin(different, list(one.special_tokens.values()))].sum())
-        layout = lay_out(one, ids[number][first:last].tolist())
-        sides.append(Side(names[number], len(ids[number]), len(different), specials, layout, low))
+        cells = lay_out(one, ids[number][first:last].tolist())
+        sides.append(Side(names[number], len(ids[number]), len(different), specials, cells, low))
         bounds.append((low, high))
     first, last = (len(data[0][:at].decode("utf-8")) for at in bounds[0])
     line = data[0].count(b"\n", 0, bounds[0][0]) + 1

@@ -63,25 +63,26 @@ def command(
             show(str(found))
         return
     ids = loaded.encode_ordinary(text) if ordinary else loaded.encode(text)
-    layout = lay_out(loaded, ids)
+    cells = lay_out(loaded, ids)
+    characters = sum(len(cell.text) for cell in cells)
     if as_json:
         tokens = [
             {"id": cell.id, "token": token_repr(cell.data), "bytes": cell.data.hex(), "special": cell.special}
-            for cell in layout.cells
+            for cell in cells
         ]
-        content = {"tokens": tokens, "characters": layout.characters, "bytes": layout.bytes}
+        content = {"tokens": tokens, "characters": characters, "bytes": sum(len(cell.data) for cell in cells)}
         show_json(content)
     elif as_ids:
         show(" ".join(map(str, ids)))
     elif as_printable:
-        show(printable(layout.cells))
+        show(printable(cells))
     elif _colours(color):
-        show(coloured(layout.cells), color=True)
-    elif layout.cells:
-        show(listed(layout.cells))
+        show(coloured(cells), color=True)
+    elif cells:
+        show(listed(cells))
     if not (as_json or as_ids or as_printable):
-        rate = f"{layout.characters / max(len(ids), 1):.2f} characters per token"
-        say(f"{counted(len(ids), 'token')}, {counted(layout.characters, 'character')}, {rate}")
+        rate = f"{characters / max(len(ids), 1):.2f} characters per token"
+        say(f"{counted(len(ids), 'token')}, {counted(characters, 'character')}, {rate}")
 
 
 def _standard_input() -> str:

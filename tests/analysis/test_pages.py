@@ -70,14 +70,13 @@ class Reader(HTMLParser):
 def test_layout_shows_every_character_once(text: str) -> None:
     for tok in (TOK, BYTES):
         laid = lay_out(tok, tok.encode(text))
-        assert "".join(cell.text for cell in laid.cells) == text
-        assert b"".join(cell.data for cell in laid.cells) == text.encode()
-        assert (laid.characters, laid.bytes) == (len(text), len(text.encode()))
-        for before, cell in zip([None, *laid.cells], laid.cells, strict=False):
+        assert "".join(cell.text for cell in laid) == text
+        assert b"".join(cell.data for cell in laid) == text.encode()
+        for before, cell in zip([None, *laid], laid, strict=False):
             assert cell.start == (before.end if before else 0)
             assert cell.joined == (cell.data[0] & 0xC0 == 0x80)
         rows = rows_of([laid])
-        assert [cell for row in rows for cell in row[0]] == laid.cells
+        assert [cell for row in rows for cell in row[0]] == laid
 
 
 @settings(max_examples=60, deadline=None)
@@ -88,12 +87,12 @@ def test_rows_of_two_sides_hold_the_same_text(text: str) -> None:
     for row in rows:
         left, right = (b"".join(cell.data for cell in side) for side in row)
         assert left == right
-    assert [[cell for row in rows for cell in row[side]] for side in (0, 1)] == [side.cells for side in sides]
+    assert [[cell for row in rows for cell in row[side]] for side in (0, 1)] == sides
 
 
 def test_ids_that_no_text_gave() -> None:
     laid = lay_out(BYTES, [0x61, 0xFF, 0xE4, 0xBD, 0x61])
-    assert [cell.text for cell in laid.cells] == ["a", "\udcff", "\udce4", "\udcbd", "a"]
+    assert [cell.text for cell in laid] == ["a", "\udcff", "\udce4", "\udcbd", "a"]
     with pytest.raises(KeyError):
         lay_out(BYTES, [300])
 
@@ -183,8 +182,8 @@ def test_two_tokenizers() -> None:
     assert [int(one) for one in reader.sides[0]] == TOK.encode(text)
     assert [int(one) for one in reader.sides[1]] == OTHER.encode(text)
     assert page.count('class="row"') == 2
-    same = {(cell.start, cell.end) for cell in lay_out(TOK, TOK.encode(text)).cells} & {
-        (cell.start, cell.end) for cell in lay_out(OTHER, OTHER.encode(text)).cells
+    same = {(cell.start, cell.end) for cell in lay_out(TOK, TOK.encode(text))} & {
+        (cell.start, cell.end) for cell in lay_out(OTHER, OTHER.encode(text))
     }
     differing = len(re.findall(r'class="[^"]*\bd\b[^"]*" data-i', page.split("<main>")[1]))
     assert differing == sum(shown.tokens) - 2 * len(same)

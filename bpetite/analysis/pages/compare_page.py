@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from ...errors import counted
-from ..results import Comparison, Figures, Form, ScriptUse, draws
+from ..results import Comparison, Figures, Form, ScriptUse
 from .plots import bars
 from .render import Contents, Fine, Section, Table, draw, plots, short_names
 
@@ -27,7 +27,6 @@ MORE: dict[str, Callable[[Figures], float]] = {
 }
 
 
-@draws(Comparison)
 def compare_page(report: Comparison, form: Form) -> str:
     """Draw a comparison. The page has no script and needs no network."""
     totals = [one.usage.total for one in report.tokenizers]
@@ -40,6 +39,9 @@ def compare_page(report: Comparison, form: Form) -> str:
     ]
     verdict = Fine(counted(len(totals), "tokenizer"))
     return draw(Contents("Comparison of tokenizers", verdict, headline, report.files, _sections(report, names)), form)
+
+
+Comparison._drawn = compare_page
 
 
 def _sections(report: Comparison, names: list[str]) -> Iterator[Section]:

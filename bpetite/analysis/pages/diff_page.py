@@ -6,7 +6,7 @@ from itertools import islice
 
 from ..cells import Cell
 from ..characters import token_repr
-from ..results import Difference, DiffReport, Form, draws
+from ..results import Difference, DiffReport, Form
 from .markup import text_html, tokens_html
 from .render import Block, Code, Contents, Fault, Fine, Raw, Section, Table, describe, draw
 
@@ -19,12 +19,14 @@ TOKENS, FEW = 40, 8
 CHARACTERS = 200
 
 
-@draws(DiffReport)
 def diff_page(report: DiffReport, form: Form) -> str:
     """Draw the differences. The page has no script and needs no network."""
     a, b = report.names
     verdict = Fine("the same") if report.same else Fault("different")
     return draw(Contents(f"A: {a}, B: {b}", verdict, _headline(report), report.files, _sections(report)), form)
+
+
+DiffReport._drawn = diff_page
 
 
 def _headline(report: DiffReport) -> list[tuple[str, str]]:

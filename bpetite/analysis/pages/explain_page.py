@@ -6,17 +6,19 @@ from itertools import pairwise
 
 from ...errors import counted
 from ..characters import token_repr
-from ..results import Explanation, Form, Pretoken, draws
+from ..results import Explanation, Form, Pretoken
 from .render import Code, Contents, Fine, Section, Table, draw
 
 __all__ = ["explain_page"]
 
 
-@draws(Explanation)
 def explain_page(report: Explanation, form: Form) -> str:
     """Draw an explanation. The page has no script and needs no network."""
     verdict = Fine(counted(len(report.ids), "token"))
     return draw(Contents(f"The ids of {report.text!r}", verdict, [], (), _sections(report)), form)
+
+
+Explanation._drawn = explain_page
 
 
 def _sections(report: Explanation) -> Iterator[Section]:

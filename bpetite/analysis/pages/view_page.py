@@ -5,7 +5,7 @@ from html import escape
 from itertools import zip_longest
 
 from ..cells import Cell, rows_of
-from ..results import Form, TokenView, draws
+from ..results import Form, TokenView
 from .markup import asset, document, element, name_html, tokens_html
 from .terminal import listed
 
@@ -15,21 +15,23 @@ __all__ = ["view_page"]
 NOTEBOOK_CHARACTERS = 4_000
 
 
-@draws(TokenView)
 def view_page(view: TokenView, form: Form) -> str:
     """Draw a text cut into tokens; as text, one token a line for each tokenizer."""
     if form == "line":
         counts = (f"{side.tokens:,} tokens of {side.name}" for side in view.sides)
         return f"{view.title}: {view.characters:,} characters, {', '.join(counts)}"
     if form == "text":
-        return "\n\n".join(listed(side.layout.cells) for side in view.sides)
+        return "\n\n".join(listed(side.cells) for side in view.sides)
     return _page(view) if form == "page" else _element(view)
+
+
+TokenView._drawn = view_page
 
 
 def _page(view: TokenView) -> str:
     edges: list[set[tuple[int, int]] | None] = [None] * len(view.sides)
     if len(view.sides) == 2 and view.aligned:
-        left, right = ({(cell.start, cell.end) for cell in side.layout.cells} for side in view.sides)
+        left, right = ({(cell.start, cell.end) for cell in side.cells} for side in view.sides)
         edges = [right, left]
     rows = _rows(view)
     shown = [0] * len(view.sides)
@@ -56,7 +58,7 @@ def _page(view: TokenView) -> str:
     ])  # fmt: skip
     # Each side has its own bytes: one id may be two tokens.
     sides = [
-        {"start": side.start, "bytes": {cell.id: cell.data.hex() for cell in side.layout.cells}} for side in view.sides
+        {"start": side.start, "bytes": {cell.id: cell.data.hex() for cell in side.cells}} for side in view.sides
     ]
     classes = "two" if len(view.sides) == 2 else ""
     return document(
@@ -67,8 +69,8 @@ def _page(view: TokenView) -> str:
 def _rows(view: TokenView) -> list[list[list[Cell]]]:
     """Rows of cells: rows[number][side]. Sides that show different texts are broken into rows apart."""
     if view.aligned:
-        return rows_of([side.layout for side in view.sides])
-    apart = ([row[0] for row in rows_of([side.layout])] for side in view.sides)
+        return rows_of([side.cells for side in view.sides])
+    apart = ([row[0] for row in rows_of([side.cells])] for side in view.sides)
     return [list(row) for row in zip_longest(*apart, fillvalue=list[Cell]())]
 
 
@@ -104,7 +106,7 @@ def _header(view: TokenView) -> str:
     if not view.whole:
         notes += (
             f'<p class="note" id="window">A window: characters {view.first:,} to {view.last:,} of '
-            f"{view.characters:,}, {len(view.sides[0].layout.cells):,} tokens. The figures above are for the whole "
+            f"{view.characters:,}, {len(view.sides[0].cells):,} tokens. The figures above are for the whole "
             "text.</p>"
         )
     if several and not view.aligned:
@@ -176,7 +178,7 @@ def _element(view: TokenView) -> str:
     parts = []
     for side in view.sides:
         cells, used = [], 0
-        for cell in side.layout.cells:
+        for cell in side.cells:
             if used > NOTEBOOK_CHARACTERS:
                 break
             cells.append(cell)
