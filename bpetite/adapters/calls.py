@@ -70,7 +70,9 @@ def encode_rows(
     rows, sizes = [], []
     for texts in zip(*(_encode(tokenizer, column, known) for column in columns), strict=True):
         if room is not None and sum(map(len, texts)) > room:
-            texts = tuple(map(_cut, texts, _shares([*map(len, texts)], room), repeat(owner.truncation_side)))
+            kept = zip(texts, _shares([*map(len, texts)], room), strict=True)
+            right = owner.truncation_side == "right"
+            texts = tuple([ids[:size] if right else ids[len(ids) - size :] for ids, size in kept])
         pieces = pieces_of(parts, texts)
         rows.append([*chain.from_iterable(pieces)])
         sizes.append([*map(len, pieces)])
@@ -103,10 +105,6 @@ def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any])
         return [tokenizer.encode(texts[0], **options)]
     alone = os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ONE_THREAD
     return tokenizer.encode_batch(texts, num_threads=1 if alone else None, **options)
-
-
-def _cut(ids: list[int], size: int, side: str) -> list[int]:
-    return ids[:size] if side == "right" else ids[len(ids) - size :]
 
 
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
@@ -150,14 +148,14 @@ def _data(
     def of_parts(values: Sequence[int]) -> list[list[int]]:
         return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes]
 
-    def wanted(name: str, key: str) -> bool:
+    def wanted(name: str) -> bool:
         given = options.get(f"return_{name}")
-        return key in owner.model_input_names if given is None else given
+        return name in owner.model_input_names if given is None else given
 
     data: dict[str, list[Any]] = {"input_ids": padded(rows, owner.pad_token_id if fills else 0)}
-    if wanted("token_type_ids", "token_type_ids"):
+    if wanted("token_type_ids"):
         data["token_type_ids"] = padded(of_parts([part.type_id for part in parts]), owner.pad_token_type_id)
-    if wanted("attention_mask", "attention_mask"):
+    if wanted("attention_mask"):
         data["attention_mask"] = padded([[1] * length for length in lengths], 0)
     if options.get("return_special_tokens_mask"):
         data["special_tokens_mask"] = padded(of_parts([int(not part.text) for part in parts]), 1)

@@ -160,15 +160,8 @@ class Encoding:
         Raises:
             UnicodeDecodeError: The tokens are not UTF-8 together.
         """
-        offsets: list[int] = []
-        characters = 0
-        found = self.decode_tokens_bytes(tokens)
-        for token in found:
-            continuation = [0x80 <= byte < 0xC0 for byte in token]
-            # a token that begins inside a character starts where that character does
-            offsets.append(max(0, characters - continuation[0]))
-            characters += len(token) - sum(continuation)
-        return b"".join(found).decode("utf-8"), offsets
+        data = self.decode_bytes(tokens)
+        return data.decode("utf-8"), [start for start, _ in self.tokenizer._char_spans(tokens, data)]
 
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8

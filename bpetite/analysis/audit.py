@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from itertools import cycle
 from typing import Any
 
+import regex
+
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
@@ -15,10 +17,9 @@ from .characters import main_script, scripts_of, token_repr
 from .reach import REASONS, Reach, reach
 from .results import AuditReport, Finding, Severity
 from .settings import default_names, settings_of
-from .token_classes import token_classes
 from .usage import measure
 
-__all__ = ["audit"]
+__all__ = ["TOKEN_CLASSES", "audit", "token_class"]
 
 #: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
@@ -71,6 +72,25 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
     ),
 }  # fmt: skip
 
+#: class -> its members, for people. A token belongs to the first class that fits.
+TOKEN_CLASSES = {
+    "special": "special tokens",
+    "byte": "one byte",
+    "partial": "not whole characters, more than one byte",
+    "whitespace": "white space only",
+    "space + word": "letters and marks after a space",
+    "word": "letters and marks",
+    "space + digits": "digits after a space",
+    "digits": "digits",
+    "space + symbols": "punctuation and symbols after a space",
+    "symbols": "punctuation and symbols",
+    "mixed": "anything else, such as letters with digits, or two words",
+}
+
+_SHAPE = regex.compile(
+    r"(?P<whitespace>\s+)| ?(?:(?P<word>[\p{L}\p{M}]+)|(?P<digits>\p{N}+)|(?P<symbols>[^\s\p{L}\p{M}\p{N}]+))"
+)
+
 Example = dict[str, Any]
 
 
@@ -109,12 +129,15 @@ def audit(
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
+    classes: dict[str, list[int]] = {kind: [] for kind in TOKEN_CLASSES}
+    for token_id, token in sorted(vocab.tokens.items()):
+        classes[token_class(token, token_id in specials)].append(token_id)
     longest = sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES]
     return AuditReport(
         name=name or default_names(tokenizer)[0],
         settings=settings_of(tokenizer),
         tokens=dict(vocab.tokens),
-        classes=token_classes(vocab.tokens, specials),
+        classes={kind: ids for kind, ids in classes.items() if ids},
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
         longest={token_id: ordinary[token_id] for token_id in longest},
@@ -127,6 +150,26 @@ def audit(
         usage=usage,
         files=tuple(files),
     )
+
+
+def token_class(token: bytes, special: bool = False) -> str:
+    """The class of a token, a key of TOKEN_CLASSES.
+
+    >>> [token_class(token) for token in (b" the", b"42", b"\\xe4\\xbd", b"x", b"a1")]
+    ['space + word', 'digits', 'partial', 'byte', 'mixed']
+    """
+    if special:
+        return "special"
+    if len(token) == 1:
+        return "byte"
+    try:
+        text = token.decode("utf-8")
+    except UnicodeDecodeError:
+        return "partial"
+    match = _SHAPE.fullmatch(text)
+    if match is None or match.lastgroup is None:
+        return "mixed"
+    return f"space + {match.lastgroup}" if match.start(match.lastgroup) else match.lastgroup
 
 
 def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ from tiers import slow_but
 import bpetite
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit, diff, reach, view
-from bpetite.analysis.token_classes import TOKEN_CLASSES, token_class, token_classes
+from bpetite.analysis.audit import TOKEN_CLASSES, token_class
 from bpetite.splitting.pattern.unicode_version import unicode_version
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
@@ -104,7 +104,8 @@ def test_token_classes() -> None:
     }  # fmt: skip
     assert {token: token_class(token) for token in expected} == expected
     assert set(expected.values()) | {"special"} == set(TOKEN_CLASSES)
-    assert token_classes({0: b"<s>", 5: b"ab", 3: b"cd"}, {0}) == {"special": [0], "word": [3, 5]}
+    tok = Tokenizer({0: b"<s>", 5: b"ab", 3: b"cd"}, [], {"<s>": 0})
+    assert audit(tok).classes == {"special": [0], "word": [3, 5]}
 
 
 class Careless(Tokenizer):

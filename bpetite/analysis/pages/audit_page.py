@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...errors import counted
+from ..audit import TOKEN_CLASSES
 from ..characters import COMMON, token_repr
 from ..results import AuditReport, Finding, Form, Usage
-from ..token_classes import TOKEN_CLASSES
 from .plots import bars
 from .render import Block, Code, Contents, Fault, Fine, Raw, Section, Table, describe, draw, plots
 
