@@ -96,11 +96,13 @@ class Meter:
         self.tokenizer = tokenizer
         tokens = tokenizer.vocab
         ids = np.array(sorted(tokens), dtype=np.int64)
-        parts = [[byte & 0xC0 == 0x80 for byte in tokens[one]] for one in ids.tolist()]
+        parts = [tokens[one] for one in ids.tolist()]
         self.lengths: Numbers = np.array([*map(len, parts)], dtype=np.int32)
+        inside = np.frombuffer(b"".join(parts) + b" ", np.uint8) & 0xC0 == 0x80
+        ends, before = np.cumsum(self.lengths), np.append(0, np.cumsum(inside))
         #: The characters that begin in each token, and if it begins inside one.
-        self.begun: Numbers = self.lengths - np.array([*map(sum, parts)], dtype=np.int32)
-        self.inside: Numbers = np.array([part[:1] == [True] for part in parts], dtype=np.int32)
+        self.begun: Numbers = self.lengths - (before[ends] - before[ends - self.lengths]).astype(np.int32)
+        self.inside: Numbers = (inside[ends - self.lengths] & (self.lengths > 0)).astype(np.int32)
         self.scripts: list[str] = [COMMON]
         self.properties: Numbers = np.full(0x110000, UNKNOWN, dtype=np.uint8)  # of each code point
         self.costly: Counter[tuple[str, int]] = Counter()
