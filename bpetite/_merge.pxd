@@ -4,24 +4,16 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
-from .headers cimport bp_grow, bp_pairs, bp_secret, bp_watch, token_t
+from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
-    PASS_SHARE = 16    # more tokens are merged by passes, while the pairs of a pass are at least one in PASS_SHARE
-    SECTION = 2048     # tokens of a section: what merging them reads and writes stays in the first caches
-    SECTION_GROWTH = 4  # a section that cannot be merged on its own becomes that many times longer
-    HEAP_STEPS = 4096  # tokens taken from the heap of a long section between two reports of work
-    CUT = 64           # tokens that are merged to see where a section should end
-    ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
-    PERIOD = 32        # ids; a longer period is none
-    LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
     EDGE_TOKENS = 32   # tokens that are remembered at either end of a section
 
 
 cdef struct merge_node:
     # A token in the linked list, with all data that a step reads.
-    uint32_t rank          # of the pair with the next token, or NO_MERGE
+    uint32_t rank          # of the pair with the next token, or BP_NO_MERGE
     token_t id
     uint32_t previous, next
 
@@ -53,7 +45,7 @@ cdef struct merge_section:
 cdef struct merge_space:
     # Working memory of merge(); all zero at first, owned by one thread, freed by space_free.
     token_t* ids           # IN and OUT
-    uint32_t* ranks        # of each token of a section with the next, or NO_MERGE
+    uint32_t* ranks        # of each token of a section with the next, or BP_NO_MERGE
     merge_node* nodes
     uint64_t* heap
     merge_section sections[2]
@@ -78,22 +70,10 @@ cdef inline void space_free(merge_space* space) noexcept nogil:
     memset(space, 0, sizeof(merge_space))
 
 
-cdef struct merge_pass:
-    uint32_t rank          # of the pairs that are joined
-    Py_ssize_t pairs       # their number
-    bint ordered           # no joined pair has had a lower rank
-
-
-cdef struct known_pair:
-    uint64_t pair
-    uint32_t rank
-
-
 @cython.final
 @cython.no_gc
 cdef class MergeTable:
     cdef bp_pairs pairs
-    cdef bp_secret secret
     cdef object owner                      # of the memory of a mapped table; None where it is the table's own
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
@@ -102,7 +82,7 @@ cdef class MergeTable:
     # keeps its first rank.
     cdef int reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1
     cdef bint add(self, token_t left, token_t right, uint32_t rank, token_t joined) noexcept nogil
-    # The rank of a pair, NO_MERGE where it has none. The table has been filled.
+    # The rank of a pair, BP_NO_MERGE where it has none. The table has been filled.
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil
     # Merge space.ids[0:n] until no pair has a rank; returns the number of ids left, -1 without memory or after an
     # interruption of the watch. The result does not depend on the size of the sections.

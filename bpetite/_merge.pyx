@@ -38,16 +38,36 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from .headers cimport (
-    BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
+    BP_NO_MERGE, BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
     bp_pairs_free, bp_pairs_init, bp_push, bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
     draw_secret, token_t,
 )
 
 from array import array as new_array
 
-cdef uint32_t NO_MERGE = <uint32_t> -1
+cdef enum:
+    PASS_SHARE = 16    # more tokens are merged by passes, while the pairs of a pass are at least one in PASS_SHARE
+    SECTION = 2048     # tokens of a section: what merging them reads and writes stays in the first caches
+    SECTION_GROWTH = 4  # a section that cannot be merged on its own becomes that many times longer
+    HEAP_STEPS = 4096  # tokens taken from the heap of a long section between two reports of work
+    CUT = 64           # tokens that are merged to see where a section should end
+    ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
+    PERIOD = 32        # ids; a longer period is none
+    LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
+
 cdef uint32_t NOWHERE = <uint32_t> -1
 cdef bp_secret secret = draw_secret()
+
+
+cdef struct merge_pass:
+    uint32_t rank          # of the pairs that are joined
+    Py_ssize_t pairs       # their number
+    bint ordered           # no joined pair has had a lower rank
+
+
+cdef struct known_pair:
+    uint64_t pair
+    uint32_t rank
 
 
 @cython.final
@@ -65,7 +85,7 @@ cdef class MergeTable:
     """
 
     def __cinit__(self, bytes key=None):
-        self.secret = secret if key is None else draw_secret(key)
+        self.pairs.secret = secret if key is None else draw_secret(key)
 
     def __dealloc__(self):
         if self.owner is None:
@@ -76,15 +96,8 @@ cdef class MergeTable:
 
     def get(self, token_t left, token_t right):
         """(rank, resulting id) of a pair, or None."""
-        cdef uint32_t rank = self.find(left, right) if self.size else NO_MERGE
-        return None if rank == NO_MERGE else (rank, self.pairs.joined[rank])
-
-    def results(self):
-        """The resulting id of each merge in rank order, an ``array('I')``; for a table made of a merge list."""
-        cdef array made = clone(new_array("I"), self.ranks, False)
-        if self.ranks:
-            memcpy(made.data.as_voidptr, self.pairs.joined, self.ranks * sizeof(token_t))
-        return made
+        cdef uint32_t rank = self.find(left, right) if self.size else BP_NO_MERGE
+        return None if rank == BP_NO_MERGE else (rank, self.pairs.joined[rank])
 
     def apply(self, const uint32_t[::1] ids not None, *, Py_ssize_t section=SECTION):
         """Merge token ids: the lowest rank first, the leftmost first, until no pair has a rank.
@@ -127,10 +140,12 @@ cdef class MergeTable:
             space_free(&space)
 
     cdef int reserve(self, Py_ssize_t pairs, Py_ssize_t ranks) except -1:
+        cdef bp_secret own
         if self.pairs.entries != NULL:
             raise TypeError("a merge table is filled once")
         self.ranks = ranks
-        if not bp_pairs_init(&self.pairs, &self.secret, pairs, ranks):
+        own = self.pairs.secret                # filling begins with zeros
+        if not bp_pairs_init(&self.pairs, &own, pairs, ranks):
             raise MemoryError()
         return 0
 
@@ -171,7 +186,7 @@ cdef class MergeTable:
                                                       ids[min(i + LOOK_AHEAD + 1, n - 1)]) >> pairs.shift))
             pair = <uint64_t> ids[i] << 32 | ids[i + 1]
             entry = pairs.entries + (bp_pair_hash(pairs, ids[i], ids[i + 1]) >> pairs.shift)
-            while (entry.pair != pair) & (entry.rank != NO_MERGE):   # one branch, seldom taken
+            while (entry.pair != pair) & (entry.rank != BP_NO_MERGE):   # one branch, seldom taken
                 entry = pairs.entries + (<uint64_t> (entry - pairs.entries + 1) & pairs.mask)
             ranks[i] = entry.rank
 
@@ -179,11 +194,11 @@ cdef class MergeTable:
         cdef Py_ssize_t i, best
         cdef uint64_t each, lowest             # a rank, and where it is: one comparison, without a branch
         while n > 1:
-            lowest = <uint64_t> NO_MERGE << 32
+            lowest = <uint64_t> BP_NO_MERGE << 32
             for i in range(n - 1):
                 each = <uint64_t> ranks[i] << 32 | <uint64_t> i
                 lowest = each if each < lowest else lowest
-            if lowest >> 32 == NO_MERGE:
+            if lowest >> 32 == BP_NO_MERGE:
                 break
             n -= 1
             best = <Py_ssize_t> <uint32_t> lowest
@@ -320,9 +335,9 @@ cdef bint apart(MergeTable table, const merge_edge* last, const merge_edge* firs
     if last.count > EDGE_TOKENS or first.count > EDGE_TOKENS:
         return False
     for i in range(last.count):
-        i_until = last.since[i + 1] if i + 1 < last.count else NO_MERGE
+        i_until = last.since[i + 1] if i + 1 < last.count else BP_NO_MERGE
         for j in range(first.count):
-            j_until = first.since[j + 1] if j + 1 < first.count else NO_MERGE
+            j_until = first.since[j + 1] if j + 1 < first.count else BP_NO_MERGE
             if max(last.since[i], first.since[j]) <= min(i_until, j_until):
                 rank = table.find(last.ids[i], first.ids[j])
                 if rank < i_until and rank <= j_until:
@@ -333,7 +348,7 @@ cdef bint apart(MergeTable table, const merge_edge* last, const merge_edge* firs
 cdef bint merge_by_passes(MergeTable table, merge_section* section, uint32_t* ranks, uint32_t* level,
                           bp_watch* watch) noexcept nogil:
     """Join by passes while they are worth it. OUT: the highest rank joined, unchanged without a join."""
-    cdef merge_pass step = merge_pass(NO_MERGE, 0, True)
+    cdef merge_pass step = merge_pass(BP_NO_MERGE, 0, True)
     cdef token_t* ids = section.ids
     cdef Py_ssize_t n = section.size, i
     cdef token_t first, last
@@ -342,7 +357,7 @@ cdef bint merge_by_passes(MergeTable table, merge_section* section, uint32_t* ra
     for i in range(n - 1):
         step.pairs += ranks[i] == step.rank
     # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
-    while step.ordered and step.rank != NO_MERGE and step.pairs * PASS_SHARE >= n:
+    while step.ordered and step.rank != BP_NO_MERGE and step.pairs * PASS_SHARE >= n:
         if bp_work(watch, n):
             return False
         level[0] = step.rank
@@ -366,17 +381,17 @@ cdef Py_ssize_t join_pass(MergeTable table, token_t* ids, uint32_t* ranks, Py_ss
     cdef Py_ssize_t i = 0, kept = 0
     cdef uint32_t rank = step.rank
     cdef token_t joined = table.pairs.joined[rank]
-    cdef known_pair left = known_pair(0, NO_MERGE), right = known_pair(0, NO_MERGE)
-    step.rank = NO_MERGE
+    cdef known_pair left = known_pair(0, BP_NO_MERGE), right = known_pair(0, BP_NO_MERGE)
+    step.rank = BP_NO_MERGE
     step.pairs = 0
-    ranks[n - 1] = NO_MERGE
+    ranks[n - 1] = BP_NO_MERGE
     while i < n:
         if ranks[i] == rank and step.ordered:
             ids[kept] = joined
             if kept > 0:
                 ranks[kept - 1] = find_again(table, ids[kept - 1], joined, &left)
                 step.ordered = ranks[kept - 1] > rank
-            ranks[kept] = NO_MERGE
+            ranks[kept] = BP_NO_MERGE
             if i + 2 < n:
                 ranks[kept] = find_again(table, joined, ids[i + 2], &right)
                 step.ordered = step.ordered and ranks[kept] > rank
@@ -401,31 +416,39 @@ cdef inline uint32_t find_again(MergeTable table, token_t left, token_t right, k
     return known.rank
 
 
+cdef Py_ssize_t fill_heap(merge_space* space, const merge_section* section) noexcept nogil:
+    """Lay out the list and the heap of a section, and return the size of the heap; -1 without memory."""
+    cdef Py_ssize_t n = section.size, size = 0, i
+    cdef uint32_t rank
+    if (n >= <Py_ssize_t> NOWHERE
+            or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
+            or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
+        return -1
+    for i in range(n):
+        rank = space.ranks[i] if i + 1 < n else BP_NO_MERGE
+        space.nodes[i] = merge_node(rank, section.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
+                                    <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
+        space.heap[size] = <uint64_t> rank << 32 | <uint64_t> i
+        size += rank != BP_NO_MERGE
+    for i in range(size // 2 - 1, -1, -1):
+        bp_sift_down(space.heap, size, i)
+    return size
+
+
 cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* section, uint32_t level,
                         bp_watch* watch) noexcept nogil:
-    # IN: level, the highest rank that has been joined in the section.
+    """Join the lowest rank of a heap, until none is left. IN: level, the highest rank joined in the section so far."""
     cdef merge_node* nodes
     cdef merge_node* node
     cdef merge_node* other
     cdef uint64_t* heap
     cdef token_t* ids = section.ids
-    cdef Py_ssize_t n = section.size, size = 0, i, kept = 0, steps = 0
+    cdef Py_ssize_t size = fill_heap(space, section), kept = 0, steps = 0
     cdef uint64_t top
-    cdef uint32_t at, rank
-    if (n >= <Py_ssize_t> NOWHERE
-            or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
-            or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
+    cdef uint32_t at
+    nodes, heap = space.nodes, space.heap
+    if size < 0:
         return False
-    nodes = space.nodes
-    heap = space.heap
-    for i in range(n):
-        rank = space.ranks[i] if i + 1 < n else NO_MERGE
-        nodes[i] = merge_node(rank, ids[i], <uint32_t> (i - 1) if i else NOWHERE,
-                              <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
-        heap[size] = <uint64_t> rank << 32 | <uint64_t> i
-        size += rank != NO_MERGE
-    for i in range(size // 2 - 1, -1, -1):
-        bp_sift_down(heap, size, i)
     while size:
         steps += 1
         if steps & (HEAP_STEPS - 1) == 0 and bp_work(watch, 8 * HEAP_STEPS):
@@ -437,14 +460,14 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
             bp_sift_down(heap, size, 0)
         at = <uint32_t> top
         node = nodes + at
-        if node.rank == NO_MERGE or node.rank != top >> 32:
+        if node.rank == BP_NO_MERGE or node.rank != top >> 32:
             continue                       # the pair that was here is gone
         level = max(level, node.rank)
         other = nodes + node.next
         node.id = table.pairs.joined[node.rank]
-        other.rank = NO_MERGE              # it is joined to its left: no pair starts with it any more
+        other.rank = BP_NO_MERGE              # it is joined to its left: no pair starts with it any more
         node.next = other.next
-        node.rank = NO_MERGE
+        node.rank = BP_NO_MERGE
         if bp_grow(<void**> &space.heap, &space.heap_capacity, size + 2, sizeof(uint64_t)) < 0:
             return False
         heap = space.heap

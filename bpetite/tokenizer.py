@@ -15,7 +15,7 @@ from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
 from .engine import limits
-from .engine.assembly import parts_of
+from .engine.assembly import engine_parts
 from .errors import MissingExtraError, UnknownTokenError, short_repr
 from .lazy import lists_options
 from .patterns import BY_NAME
@@ -130,7 +130,7 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
         self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, **settings))
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
-        self._set_up(vocab, cache_bytes, *parts_of(vocab))
+        self._set_up(vocab, cache_bytes, *engine_parts(vocab))
 
     @classmethod
     def from_vocab(cls, vocab: Vocab) -> Tokenizer:

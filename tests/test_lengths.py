@@ -10,7 +10,6 @@ LIMIT = 60
 
 #: Longer functions: room and name -> the reason.
 LONGER = {
-    ("bpetite/_merge.pyx", "merge_by_heap"): "one loop over a heap whose state no function could share without cost",
     ("bpetite/corpus", "_row_groups"): "a generator that resumes and names damage at each step",
     ("bpetite/corpus", "_values"): "a state machine whose inner function fills the same buffer",
     ("bpetite/corpus", "merge_outputs"): "the order of its steps is what a killed merge relies on",

@@ -14,7 +14,7 @@ from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
-from ..headers cimport bp_use_large_pages, bp_watch, bp_watch_check, bp_work
+from ..headers cimport SPACE, bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyList_CheckExact,
     PyList_GET_SIZE, PyNumber_Index, PyTuple_CheckExact, PyTuple_GET_SIZE, PyUnicode_DecodeUTF8,
@@ -36,7 +36,6 @@ from ..errors import UnknownTokenError, short_repr
 cdef enum:
     KEEP_LOCK = 512        # ids; the interpreter lock is kept for fewer, handing it over costs more
     SLICE = 1 << 18        # ids between two looks at signals
-    SPACE = 32
     STRIP_ONE = 1          # see STRIPS
     STRIP_TOKEN = 2
     SPAN_WORK = 64         # bytes that take as long as the span of a token

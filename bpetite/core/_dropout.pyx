@@ -19,7 +19,7 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memmove
 
 from .._merge cimport MergeTable, merge_node, merge_space
-from ..headers cimport bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
+from ..headers cimport BP_NO_MERGE, bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
 
 from ..errors import check_integer, short_repr
 
@@ -28,7 +28,6 @@ cdef enum:
     STEPS = 1024               # of merging a long pre-token between two reports of work
     STEP_WORK = 64             # bytes that one such step counts for
 
-cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef uint32_t NOWHERE = <uint32_t> -1
 cdef uint64_t GOLDEN = <uint64_t> 0x9E3779B97F4A7C15
 
@@ -119,7 +118,7 @@ cdef Py_ssize_t merge_by_scan(Dropout dropout, MergeTable merges, token_t* ids, 
     while True:
         candidates = 0
         for i in range(n - 1):
-            candidates += ranks[i] != NO_MERGE
+            candidates += ranks[i] != BP_NO_MERGE
         k = count_dropped(dropout, &state, candidates)
         if k >= candidates:
             return n
@@ -166,7 +165,7 @@ cdef Py_ssize_t merge_by_heap(Dropout dropout, MergeTable merges, merge_space* s
     nodes = space.nodes
     pairs = candidates(space.heap, 0, space.heap + n, 0, 0)
     for i in range(n):
-        nodes[i] = merge_node(NO_MERGE, space.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
+        nodes[i] = merge_node(BP_NO_MERGE, space.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
                               <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
     for i in range(n - 1):
         add_pair(&pairs, nodes, <uint32_t> i, merges)
@@ -232,7 +231,7 @@ cdef void add_pair(candidates* pairs, merge_node* nodes, uint32_t at, MergeTable
     cdef uint64_t pair = <uint64_t> rank << 32 | at
     cdef Py_ssize_t i = place_of(pairs, pair)
     nodes[at].rank = rank
-    pairs.size += rank != NO_MERGE
+    pairs.size += rank != BP_NO_MERGE
     if i == pairs.ordered:
         pairs.heaped = bp_push(pairs.heap, pairs.heaped, rank, at)
         return
@@ -245,8 +244,8 @@ cdef void remove_pair(candidates* pairs, merge_node* nodes, uint32_t at) noexcep
     """Remove the pair that a token starts, if it has a rank."""
     cdef uint64_t pair = <uint64_t> nodes[at].rank << 32 | at
     cdef Py_ssize_t i = place_of(pairs, pair)
-    pairs.size -= nodes[at].rank != NO_MERGE
-    nodes[at].rank = NO_MERGE
+    pairs.size -= nodes[at].rank != BP_NO_MERGE
+    nodes[at].rank = BP_NO_MERGE
     if i < pairs.ordered and pairs.first[i] == pair:
         pairs.ordered -= 1
         memmove(pairs.first + i, pairs.first + i + 1, (pairs.ordered - i) * sizeof(uint64_t))

@@ -25,7 +25,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
-from ..headers cimport BP_KEY_READ, bp_grow, bp_key, bp_pairs, bp_secret, bp_watch_check, bp_work, draw_secret, token_t
+from ..headers cimport (
+    BP_KEY_READ, BP_NO_MERGE, SPACE, bp_grow, bp_key, bp_pairs, bp_secret, bp_watch_check, bp_work, draw_secret,
+    token_t,
+)
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._letters cimport Letters, character_at
@@ -48,11 +51,8 @@ cdef enum:
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
     MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
-    SPACE = 32
     PARTS = 32                 # of a pre-token that are found at a time
 
-
-cdef uint32_t NO_MERGE = <uint32_t> -1
 cdef bp_secret secret = draw_secret()
 
 
@@ -462,13 +462,13 @@ cdef int _join_words(Worker worker) noexcept nogil:
     out = worker.out + worker.used
     ranks = words.ranks
     worker.core.across.rank_likely(ids, ranks, n)
-    ranks[n - 1] = NO_MERGE
+    ranks[n - 1] = BP_NO_MERGE
     for i in range(n):
         out[size] = ids[i]
         size += 1
-        if ranks[i] != NO_MERGE:
+        if ranks[i] != BP_NO_MERGE:
             if ranks[i] == worker.core.merges.ranks:
-                ranks[i] = NO_MERGE
+                ranks[i] = BP_NO_MERGE
             continue
         if size > SCAN_LIMIT:
             size = _join_many(worker, out, size)

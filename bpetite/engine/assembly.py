@@ -11,10 +11,10 @@ from ..vocabulary.vocab import Vocab
 if TYPE_CHECKING:  # few vocabularies need one
     from .pipeline import Pipeline
 
-__all__ = ["parts_of"]
+__all__ = ["engine_parts"]
 
 
-def parts_of(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
+def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
     """The pre-tokenizer, the normalizer, and the pipeline that takes their place for a vocabulary that asks for more
     than the compiled core does."""
     pattern = vocab.pattern

@@ -16,7 +16,7 @@ from operator import xor
 
 from ..errors import FormatError
 from ..release import __version__
-from ..vocabulary._compiled import Parts, checksum, parts_of
+from ..vocabulary._compiled import Parts, checksum, tables_as_bytes
 from ..vocabulary._merge_list import MergeList
 from ..vocabulary.vocab import Vocab
 from . import native
@@ -51,7 +51,7 @@ def dump(vocab: Vocab) -> bytes:
 def _parts(vocab: Vocab) -> list[bytes]:
     key = _key(vocab.fingerprint())
     tokens = vocab.token_table.with_tokens({}, vocab.unreachable, key)
-    parts: list[bytes] = parts_of(tokens, vocab.keyed_merge_table(tokens, key))
+    parts: list[bytes] = tables_as_bytes(tokens, vocab.keyed_merge_table(tokens, key))
     return parts if vocab.merges is None else [*parts, MergeList(vocab.merges).flat().tobytes()]
 
 

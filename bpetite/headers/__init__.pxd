@@ -10,6 +10,9 @@ from .python cimport PyBytes_AS_STRING
 
 ctypedef uint32_t token_t  # a token id: 0..2^32-1
 
+cdef enum:
+    SPACE = 32
+
 cdef extern from "headers/bytes.h" nogil:
     enum:
         BP_KEY_BYTES
@@ -57,6 +60,7 @@ cdef extern from "headers/pairs.h" nogil:
         int shift
         bp_secret secret
     enum: BP_LOW_IDS
+    const uint32_t BP_NO_MERGE
     bint bp_pairs_init(bp_pairs* pairs, const bp_secret* secret, uint64_t count, uint64_t ranks) noexcept
     void bp_pairs_free(bp_pairs* pairs) noexcept
     bint bp_pairs_add(bp_pairs* pairs, uint32_t left, uint32_t right, uint32_t rank, uint32_t joined) noexcept

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
-from ..engine.assembly import parts_of
+from ..engine.assembly import engine_parts
 from ..errors import check_integer
 from ..vocabulary.vocab import Vocab
 from .counting.cutting import Specials, distinct_literals, refuse_unknown
@@ -59,7 +59,7 @@ def extend(
     if superwords:
         if vocab.merges is None:
             raise ValueError("superwords extend a merge list, and this vocabulary is of ranks: take to_merges() first")
-        if vocab.ignore_merges or parts_of(vocab)[2] is not None:
+        if vocab.ignore_merges or engine_parts(vocab)[2] is not None:
             raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens "
                              "whole, or has steps beyond a pattern")  # fmt: skip
         vocab, max_words = vocab.replace(pattern=patterns.resolve(pattern)), MAX_WORDS

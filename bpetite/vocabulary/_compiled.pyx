@@ -13,10 +13,10 @@ from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable
 from ..headers cimport (
-    BP_LOW_IDS, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
+    BP_LOW_IDS, BP_NO_MERGE, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
 )
 from ..headers.python cimport PyBytes_FromStringAndSize
-from ._tokens cimport BP_MANY, UNFILLED, TokenTable
+from ._tokens cimport BP_MANY, UNFILLED, TokenTable, set_size
 
 cdef enum:
     ALIGN = 64                 # where a part begins
@@ -24,7 +24,6 @@ cdef enum:
     TOKEN_PARTS = 6
     PARTS = 10
 
-cdef uint32_t NONE = <uint32_t> -1
 cdef bp_secret OF_FILES = draw_secret(bytes(range(1, 49)))
 
 
@@ -65,7 +64,7 @@ def checksum(const uint8_t[::1] data not None):
     return finished(lanes, &data[0] if data.shape[0] else NULL, data.shape[0], 0)
 
 
-def parts_of(TokenTable tokens not None, MergeTable table not None):
+def tables_as_bytes(TokenTable tokens not None, MergeTable table not None):
     """The memory of both tables, a list of bytes."""
     cdef uint64_t n = tokens.size, capacity = table.pairs.mask + 1
     return [
@@ -169,14 +168,11 @@ cdef class Parts:
 
 cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* sizes) noexcept nogil:
     """Set the pointers of a token table; false where the sizes of the parts do not fit."""
-    cdef uint64_t n = sizes[0] // sizeof(token_t) - 1, capacity = 16
-    tokens.tag_shift = 4
+    cdef uint64_t n = sizes[0] // sizeof(token_t) - 1
     if sizes[0] < sizeof(token_t) or n >= <uint64_t> 1 << 31 or sizes[4] < 16:
         return False
-    while capacity < 2 * n:
-        capacity *= 2
-        tokens.tag_shift = min(tokens.tag_shift + 1, 31)
-    tokens.size, tokens.mask, tokens.direct = n, capacity - 1, sizes[3] // sizeof(uint32_t)
+    set_size(tokens, n)
+    tokens.direct = sizes[3] // sizeof(uint32_t)
     tokens.ids = <token_t*> at[0]
     tokens.starts = <uint64_t*> at[1]
     tokens.sizes = <uint8_t*> at[2]
@@ -184,7 +180,7 @@ cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* siz
     tokens.blob = <uint8_t*> at[4]
     tokens.by_bytes = <uint32_t*> at[5]
     return (sizes[0] == (n + 1) * sizeof(token_t) and sizes[1] == (n + 1) * sizeof(uint64_t) and sizes[2] == n + 1
-            and sizes[3] == tokens.direct * sizeof(uint32_t) and sizes[5] == capacity * sizeof(uint32_t)
+            and sizes[3] == tokens.direct * sizeof(uint32_t) and sizes[5] == (tokens.mask + 1) * sizeof(uint32_t)
             and tokens.starts[0] == 0 and tokens.starts[n] == sizes[4] - 16)
 
 
@@ -223,7 +219,6 @@ cdef bint are_sound(TokenTable tokens) noexcept nogil:
 cdef bint view_merges(MergeTable table, const uint8_t** at, const uint64_t* sizes) noexcept nogil:
     """Set the pointers of a merge table; false where the sizes of the parts do not fit."""
     cdef uint64_t capacity = 16
-    table.pairs.secret = table.secret
     table.pairs.shift = 60
     while (capacity + 1) * sizeof(bp_pair_entry) < sizes[0]:
         capacity *= 2
@@ -268,7 +263,7 @@ cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, con
         filled = 0
         for i in range(start * block, start * block + block):
             entry = table.pairs.entries + i
-            taken = entry.rank != NONE
+            taken = entry.rank != BP_NO_MERGE
             filled += taken
             wrong |= taken & (entry.rank >= ranks)
             # what must be looked at more closely: mostly nothing, since it takes as long as all else
@@ -278,11 +273,11 @@ cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, con
         table.size += filled
     for i in range(capacity if others and not wrong else 0):
         entry = table.pairs.entries + i
-        if entry.rank != NONE:
+        if entry.rank != BP_NO_MERGE:
             wrong |= (marked[entry.rank] | (tokens.slot(<token_t> entry.pair) < 0)
                       | (tokens.slot(<token_t> (entry.pair >> 32)) < 0))
     for i in range(BP_LOW_IDS * BP_LOW_IDS):
         rank = min(table.pairs.low[i], ranks)
-        wrong |= ((rank == ranks) & (table.pairs.low[i] != NONE)) | marked[rank]
-    return (not wrong and table.pairs.entries[capacity].rank == NONE
+        wrong |= ((rank == ranks) & (table.pairs.low[i] != BP_NO_MERGE)) | marked[rank]
+    return (not wrong and table.pairs.entries[capacity].rank == BP_NO_MERGE
             and <uint64_t> table.size * 5 <= capacity * 4)

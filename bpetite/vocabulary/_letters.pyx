@@ -9,7 +9,7 @@ from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
-from ..headers cimport token_t
+from ..headers cimport SPACE, token_t
 from ..headers.python cimport PyBytes_AS_STRING
 from ._tokens cimport TokenTable
 
@@ -17,7 +17,6 @@ from array import array as new_array
 
 cdef enum:
     POINTS = 0x110000
-    SPACE = 32
 
 
 @final
@@ -89,9 +88,7 @@ cdef class Letters:
         """True if byte tokens stand for every character without a token."""
         cdef uint32_t byte
         for byte in range(0xF5):
-            if self.byte_ids[byte] == 0 and self.ids[byte] == 0 and not 0xC0 <= byte < 0xC2:
-                return False
-            if byte >= 0x80 and self.byte_ids[byte] == 0 and not 0xC0 <= byte < 0xC2:
+            if self.byte_ids[byte] == 0 and (byte >= 0x80 or self.ids[byte] == 0) and not 0xC0 <= byte < 0xC2:
                 return False
         return True
 

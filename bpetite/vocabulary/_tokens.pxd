@@ -56,6 +56,14 @@ cdef class TokenTable:
     cdef bytes bytes_at(self, Py_ssize_t slot)
 
 
+# The size of a table, and that of by_bytes for it.
+cdef inline void set_size(TokenTable table, Py_ssize_t size) noexcept nogil:
+    table.size, table.mask, table.tag_shift = size, 15, 4
+    while table.mask + 1 < 2 * <uint64_t> size:
+        table.mask = 2 * table.mask + 1
+        table.tag_shift = min(table.tag_shift + 1, 31)
+
+
 cdef object UNFILLED            # the argument for a table that its maker fills
 
 # A table of tokens in any order, None where an id occurs twice.

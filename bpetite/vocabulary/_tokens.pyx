@@ -144,18 +144,12 @@ cdef TokenTable appended(TokenTable old, dict more):
 
 cdef int reserve(TokenTable table, Py_ssize_t size, uint64_t total) except -1:
     """Memory for tokens of `total` bytes."""
-    cdef uint64_t capacity = 16
-    table.tag_shift = 4
-    while capacity < 2 * <uint64_t> size:
-        capacity *= 2
-        table.tag_shift = min(table.tag_shift + 1, 31)
-    table.size = size
-    table.mask = capacity - 1
+    set_size(table, size)
     table.ids = <token_t*> calloc(size + 1, sizeof(token_t))
     table.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
     table.sizes = <uint8_t*> calloc(size + 1, 1)
     table.blob = <uint8_t*> malloc(total + 16)
-    table.by_bytes = <uint32_t*> calloc(capacity, sizeof(uint32_t))
+    table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
     if (table.ids == NULL or table.starts == NULL or table.sizes == NULL or table.blob == NULL
             or table.by_bytes == NULL):
         raise MemoryError()

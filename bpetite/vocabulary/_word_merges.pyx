@@ -21,7 +21,7 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memset
 
 from .._merge cimport MergeTable
-from ..headers cimport bp_pair_entry, token_t
+from ..headers cimport BP_NO_MERGE, SPACE, bp_pair_entry, token_t
 from ..splitting.scan._scan cimport NO_PATTERN, Scanner, scan_cursor
 from ._letters cimport Letters, character_at
 from ._tokens cimport TokenTable
@@ -34,10 +34,9 @@ cdef extern from "vocabulary/word_cuts.h" nogil:
                             Py_ssize_t* ends) noexcept
 
 cdef enum:
-    SPACE = 32
     BITS = 32                                  # of the filter for each pair of characters
 
-cdef uint32_t NONE = <uint32_t> -1             # no rank
+cdef uint32_t NONE = <uint32_t> -1             # no byte or character
 
 
 @cython.final
@@ -158,7 +157,7 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     with nogil:
         for at in range(table.pairs.mask + 1 if table.size else 0):
             entry = table.pairs.entries + at
-            if entry.rank == NONE or not junction(tokens, edges.data.as_uints, entry, &left, &right):
+            if entry.rank == BP_NO_MERGE or not junction(tokens, edges.data.as_uints, entry, &left, &right):
                 continue
             if letters is None or (left | right) < 0x80:
                 made.cuts[left | right << 8] = 0
@@ -204,7 +203,7 @@ cdef class WordMerges:
             more = False
             for at in range(table.pairs.mask + 1 if table.size else 0):
                 entry = table.pairs.entries + at
-                if entry.rank == NONE:
+                if entry.rank == BP_NO_MERGE:
                     continue
                 joined = tokens.slot(table.pairs.joined[entry.rank])
                 if joined >= 0 and not later[joined] and (
@@ -255,7 +254,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     >>> first_across(vocab.token_table, vocab.merge_table)
     2
     """
-    cdef uint32_t first = NONE, before, after
+    cdef uint32_t first = BP_NO_MERGE, before, after
     cdef uint64_t at, start
     cdef bp_pair_entry* entry
     cdef Py_ssize_t slot, left, right
@@ -270,7 +269,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
             if (entry.rank < first and junction(tokens, edges.data.as_uints, entry, &before, &after) and after == SPACE
                     and before > SPACE and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
                 first = entry.rank
-        return None if first == NONE else first
+        return None if first == BP_NO_MERGE else first
     for slot in range(tokens.size):                # few tokens have a space inside
         start = tokens.starts[slot]
         at = start + 1
@@ -285,7 +284,7 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
                 if left >= 0 and right >= 0 and ends_word(tokens, left):
                     first = min(first, table.find(tokens.ids[left], tokens.ids[right]))
             at += 1
-    return None if first == NONE else first
+    return None if first == BP_NO_MERGE else first
 
 
 cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):

@@ -114,7 +114,7 @@ KEY = bytes(range(48))
 
 def parts_of(vocab: Vocab) -> list[bytes]:
     tokens = vocab.token_table.with_tokens({}, vocab.unreachable, KEY)
-    parts: list[bytes] = _compiled.parts_of(tokens, vocab.keyed_merge_table(tokens, KEY))
+    parts: list[bytes] = _compiled.tables_as_bytes(tokens, vocab.keyed_merge_table(tokens, KEY))
     return parts
 
 

@@ -2,14 +2,14 @@
 from array import array
 
 from bpetite.core._special import Specials
-from bpetite.engine.assembly import parts_of
+from bpetite.engine.assembly import engine_parts
 from bpetite.vocabulary.vocab import Vocab
 
 
 def pretokens(vocab: Vocab, text: str) -> list[bytes | int]:
     """The pre-tokens of a text as the tokenizer of a vocabulary cuts it, normalized, and the ids of its special tokens.
     """
-    cutter, normalize, pipeline = parts_of(vocab)
+    cutter, normalize, pipeline = engine_parts(vocab)
     items: list[int | bytes | tuple[bytes, array[int]]] = []
     if pipeline is not None:
         items = list(pipeline.items(text, Specials(vocab.special_tokens)))

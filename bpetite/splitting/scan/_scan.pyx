@@ -144,7 +144,7 @@ cdef class Scanner:
         return result
 
     def ends_of_short(self, const uint8_t[::1] data not None):
-        """The ends for 1 to 63 bytes in one pass, as in the encoder; none if only a scan finds them."""
+        """The ends for 1 to 63 bytes in one pass, as in the encoder; none if only a scan finds them. For tests."""
         cdef Py_ssize_t ends[SCAN_SHORT]
         if not 0 < data.shape[0] < SCAN_SHORT:
             raise ValueError(f"a short text has 1 to {SCAN_SHORT - 1} bytes, not {data.shape[0]}")
@@ -154,7 +154,7 @@ cdef class Scanner:
         return found
 
     def count(self, const uint8_t[::1] data not None):
-        """The number of pre-tokens of `data`, which must be valid UTF-8."""
+        """The number of pre-tokens of `data`, which must be valid UTF-8. For benchmarks."""
         cdef scan_cursor cursor
         cdef Py_ssize_t ends[ROOM]
         cdef Py_ssize_t count = 1, total = 0

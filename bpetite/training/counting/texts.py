@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...core._special import Specials
 from ...core._threads import in_order, thread_count
-from ...engine.assembly import parts_of
+from ...engine.assembly import engine_parts
 from ...engine.pipeline import Pipeline
 from ...lazy import lists_options
 from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
@@ -139,7 +139,7 @@ def count_as(
         ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does
             not have. As :func:`count_pretokens` otherwise.
     """
-    cutter, _, pipeline = parts_of(vocab)
+    cutter, _, pipeline = engine_parts(vocab)
     literals = tuple(vocab.special_tokens)
     plain: Any = vocab.normalization  # without a pipeline
     cutting = Cutting(cutter.pattern, literals, None if pipeline else plain, vocab.unicode)
