@@ -68,3 +68,10 @@ def test_the_core(free: Any) -> None:
     tests = [f"tests/{name}" for name in CORE]
     said = run(free, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", left_out, *tests, BPETITE_EXAMPLES="5")
     assert " passed" in said.splitlines()[-1]
+
+
+def test_the_command_has_its_help(free: Any) -> None:
+    """Texts of help are read from docstrings, which Python 3.13 indents less."""
+    said = run(free, "-m", "bpetite", "encode", "--help")
+    assert "--input-kind" in said
+    assert "Content of all inputs" in said

@@ -106,9 +106,10 @@ COUNT_OR_NONE = Amount(1000, 0)
 
 def _help_of(name: str) -> str:
     """The documentation of an option of `corpus.Options`."""
-    found = re.search(rf"^        {name}: (.*?)(?=^        \w+: |^    \"|\Z)", CorpusOptions.__doc__ or "", re.M | re.S)
+    text = CorpusOptions.__doc__ or ""  # from Python 3.13 on it has less indentation
+    found = re.search(rf"^( *){name}: (.*?)(?=^\1\w+: |^ *\"|\Z)", text, re.M | re.S)
     assert found is not None, name
-    return " ".join(found[1].split())
+    return " ".join(found[2].split())
 
 
 def option_of(name: str, *spellings: str, **how: Any) -> Options:
