@@ -9,6 +9,7 @@ filter, a slice or a seam between two texts cannot change that, because each cha
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
 from itertools import chain, pairwise
@@ -234,6 +235,8 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
     if callable(getattr(value, "model_dump", None)):
         return _plain(value.model_dump())
     return f"<{type(value).__name__}>"

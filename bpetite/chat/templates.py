@@ -18,8 +18,10 @@ from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template, TemplateError, nodes
+from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
+from jinja2.utils import Namespace
 from jinja2.visitor import NodeTransformer
 
 if TYPE_CHECKING:
@@ -98,9 +100,23 @@ class _Environment(ImmutableSandboxedEnvironment):
         return made.render
 
 
+class _Namespace(Namespace):
+    """As that of ``transformers``: without names that begin with an underscore, which reach into Python."""
+
+    def __init__(*given: Any, **named: Any) -> None:
+        Namespace.__init__(given[0])
+        for name, value in dict(*given[1:], **named).items():
+            given[0][name] = value
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if name.startswith("_"):
+            raise SecurityError(f"a namespace of a chat template has no name with an underscore in front: {name!r}")
+        super().__setitem__(name, value)
+
+
 _environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
 _environment.filters["tojson"] = _to_json
-_environment.globals["raise_exception"] = _raise
+_environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
 
 class ChatTemplate:

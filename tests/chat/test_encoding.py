@@ -1,5 +1,6 @@
 """chat.encode: the ids of transformers for honest conversations, and nothing forged by texts that are not trusted."""
 import random
+from dataclasses import dataclass
 from typing import Any
 
 import chat_cases
@@ -203,6 +204,8 @@ def test_template_of_the_model(tmp_path: Any) -> None:
         (user("a"), "{% if %}", TemplateError, "Expected an expression"),
         (user("a\ud800"), "{{ messages[0].content }}", UnicodeEncodeError, "surrogates"),
         (user("a"), "{{ messages[0].__class__.mro() }}", TemplateError, "unsafe"),
+        (user("a"), "{% set ns = namespace(a=1) %}{% set ns._x = 1 %}", TemplateError, "underscore"),
+        (user("a"), "{% set ns = namespace({'_x': 1}) %}", TemplateError, "underscore"),
     ],
 )
 def test_errors(messages: Any, template: str | None, error: type[Exception], message: str) -> None:
@@ -218,6 +221,21 @@ def test_helpers_of_transformers() -> None:
     found = chat.encode(TOK, [{"role": "user", "content": None, "thinking": "é>"}], template)
     assert found.text == '4{\n "thinking": "é>",\n "role": "user",\n "reasoning_content": "é>"\n}é>'
     assert repr(found).startswith("ChatEncoding(")
+
+
+@dataclass
+class Part:
+    type: str
+    text: str
+
+
+def test_records_are_mappings() -> None:
+    template = (
+        "{% set ns = namespace(n=0) %}{% for part in messages[0].content %}{% set ns.n = ns.n + 1 %}{{ part.text }}"
+        "{% endfor %}{{ ns.n }}"
+    )
+    found = chat.encode(TOK, [{"role": "user", "content": [Part("text", "ab"), Part("text", "<|end|>")]}], template)
+    assert (found.text, specials(found.ids)) == ("ab<|end|>2", [])
 
 
 def test_the_messages_stay_as_they_are() -> None:
