@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 from functools import cache, cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -28,7 +27,7 @@ __all__ = ["Encodings", "accelerate", "decelerate"]
 
 _logger = logging.get_logger(__name__)
 
-#: The attribute of an unpickled tokenizer in place of its backend: its pickle, and the number of its changes.
+#: The attribute of an unpickled tokenizer or a deep copy in place of its backend: its pickle, and how often it changed.
 PACKED = "_bpetite_packed"
 _unpacking = RLock()
 
@@ -68,7 +67,7 @@ class Accelerated(TokenizersBackend):
 
     @cached_property
     def _tokenizer(self) -> Any:
-        """The backend. That of a pickle is made when it is asked for: encoding and decoding do without it."""
+        """The backend. That of a pickle or a deep copy is made when asked for: encoding and decoding do without."""
         own = self.__dict__
         with _unpacking:
             if PACKED in own:
@@ -79,6 +78,7 @@ class Accelerated(TokenizersBackend):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any]]]:
         # the class of the object exists in this process only, and a copied backend is not watched
+        self._mirror_now()  # what has changed is read now: the copy takes the mirror for true
         own = dict(self.__dict__)
         if "_tokenizer" in own:
             backend = own.pop("_tokenizer")
@@ -87,14 +87,6 @@ class Accelerated(TokenizersBackend):
 
     def __copy__(self) -> Any:
         return _restore(self._accelerated, {"_tokenizer": self._tokenizer} | self.__dict__)
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
-        mirror = self._mirror_now()
-        if mirror is None:
-            return _restore(*deepcopy(self.__reduce_ex__(4)[1], memo))
-        made = mirror.copy(self._tokenizer)
-        rest = {name: value for name, value in self.__dict__.items() if name not in ("_tokenizer", "_mirror")}
-        return _restore(self._accelerated, deepcopy(rest, memo) | {"_tokenizer": made.backend, "_mirror": made})
 
     def _mirror_now(self, *, decoding: bool = False) -> Mirror | None:
         """The mirror, read again if the backend has changed; None if bpetite must not answer."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable
-from copy import copy, deepcopy
 from functools import cache, wraps
-from itertools import chain, groupby, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -39,9 +38,6 @@ PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
 CHANGERS, COUNT = ("add_tokens", "add_special_tokens", "train", "train_from_iterator"), "_bpetite_changes"
 
-#: The attribute which says that a copy of the backend has the same model.
-SHARED = "_bpetite_shares"
-
 _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 DECODER = 3
 _SETTINGS = ("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges")
@@ -60,8 +56,6 @@ def _counted(backend: Any, name: str) -> Callable[..., Any]:
     @wraps(change)
     def counted(*arguments: Any, **options: Any) -> Any:
         own[COUNT] += 1
-        if name.startswith("train") and own.pop(SHARED, False):
-            backend.model = deepcopy(backend.model)
         return change(backend, *arguments, **options)
 
     return counted
@@ -69,7 +63,7 @@ def _counted(backend: Any, name: str) -> Callable[..., Any]:
 
 def unwatch(backend: Any) -> None:
     """Undo :func:`watch`."""
-    for name in (COUNT, SHARED, *CHANGERS):
+    for name in (COUNT, *CHANGERS):
         vars(backend).pop(name, None)
 
 
@@ -154,30 +148,6 @@ class Mirror:
         if decoding:
             return bool(_state(backend.decoder) == self._parts[DECODER])
         return _parts(backend) == self._parts and self._model_of(backend) == self._model
-
-    def copy(self, backend: Any) -> Mirror:
-        """A mirror of a copy of its backend, equal to it but with the same model: that takes most of the memory, and a
-        second to copy. It is copied when one of the two is trained."""
-        other, made = type(backend)(backend.model), copy(self)
-        for name in _PARTS:
-            if (part := getattr(backend, name)) is not None:
-                setattr(other, name, deepcopy(part))
-        added = backend.get_added_tokens_decoder()
-        for special, tokens in groupby(added.values(), lambda token: token.special):
-            (other.add_special_tokens if special else other.add_tokens)([*tokens])
-        other.encode_special_tokens = backend.encode_special_tokens
-        if backend.truncation is not None:
-            other.enable_truncation(**backend.truncation)
-        if backend.padding is not None:
-            other.enable_padding(**backend.padding)
-        if {i: str(token) for i, token in other.get_added_tokens_decoder().items()} != {
-            i: str(token) for i, token in added.items()
-        }:  # ids with gaps
-            other = deepcopy(backend)
-        else:
-            vars(backend)[SHARED] = vars(other)[SHARED] = True
-        made.stand_beside(other, changes_of(backend))
-        return made
 
     def trusted(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes here and there."""

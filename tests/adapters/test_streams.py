@@ -1,5 +1,6 @@
 """DecodeStream in place of that of tokenizers; copies of accelerated tokenizers; one tokenizer for many threads."""
 import copy
+import pickle
 import random
 import threading
 from collections.abc import Callable
@@ -73,7 +74,7 @@ def test_what_is_no_id(backend: Any, bad: Any) -> None:
 # copies
 
 
-def test_a_deep_copy_shares_the_model_and_nothing_else() -> None:
+def test_a_deep_copy_shares_nothing() -> None:
     first = TOK.as_transformers(pad_token="<|endoftext|>")
     second = copy.deepcopy(first)
     assert type(second).__name__ == type(first).__name__
@@ -87,7 +88,9 @@ def test_a_deep_copy_shares_the_model_and_nothing_else() -> None:
     second(["a", "b c"], padding=True, truncation=True, max_length=1)
     assert first.padding_side == "right"
     assert first._tokenizer.truncation is None
+    second._tokenizer.model.dropout = 0.5
     second._tokenizer.pre_tokenizer.add_prefix_space = True
+    assert first._tokenizer.model.dropout is None
     assert not first._tokenizer.pre_tokenizer.add_prefix_space
 
 
@@ -102,7 +105,7 @@ def test_training_a_copy_leaves_the_other_alone(trained: int) -> None:
     assert both[trained]("xyz")["input_ids"] != TOK.encode("xyz")
 
 
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda tok: pickle.loads(pickle.dumps(tok))])
 def test_copies_keep_added_tokens_and_their_flags(copied: Callable[[Any], Any]) -> None:
     from transformers import AddedToken
 
