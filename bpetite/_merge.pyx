@@ -419,19 +419,22 @@ cdef inline uint32_t find_again(MergeTable table, token_t left, token_t right, k
 cdef Py_ssize_t fill_heap(merge_space* space, const merge_section* section) noexcept nogil:
     """Lay out the list and the heap of a section, and return the size of the heap; -1 without memory."""
     cdef Py_ssize_t n = section.size, size = 0, i
+    cdef merge_node* nodes
+    cdef uint64_t* heap
     cdef uint32_t rank
     if (n >= <Py_ssize_t> NOWHERE
             or bp_grow(<void**> &space.nodes, &space.node_capacity, n, sizeof(merge_node)) < 0
             or bp_grow(<void**> &space.heap, &space.heap_capacity, n + 2, sizeof(uint64_t)) < 0):
         return -1
+    nodes, heap = space.nodes, space.heap
     for i in range(n):
         rank = space.ranks[i] if i + 1 < n else BP_NO_MERGE
-        space.nodes[i] = merge_node(rank, section.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
-                                    <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
-        space.heap[size] = <uint64_t> rank << 32 | <uint64_t> i
+        nodes[i] = merge_node(rank, section.ids[i], <uint32_t> (i - 1) if i else NOWHERE,
+                              <uint32_t> (i + 1) if i + 1 < n else NOWHERE)
+        heap[size] = <uint64_t> rank << 32 | <uint64_t> i
         size += rank != BP_NO_MERGE
     for i in range(size // 2 - 1, -1, -1):
-        bp_sift_down(space.heap, size, i)
+        bp_sift_down(heap, size, i)
     return size
 
 
