@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
-from .engine import limits
+from .engine import arrow, limits
 from .engine.assembly import engine_parts
-from .errors import MissingExtraError, UnknownTokenError, short_repr
+from .engine.foreign_names import ELSEWHERE, OwnNames
+from .errors import UnknownTokenError, short_repr
 from .lazy import lists_options
 from .patterns import BY_NAME
 from .vocabulary.vocab import Vocab
@@ -24,13 +25,12 @@ from .vocabulary.vocab import Vocab
 if TYPE_CHECKING:
     from typing import Literal, Self
 
-    import pyarrow
     from typing_extensions import Unpack
 
     from .adapters.tiktoken import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import BatchOptions, Padding, RowOptions, SpecialSelection, Text
+    from .engine.options import Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .splitting.pretokenizer import ScannerKind
@@ -48,43 +48,8 @@ __all__ = ["Pruned", "Tokenizer"]
 Path = str | os.PathLike[str]
 
 
-#: Names of tiktoken and transformers that people type -> the name here, and the view that has theirs.
-_ELSEWHERE = {
-    "n_vocab": ("vocab_size", "as_tiktoken()"),
-    "name": ("to_vocab().name", "as_tiktoken()"),
-    "tokenize": ("encode, and token_bytes of each id", "as_transformers()"),
-    "pad_token": ("encode_padded(pad_token=...)", "as_transformers()"),
-    "eos_token_id": ("eot_token", "as_transformers()"),
-    "get_vocab": ("vocab", "as_transformers()"),
-    "batch_decode": ("decode_batch", "as_transformers()"),
-    "save_pretrained": ("save(folder, format='huggingface')", "as_transformers()"),
-}
-
-
-class _Elsewhere:
-    """An attribute that a tokenizer does not have, whose error names ours. Unlike ``__getattr__``, it costs the other
-    attributes nothing: with that, encoding a short text took 1.29 times as long."""
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __get__(self, tokenizer: object, owner: type) -> Self:
-        ours, view = _ELSEWHERE[self.name]
-        raise AttributeError(
-            f"{owner.__name__!r} object has no attribute {self.name!r}; here it is {ours}, and {view} has "
-            f"{self.name!r}", name=self.name, obj=tokenizer,
-        )  # fmt: skip
-
-
-class _TokenizerType(type):
-    """The names of others cannot be got from a tokenizer, and stay out of ``dir`` and ``help``, too."""
-
-    def __dir__(cls) -> list[str]:
-        return [name for name in super().__dir__() if name not in _ELSEWHERE]
-
-
-class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
-    """Byte-level BPE: text to token ids and back, exactly.
+class Tokenizer(TokenizerBase, metaclass=OwnNames):
+    """BPE over bytes or characters: text to token ids and back, exactly.
 
     A tokenizer is immutable, picklable, comparable and hashable by content, and safe to share between threads and
     across fork.
@@ -566,36 +531,6 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
         before, after = self._vocab.around if add_special_tokens else ((), ())
         return chain(before, streaming.encode_iterable(self, chunks, allowed_special, disallowed_special), after)
 
-    def encode_batch_to_arrow(
-        self, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]
-    ) -> pyarrow.ListArray | pyarrow.LargeListArray:
-        """Token ids of many texts as an Arrow array of lists of uint32, without a copy of the ids.
-
-        Args:
-            texts: The texts.
-            large: Make a ``pyarrow.LargeListArray``, whose offsets are 64-bit, instead of a ``pyarrow.ListArray``.
-            options: As for :meth:`encode_batch`.
-
-        Raises:
-            MissingExtraError: pyarrow is not installed.
-            OverflowError: There are 2^31 ids or more and ``large`` is false.
-
-        >>> tok = Tokenizer.train("ab ab ab", 258)
-        >>> tok.encode_batch_to_arrow(["ab", "ab ab"]).to_pylist()
-        [[256], [256, 257]]
-        """
-        try:
-            import pyarrow
-        except ImportError:
-            raise MissingExtraError("encode_batch_to_arrow", "pyarrow", "arrow") from None
-        ids, offsets = self.encode_batch_to_numpy(texts, **options)
-        values = pyarrow.array(ids)
-        if large:
-            return pyarrow.LargeListArray.from_arrays(pyarrow.array(offsets), values)
-        if len(ids) > 0x7FFFFFFF:
-            raise OverflowError(f"{len(ids)} ids are too many for a ListArray: use large=True or fewer texts at a time")
-        return pyarrow.ListArray.from_arrays(pyarrow.array(offsets.astype("int32")), values)
-
     def encode_padded(
         self,
         texts: Iterable[Text],
@@ -759,16 +694,13 @@ class Tokenizer(TokenizerBase, metaclass=_TokenizerType):
                 f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")
 
     def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if name not in _ELSEWHERE]
+        return [name for name in super().__dir__() if name not in ELSEWHERE]
 
     # Functions of other modules as methods; Final gives them the functions' types.
     decode_stream: Final = _stream_decoder.decode_stream
     truncate: Final = limits.truncate
     chunks: Final = limits.chunks
-
-
-for _name in _ELSEWHERE:
-    setattr(Tokenizer, _name, _Elsewhere(_name))
+    encode_batch_to_arrow: Final = arrow.encode_batch_to_arrow
 
 
 class Pruned(NamedTuple):
