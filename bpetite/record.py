@@ -10,7 +10,7 @@ __all__ = ["Record"]
 @dataclass_transform(frozen_default=True)
 class Record:
     """The base of a class whose annotations are its fields. Their values in the class are defaults; of a dict, each
-    object has its own copy. ``__post_init__`` checks them. Fields that are `apart` are not compared.
+    object has its own copy. ``__post_init__`` checks them. Fields that are `not_compared` are no part of its value.
 
     >>> class Point(Record):
     ...     x: int
@@ -20,7 +20,7 @@ class Record:
     """
 
     names: ClassVar[tuple[str, ...]] = ()
-    apart: ClassVar[tuple[str, ...]] = ()
+    not_compared: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         cls.names = tuple(name for name in cls.__annotations__ if name not in Record.__annotations__)
@@ -68,7 +68,7 @@ class Record:
     @classmethod
     def compared(cls) -> list[str]:
         """The names of the fields that are compared."""
-        return [name for name in cls.names if name not in cls.apart]
+        return [name for name in cls.names if name not in cls.not_compared]
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in self.settings().items())})"

@@ -133,8 +133,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
                 training.
             options: Each has its default when not given.
 
-                ``special_tokens``: literals that cut the corpus, take no part in any merge and get ids of their own; or
-                literal -> id, none of them that of a byte or a learned token.
+                ``special_tokens``: literals that cut the corpus and are in no merge. They get ids of their own, or
+                those of a dict literal -> id, none of them that of a byte or a learned token.
                 ``special_ids``: "after" the learned tokens, or "before" the bytes.
                 ``pattern``: the split pattern, see :class:`Tokenizer`.
                 ``min_frequency``: pairs that occur less often are not learned.
@@ -491,7 +491,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             text: As for :meth:`encode`, and so are the other arguments.
 
         Returns:
-            The ids, and for each of them (start, end) in characters of the text. Spans ascend; a token that holds a
+            The ids, and for each of them (start, end) in characters of the text. Spans ascend. A token that holds a
             part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
             text has the span that ``tokenizers`` gives it: a composed character has that of its first part.
 
@@ -608,8 +608,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
     @property
     def scanner(self) -> ScannerKind | Literal["pipeline"]:
-        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), or "pipeline" for
-        steps that only :mod:`bpetite.engine.pipeline` has."""
+        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), "words" (none,
+        either: cut where no merge joins), or "pipeline" for steps that only :mod:`bpetite.engine.pipeline` has."""
         return "pipeline" if self._cut_in_python else self._pretokenizer.scanner_kind
 
     @property
@@ -648,6 +648,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Raises:
             UnknownTokenError: A KeyError: there is no such token.
             TypeError: It is neither bytes nor str.
+            UnicodeEncodeError: The text holds a lone surrogate.
 
         >>> Tokenizer.train("ab ab ab", 258).token_id(" ab")
         257
@@ -689,6 +690,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return self
 
     def __repr__(self) -> str:
+        if self._vocab is None:
+            raise TypeError("this tokenizer has not been set up")
         merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
         return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
                 f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 
-#: A chunk ends behind blank lines, or behind a line.
+#: A chunk ends after blank lines, or after a line.
 BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 
 FEW = 256  # characters that suffice to estimate the length of a text's tokens
@@ -56,8 +56,8 @@ class Edges:
     Args:
         tokenizer: The tokenizer.
         text: The text.
-        limit: Little is read behind the first ``limit`` tokens; the whole text when None.
-        allowed_special: As for :meth:`bpetite.Tokenizer.encode`, and so are ``disallowed_special`` and what is raised.
+        limit: Little is read after the first ``limit`` tokens; the whole text when None.
+        allowed_special: As for :meth:`bpetite.Tokenizer.encode`; the next one likewise.
 
     Attributes:
         data: The part of the text that has been read: in UTF-8, or the str where it is traced.
@@ -97,28 +97,28 @@ class Edges:
         """The number of tokens of a part of the text by itself."""
         return self.tokenizer.count(self.data[start:end], allowed_special=self.allowed_special)
 
-    def tokens(self, at: int) -> int:
+    def tokens_up_to(self, at: int) -> int:
         """The number of tokens that end at an offset or before it."""
         return bisect_right(self._ends, at)
 
-    def edge(self, token: int, step: int = -1) -> int:
+    def edge_near(self, token: int, step: int = -1) -> int:
         """The last edge after at most `token` tokens, or with step=1 the first one after at least so many."""
         while 0 < token < self.total and not self._is_edge(token):
             token += step
         return len(self.data) if token >= self.total else self._ends[token - 1] if token > 0 else 0
 
-    def character(self, at: int) -> int:
-        """The first place between two characters at an offset or behind it."""
+    def next_character(self, at: int) -> int:
+        """The first place between two characters at an offset or after it."""
         data = self.data
         while isinstance(data, bytes) and at < len(data) and data[at] & 0xC0 == 0x80:
             at += 1
         return at
 
-    def last(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
-        """An edge behind an offset such that the text from `start` to the edge has at most `most` tokens by itself,
+    def last_edge(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
+        """An edge after an offset such that the text from `start` to the edge has at most `most` tokens by itself,
         nearly always the last such edge, found in bounded time; and the number of these tokens."""
-        before, left, step = self.tokens(start), most, 1
-        while left and (end := self.edge(before + left)) > floor:
+        before, left, step = self.tokens_up_to(start), most, 1
+        while left and (end := self.edge_near(before + left)) > floor:
             count = self.count(start, end)
             if count <= most:
                 return end, count
@@ -129,7 +129,7 @@ class Edges:
     def _is_edge(self, token: int) -> bool:
         at = self._ends[token - 1]
         if self._traced is None:
-            return self.character(at) == at
+            return self.next_character(at) == at
         return at in self._traced and self._ends[token] > at
 
     def _trace(self, text: str, ids: list[int]) -> None:
@@ -157,7 +157,7 @@ def truncate(
 
     It ends at the end of a token of the text, between two characters. Its own encoding counts, which may differ from
     the text's next to the cut; the tokens of a template are not counted. If a compiled scanner cuts the text, the part
-    far behind the cut is neither read nor checked; see ``tok.scanner``.
+    far beyond the cut is neither read nor checked; see ``tok.scanner``.
 
     Args:
         text: The text.
@@ -180,15 +180,15 @@ def truncate(
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
     most = check_integer("max_tokens", max_tokens, 0)
     if truncation_side == "left":
-        return _end(self, text, most, allowed_special, disallowed_special)
+        return _ending(self, text, most, allowed_special, disallowed_special)
     edges = Edges(self, text, most, allowed_special, disallowed_special)
     if edges.total <= most:
         return text
-    edge = edges.last(0, 0, most)
+    edge = edges.last_edge(0, 0, most)
     return edges.part(0, edge[0]) if edge is not None else ""
 
 
-def _end(
+def _ending(
     tokenizer: TokenizerBase,
     text: str,
     most: int,
@@ -215,7 +215,7 @@ def _end(
     if edges.total <= most:
         return text
     left, step = most, 1
-    while left and edges.count(start := edges.edge(edges.total - left, 1)) > most:
+    while left and edges.count(start := edges.edge_near(edges.total - left, 1)) > most:
         left = left - step if left > step else left // 2
         step *= 2
     return edges.part(start) if left else ""
@@ -233,7 +233,7 @@ def chunks(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a text, each of at most ``max_tokens`` tokens, which together cover it in order.
 
-    A chunk ends at the end of a token of the text, between two characters; if no such edge is near enough, behind any
+    A chunk ends at the end of a token of the text, between two characters; if no such edge is near enough, after any
     character. Its own encoding counts, which may differ from the text's next to a cut. The call encodes the whole text,
     and raises the errors of the text.
 
@@ -242,7 +242,7 @@ def chunks(
         max_tokens: The most tokens of a chunk, 1 or more. The tokens of a template are not counted.
         overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the previous one; later
             if it would not get beyond that end.
-        boundaries: Preferred ends of chunks: behind a "paragraph" (blank lines), a "line", or the matches of a compiled
+        boundaries: Preferred ends of chunks: after a "paragraph" (blank lines), a "line", or the matches of a compiled
             regular expression. The last such place in a chunk counts; a chunk without one ends as usual. The rest of a
             text that fits is one chunk.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is never cut.
@@ -291,18 +291,18 @@ def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> 
     """The next chunk and its number of tokens; a smaller overlap if it would not get beyond the previous end."""
     shared = overlap if end else 0
     while shared:
-        first = edges.edge(edges.tokens(end) - shared)
-        fits = edges.last(first, end, most) if start < first < end else None
+        first = edges.edge_near(edges.tokens_up_to(end) - shared)
+        fits = edges.last_edge(first, end, most) if start < first < end else None
         if fits is not None:
             return first, *fits
         shared //= 2
-    return end, *(edges.last(end, end, most) or _last_character(edges, end, most))
+    return end, *(edges.last_edge(end, end, most) or _last_character(edges, end, most))
 
 
 def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
-    """The next chunk with an end behind any character, if no edge fits: 1, 2, 4, ... characters farther."""
+    """The next chunk with an end after any character, if no edge fits: 1, 2, 4, ... characters farther."""
     longest, size = None, 1
-    while (end := edges.character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
+    while (end := edges.next_character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
         longest = end, count
         size *= 2
     if longest is None:
@@ -313,7 +313,7 @@ def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
 
 
 def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, int], int]:
-    """A function for the last boundary behind one character and up to another, or the first of these."""
+    """A function for the last boundary after one character and up to another, or the first of these."""
     if boundaries is None:
         return lambda low, high: low
     splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries

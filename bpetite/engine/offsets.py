@@ -163,27 +163,27 @@ def _combining_class(part: tuple[str, int]) -> int:
 
 def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterator[tuple[str, int]]:
     starter: tuple[str, int] | None = None
-    behind: list[tuple[str, int]] = []  # characters after the starter that did not combine with it
+    waiting: list[tuple[str, int]] = []  # characters after the starter that did not combine with it
     last = 0  # the combining class of the last of these
     for char, change in decomposed:
         combining = unicodedata.combining(char)
         if starter is None and combining:
             yield char, change
             continue
-        if starter is not None and (not behind or last < combining):
+        if starter is not None and (not waiting or last < combining):
             both = normalize("NFC", starter[0] + char, unicode)
             if len(both) == 1:
                 starter = both, starter[1] + change - 1
                 continue
         if combining:
-            behind.append((char, change))
+            waiting.append((char, change))
             last = combining
             continue
         if starter is not None:
             yield starter
-        yield from behind
-        behind.clear()
+        yield from waiting
+        waiting.clear()
         starter = char, change
     if starter is not None:
         yield starter
-    yield from behind
+    yield from waiting

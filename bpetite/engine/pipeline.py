@@ -55,7 +55,7 @@ class Pipeline:
 
     Args:
         vocab: The vocabulary.
-        pattern: One that cuts as that of the vocabulary does, see :mod:`bpetite.steps.simplified`.
+        pattern: The vocabulary's, or one that cuts alike, see :mod:`bpetite.steps.simplified`.
     """
 
     def __init__(self, vocab: Vocab, pattern: SplitPattern) -> None:
@@ -244,7 +244,7 @@ class Pipeline:
         self, text: str, trusted: Sequence[tuple[int, int]], stretch: str, starts: list[int], first: int, last: int
     ) -> bool:
         """True if a trusted part alone gives ``stretch[first:last]``, without the characters beside that part."""
-        stop = next(stop for start, stop in trusted if start <= starts[first] < stop)
+        stop = max(stop for start, stop in trusted if start <= starts[first])
         own = text[starts[first] : min(starts[last], stop)]  # with the marks that it was composed with
         return self._normalize is None or stretch[first:last] in self._normalize(own)
 

@@ -54,10 +54,10 @@ def encode_iterable(
         data = refusing(data, refused)
     if tokenizer._cut_in_python:
         return _at_the_end(tokenizer, data, allowed_special)
-    as_it_is = tokenizer._pretokenizer.scanner is not None and (
+    is_unchanged = tokenizer._pretokenizer.scanner is not None and (
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
-    stream = OpenText(tokenizer, specials) if as_it_is else OpenSpecials(tokenizer, specials)
+    stream = OpenText(tokenizer, specials) if is_unchanged else OpenSpecials(tokenizer, specials)
     return chain.from_iterable(_steps(stream, data))
 
 

@@ -41,7 +41,7 @@ def dump(vocab: Vocab) -> bytes:
         "head": native.head_of(vocab),
         "fingerprint": vocab.fingerprint(),
         "repeated": vocab.token_table.repeated,
-        "across": vocab.across,
+        "across": vocab.first_superword_rank,
         "parts": [len(part) for part in parts],
     }
     text = json.dumps(facts, ensure_ascii=False).encode()
@@ -182,7 +182,7 @@ def _tables(whole: memoryview, name: str) -> tuple[int, Vocab, str]:
         across = facts["across"]
         if across is not None and (type(across) is not int or not 0 <= across <= table.ranks):
             raise ValueError(f"across {across!r} is no rank")
-    vars(vocab).update(merge_table=table, across=across)
+    vars(vocab).update(merge_table=table, first_superword_rank=across)
     return parts.checksum(), vocab, facts["fingerprint"]
 
 

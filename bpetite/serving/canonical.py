@@ -66,7 +66,7 @@ def is_canonical(
 
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`.
-        allowed_special: As for :func:`first_divergence`, and so are ``num_threads`` and the errors.
+        allowed_special: As for :func:`first_divergence`, whose ``num_threads`` and errors these are, too.
 
     >>> from bpetite import Tokenizer, serving
     >>> tok = Tokenizer.train("ab ab ab", 258)

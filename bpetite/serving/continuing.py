@@ -21,13 +21,13 @@ def continue_ids(
     """The ids, as they are, and those of a text that follows them in a conversation.
 
     The text is cut into pre-tokens as it is after the bytes of the ids. Where it goes on inside a word, its part of
-    the word is merged alone, because the ids before it stay. If the ids are those of ``encode`` and end with a
-    pre-token, such as a special token, the result is ``encode`` of the whole.
+    the word is merged alone: the ids before it stay. After ids of ``encode`` that end with a pre-token, such as a
+    special token, the result is ``encode`` of the whole.
 
     Args:
         ids: As for :meth:`bpetite.Tokenizer.decode`; canonical or not, they may end inside a character. Special tokens
             are those with their ids; other ids that spell one are ordinary text.
-        text: The text after them, as the end of a turn and the next messages.
+        text: The text after them: the end of a turn, and the next messages.
         allowed_special: The special tokens that are recognised in the text, as for :meth:`bpetite.Tokenizer.encode`.
 
     Raises:

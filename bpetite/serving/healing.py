@@ -17,7 +17,7 @@ __all__ = ["completions", "heal", "prefixes"]
 
 
 def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
-    """The ids of a text that no continuation changes, and the bytes behind them, whose ids a continuation decides.
+    """The ids of a text that no continuation changes, and the bytes after these, whose ids a continuation decides.
 
     A model that goes on from all ids of "https:" does not give "//", because in its training "://" was one token. So
     let it go on from these ids, with a next token that begins with the bytes (:func:`completions`) or that the bytes
@@ -30,8 +30,8 @@ def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection 
         allowed_special: As for :meth:`bpetite.Tokenizer.encode`; the start of such a token is among the bytes as well.
 
     Returns:
-        The ids, and the bytes of the open pre-token. If ``tok.scanner`` is neither "vector" nor "tables", the bytes are
-        all after the last special token; with a pipeline, or a normalization that allows no cut, the whole text.
+        The ids, and the bytes of the open pre-token. If ``tok.scanner`` is "regex" or "none", the bytes are all after
+        the last special token; with a pipeline, or a normalization that allows no cut, the whole text.
 
     Raises:
         ValueError, UnicodeError: As for :meth:`bpetite.Tokenizer.encode`.

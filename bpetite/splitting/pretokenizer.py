@@ -23,11 +23,10 @@ Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the match
 class Pretokenizer:
     """One split pattern, ready to cut.
 
-    `scanner_kind` is "vector" or "tables" (compiled, `scanner` is set), "regex" (`reason` says why the pattern is not
-    compiled), "none" (no pattern: the whole text is one pre-token) or "words" (none, either, and cut where no merge
-    joins). `unicode` is the version of Unicode of its
-    classes, None for that of `regex`. `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters;
-    :meth:`split` does without them.
+    `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
+    "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
+    first three have a `scanner`. `unicode` is the version of Unicode of its classes, None for that of `regex`.
+    `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters; :meth:`split` does without them.
     """
 
     def __init__(
@@ -115,9 +114,14 @@ def pretokenizer(
 ) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
-    `unicode` names the version of Unicode that assigns code points, None for that of `regex`; ValueError if there is no
-    such version. `scanner_kind` asks for "vector", "tables" or "regex"; ValueError if the pattern does not compile to
-    it. By default the fastest is taken. ValueError, with the position, if it is not a regular expression.
+    Args:
+        pattern: A regular expression, several, or None.
+        unicode: The version of Unicode that assigns code points, None for that of `regex`.
+        scanner_kind: "vector", "tables" or "regex"; the fastest that the pattern allows when None.
+
+    Raises:
+        ValueError: It is no regular expression, with the position; it does not compile to this kind; there is no such
+            version of Unicode.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -135,6 +139,7 @@ def pretokenizer(
 
 @lru_cache(maxsize=64)
 def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | None) -> Pretokenizer:
+    """:func:`pretokenizer`, with checked arguments."""
     stages = as_tuple(pattern)
     if not stages:
         return Pretokenizer(pattern, "none", unicode=unicode)
@@ -167,6 +172,7 @@ def _scanning(
 
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
+    """The tables of a scanner, made now."""
     from .compile.scanner_tables import compile_pattern
 
     return compile_pattern(stages, unicode)

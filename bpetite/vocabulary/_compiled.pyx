@@ -5,8 +5,8 @@ under it. The secret is known to all, but texts only look up, and no look-up pas
 refused where one could. So the memory of the file is used as it is, and processes share it.
 
 All indices are proven here, in the pass over the file that adds up its checksum: whatever the parts hold, nothing
-outside of them is read, and no merge gives an id that it must not give. That they are those of the vocabulary is what
-the checksum says, and what `verify` of the format compares.
+outside of them is read, and no merge gives an id that it must not give. The checksum says that they are those of the
+vocabulary, and `verify` of the format compares them.
 """
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset

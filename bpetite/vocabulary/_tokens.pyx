@@ -305,7 +305,7 @@ cdef class TokenTable:
         cdef TokenTable table = None
         cdef Py_ssize_t slot, length
         cdef uint8_t* room
-        if key is None and not (unreachable or self.hidden) and min(more, default=0) >= self.next_id:
+        if key is None and not (unreachable or self.hidden) and min(more, default=self.next_id) >= self.next_id:
             table = appended(self, more)
         if table is not None:
             return table

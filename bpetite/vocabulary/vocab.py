@@ -132,7 +132,7 @@ class Vocab(Record):
     name: str | None = None
     beside: dict[str, str] = {}  # noqa: RUF012
     train_config: dict[str, Any] | None = None
-    apart: ClassVar[tuple[str, ...]] = ("name", "beside", "train_config")
+    not_compared: ClassVar[tuple[str, ...]] = ("name", "beside", "train_config")
 
     def __post_init__(self) -> None:
         if self.merges is not None and not isinstance(self.merges, Iterable):
@@ -389,12 +389,12 @@ class Vocab(Record):
     @cached_property
     def word_merges(self) -> WordMerges | None:
         """The merges before the first one across words, for a vocabulary with superwords."""
-        if not self.across or self.alphabet is not None:
+        if not self.first_superword_rank or self.alphabet is not None:
             return None
-        return WordMerges(self.token_table, self.merge_table, self.across)
+        return WordMerges(self.token_table, self.merge_table, self.first_superword_rank)
 
     @cached_property
-    def across(self) -> int | None:
+    def first_superword_rank(self) -> int | None:
         """The rank of the first merge across words; None for none."""
         rank: int | None = first_across(self.token_table, self.merge_table)
         return rank

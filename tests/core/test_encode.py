@@ -312,6 +312,6 @@ def test_the_offset_of_a_byte_without_a_token_is_that_in_the_whole_text(pattern:
 
 def test_a_tokenizer_that_is_not_set_up_raises() -> None:
     tok = Tokenizer.__new__(Tokenizer)
-    for call in (lambda: tok.encode("a"), lambda: tok.decode([0]), lambda: tok.encode_batch(["a"])):
+    for call in (lambda: tok.encode("a"), lambda: tok.decode([0]), lambda: tok.encode_batch(["a"]), lambda: repr(tok)):
         with pytest.raises(TypeError, match="has not been set up"):
             call()

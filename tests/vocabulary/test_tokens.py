@@ -31,6 +31,7 @@ def test_a_table_is_a_mapping(first: dict[int, bytes], second: dict[int, bytes])
     assert [table.get(key) for key in second] == [first.get(key) for key in second]
     assert table.keys() - second.keys() == first.keys() - second.keys()
     assert table.with_tokens(second) == {**first, **second}
+    assert (table.with_tokens({}) is table) == (b"" not in first.values())
     assert table.next_id == max(first, default=-1) + 1
     for missing in (-1, 2**32, 2**70, "a", None, 0.5):
         assert missing not in table

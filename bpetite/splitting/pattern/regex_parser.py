@@ -165,12 +165,14 @@ class Parser:
         return self.pattern.startswith(text, self.at)
 
     def take(self, text: str) -> bool:
+        """True if a text comes next, which is then read."""
         if self.peek(text):
             self.at += len(text)
             return True
         return False
 
     def parse(self) -> Node:
+        """The whole pattern."""
         node = self.alternation()
         if self.at < len(self.pattern):
             raise self.refuse(self.at, "a closing bracket without its opening one")
@@ -179,12 +181,14 @@ class Parser:
         return node
 
     def alternation(self) -> Node:
+        """Choices up to the end of the group."""
         choices = [self.sequence()]
         while self.take("|"):
             choices.append(self.sequence())
         return choices[0] if len(choices) == 1 else Alternation(tuple(choices))
 
     def sequence(self) -> Node:
+        """One choice."""
         parts: list[Node] = []
         while self.at < len(self.pattern) and not self.peek("|") and not self.peek(")"):
             start = self.at
@@ -219,6 +223,7 @@ class Parser:
         return Repeat(part, least, most, possessive)
 
     def bounds(self) -> tuple[int, int | None] | None:
+        """The least and most copies of a repeat, None for no bound; None if no repeat follows."""
         for sign, bounds in (("?", (0, 1)), ("*", (0, None)), ("+", (1, None))):
             if self.take(sign):
                 return bounds
@@ -233,6 +238,7 @@ class Parser:
         return int(low or 0), (int(high) if high else None) if comma else int(low)
 
     def atom(self) -> Node:
+        """A character, a set or a group."""
         start = self.at
         char = self.pattern[start]
         if char == "(":
@@ -252,6 +258,7 @@ class Parser:
         return CharSet(((self.literal(ord(char)), True),))
 
     def group(self) -> Node:
+        """A group or a look-ahead."""
         start = self.at
         outer = self.ignore_case
         look: bool | None = None
@@ -308,6 +315,7 @@ class Parser:
         return self.literal(code), True
 
     def code_point(self, start: int, char: str) -> int:
+        """That of an escaped character."""
         if char in CONTROLS:
             return CONTROLS[char]
         if char in HEX_DIGITS:
@@ -319,6 +327,7 @@ class Parser:
         return ord(char)
 
     def set(self) -> CharSet:
+        """A set in brackets."""
         start = self.at
         self.at += 1
         negated = self.take("^")

@@ -1,4 +1,4 @@
-/* The scanner's transducer over 64 lanes of text by byte shuffles (simd_avx512.h names the processors that have them).
+/* The scanner's transducer over 64 lanes of text by byte shuffles (simd.h names the processors that have them).
 
    A span is cut into 64 lanes of 16, 32 or 64 codes, and all lanes step together: their next codes and their states
    are 64 bytes each, and a function of the two is a look-up by byte shuffle in pages of 128 bytes (vector_tables.py).
