@@ -52,18 +52,12 @@ def compare(
     for group, held in blocks(_pairs(texts), documents):
         for name, meter in meters.items():
             groups[name].setdefault(group, ScriptUse()).add(meter.add(held))
-    figures = [
-        Figures(name, meters[name].finished(documents.total()), groups[name], _longest(tokenizer))
-        for name, tokenizer in named.items()
-    ]
+    figures = []
+    for name, tokenizer in named.items():
+        usage, special = meters[name].finished(documents.total()), set(tokenizer.special_tokens.values())
+        ordinary = (token for token_id, token in sorted(tokenizer.vocab.items()) if token_id not in special)
+        figures.append(Figures(name, usage, groups[name], max(ordinary, key=len, default=b"")))
     return Comparison(figures, dict(documents), by, tuple(files))
-
-
-def _longest(tokenizer: Tokenizer) -> bytes:
-    """The first of the longest tokens that are not special."""
-    special = set(tokenizer.special_tokens.values())
-    ordinary = (token for token_id, token in sorted(tokenizer.vocab.items()) if token_id not in special)
-    return max(ordinary, key=len, default=b"")
 
 
 def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[str, Tokenizer]:

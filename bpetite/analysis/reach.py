@@ -172,7 +172,9 @@ def _search(tokenizer: Tokenizer, cut: dict[int, str]) -> dict[int, str]:
     to BUDGET texts."""
     witness: dict[int, str] = {}
     left = dict(cut)
-    surroundings = _surroundings(_around(tokenizer))
+    # characters of every kind, and those that the pattern itself names
+    named = [char for step in as_tuple(tokenizer.pattern) if isinstance(step, str) for char in step if char.isalnum()]
+    surroundings = _surroundings(list(dict.fromkeys([*_AROUND, *named])))
     spent = 0
     while left and spent < BUDGET:
         # A batch is few surroundings of many tokens, or many of few.
@@ -203,12 +205,6 @@ def whole_characters(token: bytes) -> str | None:
         return None
     rest = decoder.getstate()[0]
     return None if rest[:1] == b"\xed" and rest[1:] >= b"\xa0" else text  # a surrogate is refused at its third byte
-
-
-def _around(tokenizer: Tokenizer) -> list[str]:
-    """The characters to try around a token: of every kind, and those that the pattern itself names."""
-    named = [char for step in as_tuple(tokenizer.pattern) if isinstance(step, str) for char in step if char.isalnum()]
-    return list(dict.fromkeys([*_AROUND, *named]))
 
 
 def _surroundings(around: list[str]) -> Iterator[tuple[str, str]]:

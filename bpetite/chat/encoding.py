@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from ..serving.segments import encode_segments
 from .masks import Masked, change_texts, equal_but_for, free_characters, masking, texts_in
 
 try:
-    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, own_spans, special_spans
+    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, special_spans
 except ImportError:
     raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
 
@@ -199,10 +199,12 @@ def encode(
         text = marked.replace(MARK, "")
         if model.all_are_marked(text, len(marked) - len(text), given):
             return ChatEncoding(tokenizer, compiled, context, text, None)
-        own, found = own_spans(marked), special_spans(tokenizer, text)
+        parts = marked.split(MARK)  # ordinary text and special tokens, in turn
+        ends = [*accumulate(map(len, parts))]
+        own, found = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
         if found == own and not special_spans(tokenizer, given):
             return ChatEncoding(tokenizer, compiled, context, text, None)
-        bare = MARK.join(marked.split(MARK)[::2])
+        bare = MARK.join(parts[::2])
     else:
         text = bare = compiled.render(context)
         own, found = [], special_spans(tokenizer, text)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cached_property, partial, reduce
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Template, TemplateError, nodes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "literals_in", "own_spans", "special_spans"]
+__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "literals_in", "special_spans"]
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
@@ -290,12 +290,6 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
         for start, end, literal in literals
         if not literal.isspace()
     ]
-
-
-def own_spans(marked: str) -> list[tuple[int, int]]:
-    """(start, end) in characters, without marks, of the parts between marks."""
-    ends = [*accumulate(map(len, marked.split(MARK)))]
-    return [*zip(ends[::2], ends[1::2])]
 
 
 def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
