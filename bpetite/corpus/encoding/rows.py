@@ -20,10 +20,7 @@ from ..reading.records import Documents, documents_of
 from ..reading.sums import Sums, sums_of
 from .codec import Codec, Ids, Offsets, join_rows
 
-__all__ = ["EOT", "Encoded", "EncodingRules", "Rows", "encode_blocks", "place_eot"]
-
-#: Places of the end-of-text token.
-EOT = ("append", "prepend", "none")
+__all__ = ["Encoded", "EncodingRules", "Rows", "encode_blocks", "place_eot"]
 
 #: (id of the record, number of the block, number of the record in the block)
 Meta = list[tuple[str | None, int, int]]

@@ -6,9 +6,10 @@ whoever writes or reads them, and a difference has a place.
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, BinaryIO
+from typing import Any, cast
 
 from ...core._threads import in_order
 from ...errors import FormatError
@@ -56,20 +57,13 @@ def sums_in(listed: dict[str, Any], path: AnyPath) -> list[str]:
 
 def checksum_of(path: AnyPath, size: int, index: int) -> hashlib._Hash:
     """The checksum of a range of a file that ends after ``size`` bytes."""
-    checksum = hashlib.sha256()
-    left = min(size - index * RANGE, RANGE)
-    # small enough to stay in the second-level cache between reading and hashing
-    buffer = memoryview(bytearray(max(1, min(left, 1 << 18))))
-    with open_bytes(str(path)) as file:
+    return hashlib.sha256(_read(path, size, index))
+
+
+def _read(path: AnyPath, size: int, index: int) -> bytes:
+    with io.BufferedReader(cast(io.RawIOBase, open_bytes(str(path)))) as file:  # which reads on where few bytes come
         file.seek(index * RANGE)
-        while left > 0 and (count := _read_into(file, buffer[:left])):
-            checksum.update(buffer[:count])
-            left -= count
-    return checksum
-
-
-def _read_into(file: BinaryIO, buffer: memoryview) -> int:
-    return int(file.readinto(buffer))  # type: ignore[attr-defined]
+        return file.read(max(0, min(size - index * RANGE, RANGE)))
 
 
 def sums_of(path: AnyPath, size: int, threads: int = 1) -> list[str]:
@@ -100,15 +94,9 @@ def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) 
     """
     sums, size = sums_in(listed, path), listed["bytes"]
     for index in range(start // RANGE, -(-stop // RANGE) if start < stop else 0):
-        first = index * RANGE
-        data = memoryview(bytearray(min(RANGE, size - first)))
-        filled = 0
-        with open_bytes(str(path)) as file:
-            file.seek(first)
-            while filled < len(data) and (count := _read_into(file, data[filled:])):
-                filled += count
-        _compare(path, size, sums, index, hashlib.sha256(data[:filled]))
-        yield data[max(0, start - first) : stop - first]
+        first, data = index * RANGE, _read(path, size, index)
+        _compare(path, size, sums, index, hashlib.sha256(data))
+        yield memoryview(data)[max(0, start - first) : stop - first]
 
 
 def _compare(path: AnyPath, size: int, sums: Sequence[str], index: int, found: hashlib._Hash) -> None:

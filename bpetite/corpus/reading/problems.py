@@ -13,10 +13,7 @@ from typing import Any
 from ..sources.find import STDIN, Piece
 from ..sources.streams import Stream, open_stream
 
-__all__ = ["POLICIES", "Flaw", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
-
-#: What becomes of a record with a problem.
-POLICIES = ("fail", "skip", "replace")
+__all__ = ["Flaw", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
 
 #: Records after which a share of problems means something before the end.
 ENOUGH = 1000

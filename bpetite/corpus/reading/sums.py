@@ -50,11 +50,9 @@ def add_sums(known: Sums, found: Sums) -> None:
 
 def _behind(crc: int, size: int) -> int:
     """A CRC-32, a polynomial over two elements, times that of ``size`` bytes."""
-    bit = 0
-    while size:
+    for bit in range(size.bit_length()):
         if size >> bit & 1:
-            crc, size = _times(crc, _power(bit)), size ^ 1 << bit
-        bit += 1
+            crc = _times(crc, _power(bit))
     return crc
 
 
