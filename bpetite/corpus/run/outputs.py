@@ -35,11 +35,8 @@ __all__ = [
     "read_runs", "run_lines", "runs_beside", "shards_in", "stamp", "status_of",
 ]  # fmt: skip
 
-#: The variables by which schedulers name a job, and the part of it that a process is.
-JOB = (
-    "SLURM_JOB_ID", "SLURM_ARRAY_JOB_ID", "SLURM_ARRAY_TASK_ID", "SLURM_PROCID", "PBS_JOBID", "PBS_ARRAY_INDEX",
-    "LSB_JOBID", "LSB_JOBINDEX", "JOB_ID", "SGE_TASK_ID", "FLUX_JOB_ID", "AWS_BATCH_JOB_ID", "RAY_JOB_ID",
-)  # fmt: skip
+#: The variables by which schedulers name a job, and the part of it that a process is, such as SLURM_JOB_ID.
+JOB = re.compile(r"(?:.*_)?(?:JOB_?ID|TASK_ID|PROCID|JOBINDEX|ARRAY_INDEX)")
 
 #: Characters of a command that are kept: a shell may have made it of a pattern.
 COMMAND = 10_000
@@ -211,7 +208,7 @@ def begun() -> dict[str, Any]:
     """The process that begins to work on an output."""
     return {
         "begin": _time(time.time()), "host": platform.node(), "pid": os.getpid(),
-        "job": {name: os.environ[name] for name in JOB if name in os.environ},
+        "job": {name: value for name, value in sorted(os.environ.items()) if JOB.fullmatch(name)},
         "command": shlex.join(sys.orig_argv)[:COMMAND],
     }  # fmt: skip
 

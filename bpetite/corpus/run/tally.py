@@ -12,6 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ..encoding.rows import Encoded
+from ..output.manifest import LISTED
 from ..reading.problems import Problems
 from ..reading.sums import Sums, add_sums
 from ..sources.find import Piece
@@ -95,7 +96,7 @@ class Tally:
             firsts.append(self.records)
             self.records += records
             self.all_records += records
-            if (known := self.sums.setdefault(piece, {})) is not None:
+            if len(self._pieces) <= LISTED and (known := self.sums.setdefault(piece, {})) is not None:
                 add_sums(known, sums)
         self.sums.update((problem.piece, None) for problem in encoded.problems if problem.what in NOT_KEPT)
         if encoded.problems:

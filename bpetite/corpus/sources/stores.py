@@ -153,6 +153,8 @@ def patiently(url: str, what: str, call: Callable[[], Result], *, tries: int | N
                 raise lasting from error
             last = error
     assert last is not None
+    if isinstance(last, FileNotFoundError) and isinstance(last.__cause__, Exception):
+        last = last.__cause__
     raise OSError(errno.EIO, f"{what} failed {tries} times, at last with {_told(last)}", url) from last
 
 
@@ -160,6 +162,11 @@ def _lasting(error: Exception, url: str) -> Exception | None:
     """The error to raise for one that does not pass."""
     response = getattr(error, "response", None)
     status = getattr(error, "status", None) or getattr(response, "status_code", None)
+    cause = error.__cause__
+    if isinstance(error, FileNotFoundError) and isinstance(cause, Exception) and (
+        isinstance(cause, OSError) or hasattr(cause, "status")
+    ):
+        return _lasting(cause, url)  # fsspec says of a server that cannot be reached that there is no such file
     if isinstance(error, FileNotFoundError) or status in (404, 410):
         return FileNotFoundError(errno.ENOENT, "no such object", url)
     if isinstance(error, PermissionError) or status in (401, 403) or "Credential" in type(error).__name__:

@@ -1,4 +1,5 @@
 """Stores that are like the Hub and like a web server: other descriptions of objects, other ways to say no."""
+import errno
 import io
 import threading
 from collections.abc import Iterator
@@ -107,3 +108,24 @@ def test_the_web(web: str, ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     with pytest.raises(ValueError, match=r"large\.txt: .*where the server gives no ranges, download the file"):
         run(f"{web}/large.txt", ram_path / "p")
     assert not list(ram_path.glob("p*"))
+
+
+def test_a_web_server_that_is_busy_or_away_is_asked_again() -> None:
+    """And the error is not that there is no such object: exit code 75, not 1."""
+    pytest.importorskip("aiohttp")
+
+    class Busy(SimpleHTTPRequestHandler):
+        def send_head(self) -> None:
+            self.send_error(503)
+
+        def log_message(self, format: str, *values: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for end in (server.shutdown, server.server_close):
+        with pytest.raises(OSError, match="failed 2 times") as caught:
+            find_sources([f"http://127.0.0.1:{server.server_port}/a.txt"])
+        assert caught.value.errno == errno.EIO
+        end()
+        server.server_close()
