@@ -140,7 +140,7 @@ def test_a_bit_that_flips_before_files_are_joined_is_found(
 
 
 def test_files_of_others_that_are_named_like_own_ones(ram_path: Path, corpus: Path, tokenizer: Tokenizer) -> None:
-    for name in ("out.journal", "out.shard", "out.npy"):
+    for name in ("out.journal", "out.shard", "out.npy", "out.runs"):
         (ram_path / name).write_text("mine\n")
         for _ in range(2):
             with pytest.raises((FormatError, FileExistsError), match=name):

@@ -118,7 +118,7 @@ class Names:
         """Raises FileExistsError if a file exists that these streams may write: of something else, at the start."""
         taken = self._finished([self.layout], streams)
         for name in self.there():
-            if re.fullmatch(taken, name):
+            if re.fullmatch(taken, name) or name == self.runs.name:
                 raise file_exists(self.final(name), "exists already; overwrite=True replaces it")
 
     def _finished(
