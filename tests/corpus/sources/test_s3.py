@@ -53,7 +53,8 @@ def s3(server: str, ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def stored(store: Any, folder: str) -> dict[str, bytes]:
     store.invalidate_cache()
-    return {path.rpartition("/")[2]: store.cat_file(path) for path in sorted(store.find(folder))}
+    paths = [path for path in sorted(store.find(folder)) if not path.endswith("runs")]
+    return {path.rpartition("/")[2]: store.cat_file(path) for path in paths}
 
 
 def put_inputs(store: Any, folder: Path) -> list[Path]:
