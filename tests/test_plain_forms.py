@@ -15,7 +15,7 @@ CORE = ["splitting", "vocabulary", "core", "engine", "serving", "training"]
 BY_FORM = [
     "splitting/test_scan.py", "splitting/test_vector_tables.py", "core/test_encode.py", "core/test_special.py",
     "core/test_batch.py", "core/test_ids.py", "core/test_decode.py", "core/test_unknown_words.py",
-    "core/test_word_cache.py", "serving/test_limits.py",
+    "core/test_word_cache.py", "engine/test_limits.py",
 ]  # fmt: skip
 EVERY = ["plain", "avx2", "neon", "avx512"]
 

@@ -1,6 +1,5 @@
 """Reading vocabularies from the bytes of a file: what is accepted is what the way through `json` gives."""
 import json
-from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native, packaged
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
-from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._printable import members, read_merge_list, read_merges, read_tokens
 from bpetite.vocabulary._tokens import TokenTable
 
@@ -253,32 +251,3 @@ def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.Mon
         monkeypatch.setattr(module, "from_json", None)
     assert gpt2.load(*files) == plain
     assert formats.load(ours) == plain_ours
-
-
-@given(tokens)
-def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
-    for unreachable in (frozenset(), frozenset(list(tokens)[::3])):
-        table = TokenTable(tokens, unreachable)
-        reachable = [token_id for token_id in sorted(tokens) if tokens[token_id] and token_id not in unreachable]
-        first: dict[bytes, int] = {}
-        for token_id in reachable:
-            first.setdefault(tokens[token_id], token_id)
-        assert table.repeated == len(reachable) - len(first)
-        assert table.hidden == len(tokens) - len(reachable)
-        assert table.empty == list(tokens.values()).count(b"")
-        assert all(table.find_id(token) == first.get(token) for token in tokens.values())
-        assert table.find_id(b"no such token") is None
-
-
-@pytest.mark.parametrize("tokens", [{True: b"a"}, {1: "a"}, {"1": b"a"}, {1: bytearray(b"a")}])
-def test_a_table_takes_ints_and_bytes_only(tokens: Any) -> None:
-    with pytest.raises(TypeError):
-        TokenTable(tokens)
-
-
-def test_a_table_of_merges() -> None:
-    table = build_merge_table(TokenTable(VOCAB.tokens), VOCAB.merges)
-    assert len(table) == table.ranks == len(VOCAB.merges or ())
-    ids = array("I", list(b"the cat the mat"))
-    assert table.apply(ids).tolist() == TRAINED.encode("the cat the mat") != ids.tolist()
-    assert [table.get(*pair) for pair in VOCAB.merges or ()] == [*enumerate(VOCAB.merge_results)]

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._merge_list import MergeList
 from bpetite.vocabulary._ranks import read_ranks
 from bpetite.vocabulary._tokens import TokenTable
@@ -163,3 +164,34 @@ def test_lines_that_are_no_rank(line: str) -> None:
 
 def test_a_rank_twice_is_none() -> None:
     assert read_ranks(b"YQ== 1\nYg== 1\n") is None
+
+
+@given(tokens)
+def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
+    for unreachable in (frozenset(), frozenset(list(tokens)[::3])):
+        table = TokenTable(tokens, unreachable)
+        reachable = [token_id for token_id in sorted(tokens) if tokens[token_id] and token_id not in unreachable]
+        first: dict[bytes, int] = {}
+        for token_id in reachable:
+            first.setdefault(tokens[token_id], token_id)
+        assert table.repeated == len(reachable) - len(first)
+        assert table.hidden == len(tokens) - len(reachable)
+        assert table.empty == list(tokens.values()).count(b"")
+        assert all(table.find_id(token) == first.get(token) for token in tokens.values())
+        assert table.find_id(b"no such token") is None
+
+
+@pytest.mark.parametrize("tokens", [{True: b"a"}, {1: "a"}, {"1": b"a"}, {1: bytearray(b"a")}])
+def test_a_table_takes_ints_and_bytes_only(tokens: Any) -> None:
+    with pytest.raises(TypeError):
+        TokenTable(tokens)
+
+
+def test_a_table_of_merges() -> None:
+    tok = Tokenizer.train("the cat the mat" * 3, 270)
+    vocab = tok.to_vocab()
+    table = build_merge_table(TokenTable(vocab.tokens), vocab.merges)
+    assert len(table) == table.ranks == len(vocab.merges or ())
+    ids = array("I", list(b"the cat the mat"))
+    assert table.apply(ids).tolist() == tok.encode("the cat the mat") != ids.tolist()
+    assert [table.get(*pair) for pair in vocab.merges or ()] == [*enumerate(vocab.merge_results)]
