@@ -137,11 +137,11 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         from ..vocabulary._printable import members
 
         spans = members(data) or {}
-        for known in ("native", "huggingface"):
-            if format in (None, known):
-                whole: Vocab | None = _module(known).from_bytes(data, spans)
-                if whole is not None:
-                    return whole
+        regular = "huggingface" if "model" in spans else "native"
+        if format in (None, regular):
+            whole: Vocab | None = _module(regular).from_bytes(data, spans)
+            if whole is not None:
+                return whole
         content = parse_json(data, name)
         for known in ("native", "huggingface", "tekken", "gpt2"):
             if format == known or (format is None and _module(known).recognizes(content)):

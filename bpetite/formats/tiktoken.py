@@ -90,7 +90,7 @@ def from_encoding(
 
 def recognizes(data: bytes) -> bool:
     """True for a file whose first line looks like base64 and a rank."""
-    line = data.partition(b"\n")[0].split()
+    line = data[: data.find(b"\n") + 1 or None].split()
     return len(line) == 2 and line[1].isdigit() and (line[0] == EMPTY or canonical_base64(line[0]) is not None)
 
 

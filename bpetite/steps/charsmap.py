@@ -8,11 +8,8 @@ graphemes https://github.com/huggingface/spm_precompiled
 """
 from __future__ import annotations
 
-import binascii
 import re
-import struct
 from array import array
-from base64 import b64decode
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -60,6 +57,10 @@ class CharsMap(NamedTuple):
 @lru_cache(maxsize=8)
 def compiled(step: Precompiled) -> CharsMap:
     """The table of a map. Raises ValueError for what is none, and a bad `kept`."""
+    import binascii  # these not at the top: most files do without them
+    import struct
+    from base64 import b64decode
+
     try:
         data = b64decode(step.charsmap, validate=True)
         (size,) = struct.unpack_from("<I", data)

@@ -13,13 +13,14 @@ from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable
 from ..headers cimport (
-    BP_LOW_IDS, BP_NO_MERGE, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
+    BP_LOW_IDS, BP_NO_MERGE, BP_PREFETCH, bp_hash_key, bp_load64, bp_pair_entry, bp_secret, draw_secret, token_t,
 )
 from ..headers.python cimport PyBytes_FromStringAndSize
 from ._tokens cimport BP_MANY, UNFILLED, TokenTable, set_size
 
 cdef enum:
     ALIGN = 64                 # where a part begins
+    AHEAD = 4096               # bytes: the processor itself fetches nothing beyond a page
     BLOCK = 512                # entries of a hash table, of which one at least is empty; runs of some 60 are usual
     TOKEN_PARTS = 6
     PARTS = 10
@@ -31,6 +32,7 @@ cdef void add_lanes(uint64_t* lanes, const uint8_t* p, uint64_t n) noexcept nogi
     """Add n bytes, a multiple of 64, to a checksum: four of their words at a time, each to its lane."""
     cdef uint64_t a = lanes[0], b = lanes[1], c = lanes[2], d = lanes[3], at = 0
     while at < n:
+        BP_PREFETCH(p + at + AHEAD)
         a = bp_hash_key(&OF_FILES, bp_load64(p + at), bp_load64(p + at + 8) ^ a)
         b = bp_hash_key(&OF_FILES, bp_load64(p + at + 16), bp_load64(p + at + 24) ^ b)
         c = bp_hash_key(&OF_FILES, bp_load64(p + at + 32), bp_load64(p + at + 40) ^ c)
@@ -248,11 +250,12 @@ cdef bint mark_ranks(MergeTable table, TokenTable tokens, bytearray marks, never
 
 
 cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, const uint8_t* marked) noexcept nogil:
-    cdef uint64_t i, start, capacity = table.pairs.mask + 1, others = 0, dense = 0
+    cdef uint64_t i, start, capacity = table.pairs.mask + 1
     cdef uint64_t block = min(capacity, <uint64_t> BLOCK)
-    cdef uint32_t ranks = <uint32_t> table.ranks, first = 0, last = ranks, filled, taken, wrong = 0, rank
+    cdef uint32_t ranks = <uint32_t> table.ranks, first = 0, last = ranks, filled, wrong = 0, rank, others = 0, dense = 0
     cdef const bp_pair_entry* entry
-    while dense < <uint64_t> tokens.size and tokens.ids[dense] == dense:
+    cdef const uint32_t* words
+    while dense < <uint32_t> tokens.size and tokens.ids[dense] == dense:
         dense += 1
     while first < ranks and not marked[first]:
         first += 1
@@ -261,14 +264,13 @@ cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, con
     for start in range(capacity // block):
         parts.add(<const uint8_t*> (table.pairs.entries + (start + 1) * block))
         filled = 0
-        for i in range(start * block, start * block + block):
-            entry = table.pairs.entries + i
-            taken = entry.rank != BP_NO_MERGE
-            filled += taken
-            wrong |= taken & (entry.rank >= ranks)
+        words = <const uint32_t*> (table.pairs.entries + start * block)
+        for i in range(block):                         # without branches, in numbers of 32 bits: vectors of entries
+            rank = words[4 * i + 2]
+            filled += rank != BP_NO_MERGE
+            wrong |= rank + 1 > ranks                  # 0 in an empty entry
             # what must be looked at more closely: mostly nothing, since it takes as long as all else
-            others += ((entry.pair >> 32 >= dense) | (<token_t> entry.pair >= dense)
-                       | (entry.rank - first < last - first))
+            others |= (words[4 * i] >= dense) | (words[4 * i + 1] >= dense) | (rank - first < last - first)
         wrong |= filled == block
         table.size += filled
     for i in range(capacity if others and not wrong else 0):

@@ -127,11 +127,11 @@ cdef class _Reader:
 
     cdef bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
-        while self.end - self.p >= 8 and bp_load64(self.p) == EIGHT_SPACES:
-            self.p += 8
-        while self.p < self.end and self.p[0] in (c" ", c"\n", c"\r", c"\t"):
-            self.p += 1
-        return self.p < self.end
+        cdef const uint8_t* p = self.p
+        while p < self.end and p[0] in (c" ", c"\n", c"\r", c"\t"):
+            p += 9 if self.end - p > 8 and bp_load64(p + 1) == EIGHT_SPACES else 1
+        self.p = p
+        return p < self.end
 
     cdef bint take(self, uint8_t character) noexcept nogil:
         """Read this character."""
@@ -216,7 +216,7 @@ cdef class _Reader:
         cdef Py_ssize_t n = 0, run, size = self.space_size
         cdef uint32_t character
         while p < end and p[0] != c'"' and p[0] != c" ":
-            if size and end - p >= size and memcmp(p, space, size) == 0:
+            if size and p[0] == space[0] and end - p >= size and memcmp(p, space, size) == 0:
                 out[n] = c" "
                 n += 1
                 p += size

@@ -17,7 +17,7 @@ __all__ = ["Characters"]
 #: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
 Strip: TypeAlias = Literal["none", "one", "token"]
 
-_byte_token = re.compile("<0x[0-9A-F]{2}>")
+_BYTE_TOKEN = "<0x[0-9A-F]{2}>"
 
 
 class Characters(Record):
@@ -78,7 +78,7 @@ class Characters(Record):
         >>> Characters(space="▁").decode("▁the"), Characters(byte_ids=(None,) * 256).decode("<0x0A>")
         (b' the', b'\\n')
         """
-        if len(spelled) == 6 and self.byte_ids and _byte_token.fullmatch(spelled):
+        if len(spelled) == 6 and self.byte_ids and re.fullmatch(_BYTE_TOKEN, spelled):
             return bytes([int(spelled[3:5], 16)])
         return (spelled.replace(self.space, " ") if self.space else spelled).encode("utf-8")
 
