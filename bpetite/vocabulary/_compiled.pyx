@@ -252,7 +252,8 @@ cdef bint mark_ranks(MergeTable table, TokenTable tokens, bytearray marks, never
 cdef bint merges_are_sound(Parts parts, MergeTable table, TokenTable tokens, const uint8_t* marked) noexcept nogil:
     cdef uint64_t i, start, capacity = table.pairs.mask + 1
     cdef uint64_t block = min(capacity, <uint64_t> BLOCK)
-    cdef uint32_t ranks = <uint32_t> table.ranks, first = 0, last = ranks, filled, wrong = 0, rank, others = 0, dense = 0
+    cdef uint32_t ranks = <uint32_t> table.ranks, first = 0, last = ranks, filled, wrong = 0, rank
+    cdef uint32_t others = 0, dense = 0
     cdef const bp_pair_entry* entry
     cdef const uint32_t* words
     while dense < <uint32_t> tokens.size and tokens.ids[dense] == dense:

@@ -21,6 +21,19 @@ from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
 
+cdef extern from *:
+    """
+    #include <stdlib.h>
+    #ifdef __GLIBC__
+    #include <malloc.h>
+    #define bp_trim() malloc_trim(0)
+    #else
+    #define bp_trim() 0
+    #endif
+    """
+    int bp_trim() noexcept
+
+
 def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None, bytes key=None):
     """The merge table of a vocabulary.
 
@@ -49,6 +62,7 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
     else:
         listed = merges if isinstance(merges, MergeList) else MergeList(merges)
         _add_list(table, tokens, listed, listed.results(tokens) if results is None else results, excluded)
+    bp_trim()                      # the arrays of the way here are as large as the tables: back to the system
     return table
 
 

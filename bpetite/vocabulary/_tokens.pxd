@@ -13,9 +13,9 @@ cdef class TokenList:
     # Tokens in any order, as a reader finds them.
     cdef readonly Py_ssize_t size
     cdef token_t* ids
-    cdef uint64_t* ends            # of each token in data
+    cdef uint64_t* starts          # of each token in data; size + 1 entries, none before the first token
     cdef uint8_t* data
-    cdef uint64_t id_capacity, end_capacity, data_capacity
+    cdef uint64_t id_capacity, start_capacity, data_capacity
 
     # Room for n more bytes; NULL without memory. `add` makes a token of the first of them; false without memory.
     cdef uint8_t* room(self, Py_ssize_t n) noexcept nogil

@@ -8,11 +8,11 @@ dense enough an array maps id -> slot, otherwise a binary search over the sorted
 cimport cython
 from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_hash_long, bp_key, bp_load_key, bp_secret,
+    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret,
     draw_secret, token_t,
 )
 from ..headers.python cimport (
@@ -34,43 +34,45 @@ cdef class TokenList:
 
     def __dealloc__(self):
         free(self.ids)
-        free(self.ends)
+        free(self.starts)
         free(self.data)
 
     cdef uint8_t* room(self, Py_ssize_t n) noexcept nogil:
-        cdef uint64_t used = self.ends[self.size - 1] if self.size else 0
+        cdef uint64_t used = self.starts[self.size] if self.size else 0
         if bp_grow(<void**> &self.data, &self.data_capacity, used + n + 1, 1) < 0:
             return NULL
         return self.data + used
 
     cdef bint add(self, token_t token_id, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t used = self.ends[self.size - 1] if self.size else 0
+        cdef uint64_t used = self.starts[self.size] if self.size else 0
         if (bp_grow(<void**> &self.ids, &self.id_capacity, self.size + 1, sizeof(token_t)) < 0
-                or bp_grow(<void**> &self.ends, &self.end_capacity, self.size + 1, sizeof(uint64_t)) < 0):
+                or bp_grow(<void**> &self.starts, &self.start_capacity, self.size + 2, sizeof(uint64_t)) < 0):
             return False
         self.ids[self.size] = token_id
-        self.ends[self.size] = used + length
+        self.starts[self.size], self.starts[self.size + 1] = used, used + length
         self.size += 1
         return True
 
 
+cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_ssize_t n) except -1:
+    cdef uint8_t* room = tokens.room(n)
+    if room == NULL:
+        raise MemoryError()
+    memcpy(room, token, n)
+    if not tokens.add(token_id, n):
+        raise MemoryError()
+    return 0
+
+
 cdef int add_all(TokenList tokens, found) except -1:
     """Add the tokens of a mapping."""
-    cdef Py_ssize_t n
-    cdef uint8_t* room
     for token_id, token in found.items():
         if not (PyLong_CheckExact(token_id) and PyBytes_CheckExact(token)):
             raise TypeError(f"a vocabulary maps int to bytes, not {token_id!r} to {token!r}")
         if not 0 <= token_id <= 0xFFFFFFFF:
             wrong = min(found)
             raise ValueError(f"token id {wrong if wrong < 0 else max(found)} is outside 0..{0xFFFFFFFF}")
-        n = PyBytes_GET_SIZE(token)
-        room = tokens.room(n)
-        if room == NULL:
-            raise MemoryError()
-        memcpy(room, PyBytes_AS_STRING(token), n)
-        if not tokens.add(<token_t> token_id, n):
-            raise MemoryError()
+        add_token(tokens, <token_t> token_id, <const uint8_t*> PyBytes_AS_STRING(token), PyBytes_GET_SIZE(token))
     return 0
 
 
@@ -87,84 +89,96 @@ cdef TokenTable table_of(TokenList tokens, unreachable, bytes key=None):
 
 
 cdef bint fill(TokenTable table, TokenList tokens, unreachable) except -1:
-    """Fill a new table; false where an id occurs twice."""
-    cdef uint64_t* order = NULL            # id << 32 | index, where the ids are not ascending
-    cdef Py_ssize_t slot, at
+    """Fill a new table, with the memory of the list; false where an id occurs twice."""
+    cdef Py_ssize_t slot
     cdef bint ascending = True
     if tokens.size >= 1 << 31:
         raise ValueError(f"a vocabulary holds at most {(1 << 31) - 1} tokens, not {tokens.size}")
     for slot in range(1, tokens.size):
         ascending = ascending and tokens.ids[slot - 1] < tokens.ids[slot]
     if not ascending:
-        order = <uint64_t*> malloc(tokens.size * sizeof(uint64_t))
-        if order == NULL:
-            raise MemoryError()
-        for slot in range(tokens.size):
-            order[slot] = <uint64_t> tokens.ids[slot] << 32 | <uint64_t> slot
-        qsort(order, tokens.size, sizeof(uint64_t), by_id)
-    try:
-        for slot in range(1, 0 if ascending else tokens.size):
-            if order[slot - 1] >> 32 == order[slot] >> 32:
-                return False
-        reserve(table, tokens.size, tokens.ends[tokens.size - 1] if tokens.size else 0)
-        for slot in range(tokens.size):
-            at = slot if ascending else <Py_ssize_t> <uint32_t> order[slot]
-            lay_out(table, slot, tokens.ids[at], tokens.data + (tokens.ends[at - 1] if at else 0),
-                    tokens.ends[at] - (tokens.ends[at - 1] if at else 0))
-    finally:
-        free(order)
+        tokens = in_order(tokens)
+    if tokens is None:
+        return False
+    take(table, tokens)
     index(table, unreachable, 0)
     return True
+
+
+cdef TokenList in_order(TokenList tokens):
+    """The tokens by their ids; None where an id occurs twice."""
+    cdef TokenList made = TokenList()
+    cdef Py_ssize_t at, i
+    cdef uint64_t* order = <uint64_t*> malloc(tokens.size * sizeof(uint64_t))      # id << 32 | index
+    if order == NULL:
+        raise MemoryError()
+    try:
+        for i in range(tokens.size):
+            order[i] = <uint64_t> tokens.ids[i] << 32 | <uint64_t> i
+        qsort(order, tokens.size, sizeof(uint64_t), by_id)
+        for i in range(tokens.size):
+            if i and order[i - 1] >> 32 == order[i] >> 32:
+                return None
+            at = <Py_ssize_t> <uint32_t> order[i]
+            add_token(made, tokens.ids[at], tokens.data + tokens.starts[at], tokens.starts[at + 1] - tokens.starts[at])
+    finally:
+        free(order)
+    return made
 
 
 cdef TokenTable appended(TokenTable old, dict more):
     """A table with tokens of higher ids, made without looking at the others; None where its index has another size."""
     cdef TokenTable table = TokenTable(UNFILLED)
-    cdef TokenList added = TokenList()
-    cdef Py_ssize_t slot = old.size, i
-    add_all(added, {token_id: more[token_id] for token_id in sorted(more)})
-    if added.size == 0:
+    cdef TokenList found = TokenList()
+    if not more:
         return old
-    reserve(table, old.size + added.size, old.starts[old.size] + added.ends[added.size - 1])
+    if (found.room(old.starts[old.size]) == NULL
+            or bp_grow(<void**> &found.ids, &found.id_capacity, old.size + len(more) + 1, sizeof(token_t)) < 0
+            or bp_grow(<void**> &found.starts, &found.start_capacity, old.size + len(more) + 2, sizeof(uint64_t)) < 0):
+        raise MemoryError()
+    memcpy(found.ids, old.ids, old.size * sizeof(token_t))
+    memcpy(found.starts, old.starts, (old.size + 1) * sizeof(uint64_t))
+    memcpy(found.data, old.blob, old.starts[old.size])
+    found.size = old.size
+    add_all(found, {token_id: more[token_id] for token_id in sorted(more)})
+    take(table, found)
     if table.mask != old.mask:
         return None
     table.secret = old.secret
-    memcpy(table.ids, old.ids, slot * sizeof(token_t))
-    memcpy(table.starts, old.starts, (slot + 1) * sizeof(uint64_t))
-    memcpy(table.sizes, old.sizes, slot)
-    memcpy(table.blob, old.blob, old.starts[slot])
     memcpy(table.by_bytes, old.by_bytes, (old.mask + 1) * sizeof(uint32_t))
-    table.repeated, table.longest = old.repeated, old.longest
-    for i in range(added.size):
-        lay_out(table, slot + i, added.ids[i], added.data + (added.ends[i - 1] if i else 0),
-                added.ends[i] - (added.ends[i - 1] if i else 0))
-    index(table, (), slot)
+    table.repeated = old.repeated
+    index(table, (), old.size)
     return table
 
 
-cdef int reserve(TokenTable table, Py_ssize_t size, uint64_t total) except -1:
-    """Memory for tokens of `total` bytes."""
-    set_size(table, size)
-    table.ids = <token_t*> calloc(size + 1, sizeof(token_t))
-    table.starts = <uint64_t*> malloc((size + 1) * sizeof(uint64_t))
-    table.sizes = <uint8_t*> calloc(size + 1, 1)
-    table.blob = <uint8_t*> malloc(total + 16)
-    table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
-    if (table.ids == NULL or table.starts == NULL or table.sizes == NULL or table.blob == NULL
-            or table.by_bytes == NULL):
+cdef int take(TokenTable table, TokenList tokens) except -1:
+    """Give a new table the memory of tokens in the order of their ids, and an index without entries."""
+    cdef uint64_t length, total
+    cdef Py_ssize_t slot, size = tokens.size
+    if tokens.room(16) == NULL or not tokens.add(0, 0):    # what stands behind the last
         raise MemoryError()
-    memset(table.blob + total, 0, 16)
-    table.starts[0] = 0
+    total = tokens.starts[size]
+    memset(tokens.data + total, 0, 16)
+    set_size(table, size)
+    table.sizes = <uint8_t*> calloc(size + 1, 1)
+    table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
+    if table.sizes == NULL or table.by_bytes == NULL:
+        raise MemoryError()
+    table.ids = <token_t*> shrunk(tokens.ids, (size + 1) * sizeof(token_t))
+    table.starts = <uint64_t*> shrunk(tokens.starts, (size + 1) * sizeof(uint64_t))
+    table.blob = <uint8_t*> shrunk(tokens.data, total + 16)
+    tokens.ids, tokens.starts, tokens.data, tokens.size = NULL, NULL, NULL, 0
+    tokens.id_capacity = tokens.start_capacity = tokens.data_capacity = 0
+    for slot in range(size):
+        length = table.starts[slot + 1] - table.starts[slot]
+        table.sizes[slot] = <uint8_t> min(length, <uint64_t> BP_MANY)
+        table.longest = max(table.longest, <Py_ssize_t> length)
     return 0
 
 
-cdef void lay_out(TokenTable table, Py_ssize_t slot, token_t token_id, const uint8_t* token,
-                  uint64_t length) noexcept nogil:
-    table.ids[slot] = token_id
-    memcpy(table.blob + table.starts[slot], token, length)
-    table.starts[slot + 1] = table.starts[slot] + length
-    table.sizes[slot] = <uint8_t> min(length, <uint64_t> BP_MANY)
-    table.longest = max(table.longest, <Py_ssize_t> length)
+cdef void* shrunk(void* memory, size_t size) noexcept nogil:
+    cdef void* less = realloc(memory, size)
+    return memory if less == NULL else less
 
 
 cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
@@ -195,17 +209,10 @@ cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
 
 cdef void hash_tokens(TokenTable table, Py_ssize_t first, uint64_t* hashes) noexcept nogil:
     """OUT: the hashes of the tokens of BP_FOUND_AT_ONCE slots; their places in by_bytes are fetched."""
-    cdef Py_ssize_t slot, length
-    cdef const uint8_t* token
-    cdef bp_key key
+    cdef Py_ssize_t slot
     for slot in range(first, min(first + BP_FOUND_AT_ONCE, table.size)):
-        token = table.blob + table.starts[slot]
-        length = table.starts[slot + 1] - table.starts[slot]
-        if length > BP_KEY_BYTES:
-            hashes[slot - first] = bp_hash_long(&table.secret, token, length)
-        else:
-            key = bp_load_key(token, length)
-            hashes[slot - first] = bp_hash_key(&table.secret, key.low, key.high)
+        hashes[slot - first] = bp_hash_bytes(&table.secret, table.blob + table.starts[slot],
+                                             table.starts[slot + 1] - table.starts[slot])
         BP_PREFETCH(table.by_bytes + ((hashes[slot - first] >> 32) & table.mask))
 
 
@@ -303,8 +310,7 @@ cdef class TokenTable:
         hashes with the process's secret, or with a key of 48 bytes."""
         cdef TokenList found = TokenList()
         cdef TokenTable table = None
-        cdef Py_ssize_t slot, length
-        cdef uint8_t* room
+        cdef Py_ssize_t slot
         if key is None and not (unreachable or self.hidden) and min(more, default=self.next_id) >= self.next_id:
             table = appended(self, more)
         if table is not None:
@@ -312,13 +318,7 @@ cdef class TokenTable:
         for slot in range(self.size):
             if more and self.ids[slot] in more:
                 continue
-            length = self.starts[slot + 1] - self.starts[slot]
-            room = found.room(length)
-            if room == NULL:
-                raise MemoryError()
-            memcpy(room, self.blob + self.starts[slot], length)
-            if not found.add(self.ids[slot], length):
-                raise MemoryError()
+            add_token(found, self.ids[slot], self.blob + self.starts[slot], self.starts[slot + 1] - self.starts[slot])
         add_all(found, more)
         return table_of(found, unreachable, key)
 
