@@ -1,8 +1,7 @@
 """Tokens in a printable form, with their ids and merges, in vocab.json, merges.txt and other JSON files."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import chain, repeat
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
@@ -165,20 +164,7 @@ def merge_pairs(
     """
     if not isinstance(found, list):
         raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(found)}")
-    spelled: Iterable[str] = ()
-    try:
-        if as_lists:
-            regular = set(map(type, found)) <= {list} and set(map(len, found)) <= {2}
-            spelled = chain.from_iterable(found)
-        else:
-            regular = set(map(str.count, found, repeat(" "))) <= {1}
-            if found:
-                spelled = " ".join(found).split(" ")  # at once: a split for each line would take most of the time
-        if regular:
-            parts = map(ids.__getitem__, spelled)
-            return tuple(zip(parts, parts, strict=True))
-    except (TypeError, KeyError):
-        pass
+    pairs = []
     shape = "a pair of tokens" if as_lists else "two tokens with one space between"
     for rank, merge in enumerate(found):
         pair = merge
@@ -191,4 +177,5 @@ def merge_pairs(
                 raise FormatError(
                     f"{name}: {position(rank)} {short_repr(merge)}: {short_repr(part)} is not in the vocabulary"
                 )
-    raise AssertionError("unreachable: some merge failed above")
+        pairs.append((ids[pair[0]], ids[pair[1]]))
+    return tuple(pairs)

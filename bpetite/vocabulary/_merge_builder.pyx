@@ -13,8 +13,7 @@ from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_key, bp_load_key, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check,
-    bp_work, token_t
+    BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
 )
 from ._letters cimport character_at
 from ._merge_list cimport MergeList
@@ -162,48 +161,35 @@ cdef inline Py_ssize_t length_of(TokenTable tokens, Py_ssize_t slot) noexcept no
 cdef void find_shorter(_Splits splits, TokenTable tokens, Py_ssize_t start, bint at_end) noexcept nogil:
     """OUT: shorter[at_end] of BP_FOUND_AT_ONCE slots: their look-ups wait for memory at the same time."""
     cdef uint32_t* shorter = splits.shorter[at_end]
-    cdef bp_key keys[BP_FOUND_AT_ONCE]
+    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t found[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
-    cdef const uint8_t* part
-    cdef Py_ssize_t n = 0, left, i, short
+    cdef Py_ssize_t n = 0, left, i
     for i in range(start, min(start + BP_FOUND_AT_ONCE, tokens.size)):
         shorter[i] = NONE
         slots[n], sizes[n] = i, length_of(tokens, i)
         n += 1
     while n:
-        left = short = 0
+        left = 0
         for i in range(n):                     # the next shorter length that a token has
             sizes[i] -= 1
             while sizes[i] > 0 and not splits.lengths[sizes[i]]:
                 sizes[i] -= 1
-            if sizes[i] <= 0:
-                continue
-            part = tokens.blob + (tokens.starts[slots[i] + 1] - sizes[i] if at_end else tokens.starts[slots[i]])
-            if sizes[i] > BP_KEY_BYTES:
-                found[0] = tokens.find(part, sizes[i])
-                if found[0] >= 0:
-                    shorter[slots[i]] = <uint32_t> found[0]
-                    continue
-            slots[left], sizes[left] = slots[i], sizes[i]
-            left += 1
+            if sizes[i] > 0:
+                slots[left], sizes[left] = slots[i], sizes[i]
+                parts[left] = tokens.blob + (tokens.starts[slots[i] + 1] - sizes[i] if at_end
+                                             else tokens.starts[slots[i]])
+                left += 1
         n = left
-        for i in range(n):                     # the long ones once more, at their next length
-            if sizes[i] <= BP_KEY_BYTES:
-                part = tokens.blob + (tokens.starts[slots[i] + 1] - sizes[i] if at_end else tokens.starts[slots[i]])
-                keys[short] = bp_load_key(part, sizes[i])
-                short += 1
-        tokens.find_keys(keys, short, found)
-        left = short = 0
+        tokens.find_many(parts, sizes, n, found)
+        left = 0
         for i in range(n):
-            if sizes[i] <= BP_KEY_BYTES:
-                short += 1
-                if found[short - 1] >= 0:
-                    shorter[slots[i]] = <uint32_t> found[short - 1]
-                    continue
-            slots[left], sizes[left] = slots[i], sizes[i]
-            left += 1
+            if found[i] >= 0:
+                shorter[slots[i]] = <uint32_t> found[i]
+            else:
+                slots[left], sizes[left] = slots[i], sizes[i]
+                left += 1
         n = left
 
 

@@ -7,15 +7,12 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
 
-from ..headers cimport BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_key, bp_load_key, token_t
+from ..headers cimport bp_grow, token_t
 from ..headers.vectors cimport bp_token_value
 from ._tokens cimport TokenTable
 
 from array import array as new_array
 from collections.abc import Sequence
-
-cdef enum:
-    LOOK_AHEAD = 16            # merges whose tokens are fetched together
 
 cdef uint64_t ALL = <uint64_t> -1
 
@@ -98,8 +95,6 @@ cdef class MergeList:
         if not tokens.repeated and tokens.hidden == len(unreachable):
             hidden = <uint8_t*> <char*> marks
         for rank in range(self.size):
-            if rank % LOOK_AHEAD == 0:
-                fetch(tokens, self.pairs + 2 * rank, 2 * min(LOOK_AHEAD, self.size - rank))
             joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined,
                             hidden)
             if joined < 0:
@@ -164,16 +159,6 @@ cdef class MergeList:
 Sequence.register(MergeList)
 
 
-cdef void fetch(TokenTable tokens, const token_t* ids, Py_ssize_t n) noexcept nogil:
-    """Fetch what `result` reads of some ids."""
-    cdef Py_ssize_t i, slot
-    for i in range(n):
-        BP_PREFETCH(tokens.starts + max(tokens.slot(ids[i]), 0))
-    for i in range(n):
-        slot = tokens.slot(ids[i])
-        BP_PREFETCH(tokens.blob + tokens.starts[max(slot, 0)])
-
-
 cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,
                        const uint8_t* hidden) noexcept nogil:
     """The slot of the token that a merge gives, -1 for none.
@@ -202,16 +187,8 @@ cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, 
     cdef const uint64_t* starts = tokens.starts
     cdef const uint8_t* token = tokens.blob + starts[slot]
     cdef uint64_t n = starts[left + 1] - starts[left], m = starts[right + 1] - starts[right]
-    return (starts[slot + 1] - starts[slot] == n + m and same(token, tokens.blob + starts[left], n)
-            and same(token + n, tokens.blob + starts[right], m))
-
-
-cdef inline bint same(const uint8_t* one, const uint8_t* other, size_t n) noexcept nogil:
-    cdef bp_key a, b
-    if n > BP_KEY_BYTES:
-        return memcmp(one, other, n) == 0
-    a, b = bp_load_key(one, n), bp_load_key(other, n)
-    return a.low == b.low and a.high == b.high
+    return (starts[slot + 1] - starts[slot] == n + m and memcmp(token, tokens.blob + starts[left], n) == 0
+            and memcmp(token + n, tokens.blob + starts[right], m) == 0)
 
 
 cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, array lengths, Py_ssize_t done):

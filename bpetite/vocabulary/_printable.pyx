@@ -14,7 +14,7 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
-from ..headers cimport BP_KEY_BYTES, BP_KEY_READ, bp_key, bp_load64, bp_load_key, bp_utf8_put
+from ..headers cimport BP_KEY_READ, bp_load64, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
@@ -28,7 +28,6 @@ cdef extern from "vocabulary/json_marks.h" nogil:
 cdef enum:
     CHARACTERS = 0x144         # the characters of the printable form are below this
     LONGEST_ID = 10            # digits
-    LATER = -2
 
 cdef uint64_t EIGHT_SPACES = 0x2020202020202020
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
@@ -98,9 +97,9 @@ cdef class _Reader:
     cdef uint8_t* memory
     cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
     cdef Py_ssize_t length        # of that token
-    cdef bp_key keys[BP_FOUND_AT_ONCE]             # of the parts of merges that `join` looks up,
-    cdef Py_ssize_t found[BP_FOUND_AT_ONCE]        # or their slots; LATER for others
-    cdef Py_ssize_t parts
+    cdef Py_ssize_t count         # tokens that `join` will look up:
+    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
     cdef bint characters          # tokens are spelled as they are, not in printable form,
     cdef bytes written            # keeps the memory alive:
     cdef const uint8_t* space     # with this for a space, of
@@ -281,42 +280,35 @@ cdef class _Reader:
         self.token += self.length
         return 0
 
-    cdef void part(self, TokenTable table) noexcept nogil:
-        """Look up the token that was read last: a long one at once, others in `join`, together."""
-        self.found[self.parts] = LATER
-        if self.length <= BP_KEY_BYTES:
-            self.keys[self.parts] = bp_load_key(self.token, self.length)
-        else:
-            self.keys[self.parts] = bp_key(0, 0)
-            self.found[self.parts] = table.find(self.token, self.length)
-        self.parts += 1
+    cdef void part(self) noexcept nogil:
+        """Leave the token that was read last to `join`."""
+        self.parts[self.count], self.sizes[self.count] = self.token, self.length
+        self.count += 1
+        self.token += self.length
 
-    cdef bint read_merge(self, bint json, bint apart, TokenTable table) noexcept nogil:
+    cdef bint read_merge(self, bint json, bint apart) noexcept nogil:
         """Read two tokens with a space between, or `apart`, in an array."""
         if apart and not self.read(c"[") or json and not self.read(c'"') or not self.read_token(json):
             return False
-        self.part(table)
+        self.part()
         if apart and not (self.take(c'"') and self.read(c",") and self.read(c'"')) or not apart and not self.take(c" "):
             return False
         if not self.read_token(json):
             return False
-        self.part(table)
+        self.part()
         return not (json and not self.take(c'"') or apart and not self.read(c"]"))
 
     cdef bint join(self, TokenTable table, MergeList merges) except -1:
         """Append the ids of the merges that were read; False where one has a part that is no token."""
         cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
         cdef Py_ssize_t i
-        table.find_keys(self.keys, self.parts, slots)
-        for i in range(self.parts):
-            if self.found[i] != LATER:
-                slots[i] = self.found[i]
-            if slots[i] < 0:
+        table.find_many(self.parts, self.sizes, self.count, slots)
+        for i in range(0, self.count, 2):
+            if slots[i] < 0 or slots[i + 1] < 0:
                 return False
-        for i in range(0, self.parts, 2):
             if not merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
                 raise MemoryError()
-        self.parts = 0
+        self.count, self.token = 0, self.memory
         return True
 
 
@@ -497,12 +489,12 @@ def read_merges(bytes data not None, TokenTable table not None):
             return None
         reader.p += 1
     while reader.p < reader.end:
-        if not reader.read_merge(False, False, table):
+        if not reader.read_merge(False, False):
             return None
         reader.take(c"\r")
         if not reader.take(c"\n"):
             return None
-        if (reader.parts == BP_FOUND_AT_ONCE or reader.p == reader.end) and not reader.join(table, pairs):
+        if (reader.count == BP_FOUND_AT_ONCE or reader.p == reader.end) and not reader.join(table, pairs):
             return None
     return pairs
 
@@ -518,9 +510,9 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
     cdef MergeList pairs = MergeList()
     cdef int state = reader.open(c"[", c"]")
     while state > 0:
-        if not reader.read_merge(True, as_lists, table):
+        if not reader.read_merge(True, as_lists):
             return None
         state = reader.next(c"]")
-        if (reader.parts == BP_FOUND_AT_ONCE or state == 0) and not reader.join(table, pairs):
+        if (reader.count == BP_FOUND_AT_ONCE or state == 0) and not reader.join(table, pairs):
             return None
     return pairs if state == 0 else None

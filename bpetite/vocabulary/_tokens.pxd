@@ -50,6 +50,9 @@ cdef class TokenTable:
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # find for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
+    # find for as many strings, from whose starts BP_KEY_READ bytes can be read.
+    cdef void find_many(self, const uint8_t** parts, const Py_ssize_t* sizes, Py_ssize_t n,
+                        Py_ssize_t* slots) noexcept nogil
     # slot -> 1 for the tokens of some ids, and two more entries.
     cdef bytearray marks(self, ids)
     # The bytes of the token of a slot.

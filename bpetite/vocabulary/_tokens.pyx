@@ -126,31 +126,6 @@ cdef TokenList in_order(TokenList tokens):
     return made
 
 
-cdef TokenTable appended(TokenTable old, dict more):
-    """A table with tokens of higher ids, made without looking at the others; None where its index has another size."""
-    cdef TokenTable table = TokenTable(UNFILLED)
-    cdef TokenList found = TokenList()
-    if not more:
-        return old
-    if (found.room(old.starts[old.size]) == NULL
-            or bp_grow(<void**> &found.ids, &found.id_capacity, old.size + len(more) + 1, sizeof(token_t)) < 0
-            or bp_grow(<void**> &found.starts, &found.start_capacity, old.size + len(more) + 2, sizeof(uint64_t)) < 0):
-        raise MemoryError()
-    memcpy(found.ids, old.ids, old.size * sizeof(token_t))
-    memcpy(found.starts, old.starts, (old.size + 1) * sizeof(uint64_t))
-    memcpy(found.data, old.blob, old.starts[old.size])
-    found.size = old.size
-    add_all(found, {token_id: more[token_id] for token_id in sorted(more)})
-    take(table, found)
-    if table.mask != old.mask:
-        return None
-    table.secret = old.secret
-    memcpy(table.by_bytes, old.by_bytes, (old.mask + 1) * sizeof(uint32_t))
-    table.repeated = old.repeated
-    index(table, (), old.size)
-    return table
-
-
 cdef int take(TokenTable table, TokenList tokens) except -1:
     """Give a new table the memory of tokens in the order of their ids, and an index without entries."""
     cdef uint64_t length, total
@@ -309,18 +284,26 @@ cdef class TokenTable:
         """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew, and
         hashes with the process's secret, or with a key of 48 bytes."""
         cdef TokenList found = TokenList()
-        cdef TokenTable table = None
+        cdef TokenTable table = TokenTable(UNFILLED)
         cdef Py_ssize_t slot
-        if key is None and not (unreachable or self.hidden) and min(more, default=self.next_id) >= self.next_id:
-            table = appended(self, more)
-        if table is not None:
-            return table
+        cdef uint64_t next_id = self.next_id
+        # tokens of higher ids leave the index of the others as it is
+        cdef bint behind = key is None and not (unreachable or self.hidden) and min(more, default=next_id) >= next_id
+        if behind and not more:
+            return self
         for slot in range(self.size):
-            if more and self.ids[slot] in more:
-                continue
-            add_token(found, self.ids[slot], self.blob + self.starts[slot], self.starts[slot + 1] - self.starts[slot])
-        add_all(found, more)
-        return table_of(found, unreachable, key)
+            if behind or not more or self.ids[slot] not in more:
+                add_token(found, self.ids[slot], self.blob + self.starts[slot],
+                          self.starts[slot + 1] - self.starts[slot])
+        add_all(found, {token_id: more[token_id] for token_id in sorted(more)} if behind else more)
+        if not behind:
+            return table_of(found, unreachable, key)
+        take(table, found)
+        if table.mask == self.mask:
+            table.secret, table.repeated = self.secret, self.repeated
+            memcpy(table.by_bytes, self.by_bytes, (self.mask + 1) * sizeof(uint32_t))
+        index(table, (), self.size if table.mask == self.mask else 0)
+        return table
 
     def __dealloc__(self):
         if self.owner is not None:
@@ -373,6 +356,17 @@ cdef class TokenTable:
             while slots[i] >= 0 and not has_key(self, slots[i], &keys[i]):
                 places[i] = (places[i] + 1) & self.mask
                 slots[i] = next_alike(self, &places[i], tags[i])
+
+    cdef void find_many(self, const uint8_t** parts, const Py_ssize_t* sizes, Py_ssize_t n,
+                        Py_ssize_t* slots) noexcept nogil:
+        cdef bp_key keys[BP_FOUND_AT_ONCE]
+        cdef Py_ssize_t i
+        for i in range(n):
+            keys[i] = bp_load_key(parts[i], min(sizes[i], <Py_ssize_t> BP_KEY_BYTES))
+        self.find_keys(keys, n, slots)
+        for i in range(n):
+            if sizes[i] > BP_KEY_BYTES:        # few are so long
+                slots[i] = self.find(parts[i], sizes[i])
 
     cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
         cdef uint64_t start = self.starts[slot]
