@@ -24,13 +24,8 @@ class SpelledCharacters(Mapping[str, int]):
         self._spelling = Characters(tuple(byte_ids), space=space)
 
     def __getitem__(self, spelled: str) -> int:
-        found: int | None = None
-        if len(spelled) > 6 and not (self._spelling.space and (self._spelling.space in spelled or " " in spelled)):
-            found = self._tokens.find_id(spelled.encode("utf-8"))  # neither a byte token nor one with a space
-            if found is None:
-                raise KeyError(spelled)
-            return found
         token = self._spelling.decode(spelled)
+        found: int | None = None
         if len(token) == 1 and len(spelled) > 1:
             found = self._byte_ids[token[0]]
         elif not (self._spelling.space and " " in spelled):

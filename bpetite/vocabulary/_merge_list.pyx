@@ -161,12 +161,8 @@ Sequence.register(MergeList)
 
 cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,
                        const uint8_t* hidden) noexcept nogil:
-    """The slot of the token that a merge gives, -1 for none.
-
-    Args:
-        last: That of the merge before.
-        hidden: Slot -> 1 where a token is not found by its bytes; NULL where tokens with equal bytes are found.
-    """
+    """The slot of the token that a merge gives, -1 for none; `last` is that of the merge before. `hidden`: slot -> 1
+    where a token is not found by its bytes; NULL where tokens with equal bytes are found."""
     cdef Py_ssize_t one = tokens.slot(left), other = tokens.slot(right), n, m
     if one < 0 or other < 0:
         return -1

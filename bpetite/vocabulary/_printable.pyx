@@ -18,7 +18,7 @@ from ..headers cimport BP_KEY_READ, bp_load64, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
-from ._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, table_of
+from ._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
 cdef extern from "vocabulary/json_marks.h" nogil:
     enum: BP_JSON_BYTES
@@ -266,20 +266,6 @@ cdef class _Reader:
         return (self.read(c'"') and self.read_token(True) and self.take(c'"')
                 and self.read(c":") and self.blanks() and self.read_id(token_id))
 
-    cdef int begin(self, TokenList tokens) except -1:
-        """Read tokens into a list; for `keep`."""
-        self.token = tokens.room(self.end - self.p + BP_KEY_READ)
-        if self.token == NULL:
-            raise MemoryError()
-        return 0
-
-    cdef int keep(self, TokenList tokens, uint32_t token_id) except -1:
-        """Add the token that was read last."""
-        if not tokens.add(token_id, self.length):
-            raise MemoryError()
-        self.token += self.length
-        return 0
-
     cdef void part(self) noexcept nogil:
         """Leave the token that was read last to `join`."""
         self.parts[self.count], self.sizes[self.count] = self.token, self.length
@@ -412,11 +398,10 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
     cdef int state = reader.open(c"{", c"}")
-    reader.begin(tokens)
     while state > 0:
         if not reader.read_entry(&token_id):
             return None
-        reader.keep(tokens, token_id)
+        add_token(tokens, token_id, reader.token, reader.length)
         state = reader.next(c"}")
     return table_of(tokens, ()) if state == 0 else None
 
@@ -444,7 +429,6 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
     cdef set letters = set()
     if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data) + start, stop - start) < stop - start:
         return None
-    reader.begin(tokens)
     while state > 0:
         if not reader.read_entry(&token_id):
             return None
@@ -457,7 +441,7 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
             reader.length = 1
         elif reader.length == 1:
             letters.add(reader.token[0])
-        reader.keep(tokens, token_id)
+        add_token(tokens, token_id, reader.token, reader.length)
         state = reader.next(c"}")
     hidden = set()
     for letter in letters:

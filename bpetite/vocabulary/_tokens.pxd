@@ -69,6 +69,10 @@ cdef inline void set_size(TokenTable table, Py_ssize_t size) noexcept nogil:
 
 cdef object UNFILLED            # the argument for a table that its maker fills
 
+# Add a token to a list.
+cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_ssize_t n) except -1
+
+
 # A table of tokens in any order, None where an id occurs twice.
 cdef TokenTable table_of(TokenList tokens, object unreachable, bytes key=*)
 

@@ -15,7 +15,6 @@ parts. As the lowest rank always goes first, the merges of the phrase go on from
 merge across words.
 """
 cimport cython
-from cpython.array cimport array, clone
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
 from libc.string cimport memchr, memset
@@ -26,8 +25,6 @@ from ..splitting.scan._scan cimport NO_PATTERN, Scanner, scan_cursor
 from ._letters cimport Letters, character_at
 from ._tokens cimport TokenTable
 
-from array import array as new_array
-
 cdef extern from "vocabulary/word_cuts.h" nogil:
     enum: BP_CUT_BYTES
     Py_ssize_t bp_cut_eight(const uint8_t* cuts, const uint8_t* text, Py_ssize_t at, bint only_ascii,
@@ -35,8 +32,6 @@ cdef extern from "vocabulary/word_cuts.h" nogil:
 
 cdef enum:
     BITS = 32                                  # of the filter for each pair of characters
-
-cdef uint32_t NONE = <uint32_t> -1             # no byte or character
 
 
 @cython.final
@@ -144,7 +139,6 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     cdef uint32_t left, right
     cdef int bits = 6
     cdef bp_pair_entry* entry
-    cdef array edges = edges_of(tokens, letters is not None)
     memset(made.cuts, 1, sizeof(made.cuts))
     made.letters, made.forced = letters, split
     if letters is not None:
@@ -157,7 +151,7 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     with nogil:
         for at in range(table.pairs.mask + 1 if table.size else 0):
             entry = table.pairs.entries + at
-            if entry.rank == BP_NO_MERGE or not junction(tokens, edges.data.as_uints, entry, &left, &right):
+            if entry.rank == BP_NO_MERGE or not junction(tokens, letters is not None, entry, &left, &right):
                 continue
             if letters is None or (left | right) < 0x80:
                 made.cuts[left | right << 8] = 0
@@ -218,30 +212,20 @@ cdef inline bint is_later(TokenTable tokens, const uint8_t* later, token_t numbe
     return slot >= 0 and later[slot]
 
 
-cdef array edges_of(TokenTable tokens, bint characters):
-    """The first and the last byte, or character, of each token, two numbers a slot; NONE for a token without bytes."""
-    cdef array edges = clone(new_array("I"), 2 * tokens.size, False)
-    cdef uint32_t* edge = edges.data.as_uints
-    cdef const uint8_t* blob = tokens.blob
-    cdef Py_ssize_t slot, start, end
-    for slot in range(tokens.size):
-        start, end = <Py_ssize_t> tokens.starts[slot], <Py_ssize_t> tokens.starts[slot + 1]
-        edge[2 * slot] = edge[2 * slot + 1] = NONE
-        if characters and start < end:
-            character_at(blob + start, end - start, edge + 2 * slot)
-            character_at(blob + character_before(blob, end), 4, edge + 2 * slot + 1)
-        elif start < end:
-            edge[2 * slot], edge[2 * slot + 1] = blob[start], blob[end - 1]
-    return edges
-
-
-cdef inline bint junction(TokenTable tokens, const uint32_t* edges, const bp_pair_entry* entry, uint32_t* before,
+cdef inline bint junction(TokenTable tokens, bint characters, const bp_pair_entry* entry, uint32_t* before,
                           uint32_t* after) noexcept nogil:
     """OUT: the last byte or character of the left token and the first of the right one. False if a token has no bytes:
     no text gives it."""
-    before[0] = edges[2 * tokens.slot(<token_t> (entry.pair >> 32)) + 1]
-    after[0] = edges[2 * tokens.slot(<token_t> entry.pair)]
-    return before[0] != NONE and after[0] != NONE
+    cdef Py_ssize_t left = tokens.slot(<token_t> (entry.pair >> 32)), right = tokens.slot(<token_t> entry.pair)
+    cdef Py_ssize_t end = <Py_ssize_t> tokens.starts[left + 1], start = <Py_ssize_t> tokens.starts[right]
+    cdef const uint8_t* blob = tokens.blob
+    if end == <Py_ssize_t> tokens.starts[left] or start == <Py_ssize_t> tokens.starts[right + 1]:
+        return False
+    before[0], after[0] = blob[end - 1], blob[start]
+    if characters:
+        character_at(blob + character_before(blob, end), 4, before)
+        character_at(blob + start, <Py_ssize_t> tokens.starts[right + 1] - start, after)
+    return True
 
 
 def first_across(TokenTable tokens not None, MergeTable table not None):
@@ -259,14 +243,12 @@ def first_across(TokenTable tokens not None, MergeTable table not None):
     cdef bp_pair_entry* entry
     cdef Py_ssize_t slot, left, right
     cdef const uint8_t* found
-    cdef array edges
     if table.size == 0:
         return None
     if tokens.repeated or tokens.hidden:           # more tokens than those that are found by their bytes
-        edges = edges_of(tokens, False)
         for at in range(table.pairs.mask + 1):
             entry = table.pairs.entries + at
-            if (entry.rank < first and junction(tokens, edges.data.as_uints, entry, &before, &after) and after == SPACE
+            if (entry.rank < first and junction(tokens, False, entry, &before, &after) and after == SPACE
                     and before > SPACE and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
                 first = entry.rank
         return None if first == BP_NO_MERGE else first

@@ -17,8 +17,6 @@ __all__ = ["Characters"]
 #: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
 Strip: TypeAlias = Literal["none", "one", "token"]
 
-_BYTE_TOKEN = "<0x[0-9A-F]{2}>"
-
 
 class Characters(Record):
     """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
@@ -78,7 +76,7 @@ class Characters(Record):
         >>> Characters(space="▁").decode("▁the"), Characters(byte_ids=(None,) * 256).decode("<0x0A>")
         (b' the', b'\\n')
         """
-        if len(spelled) == 6 and self.byte_ids and re.fullmatch(_BYTE_TOKEN, spelled):
+        if len(spelled) == 6 and self.byte_ids and re.fullmatch("<0x[0-9A-F]{2}>", spelled):
             return bytes([int(spelled[3:5], 16)])
         return (spelled.replace(self.space, " ") if self.space else spelled).encode("utf-8")
 
