@@ -22,7 +22,7 @@ import unicodedata
 from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import chain
+from itertools import chain, starmap
 
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
@@ -58,13 +58,8 @@ def encode_iterable(
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
     stream = OpenText(tokenizer, specials) if is_unchanged else OpenSpecials(tokenizer, specials)
-    return chain.from_iterable(_steps(stream, data))
-
-
-def _steps(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[list[int]]:
-    for text in data:
-        yield stream.feed(text, False)
-    yield stream.feed(b"", True)
+    steps = chain(((text, False) for text in data), [(b"", True)])
+    return chain.from_iterable(starmap(stream.feed, steps))
 
 
 def _at_the_end(tokenizer: TokenizerBase, data: Iterator[bytes], allowed_special: SpecialSelection) -> Iterator[int]:

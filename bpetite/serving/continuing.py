@@ -5,6 +5,7 @@ from array import array
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
+from ..steps.normalizers import normalize
 from .canonical import given_ids
 from .segments import ESCAPED, encode_bytes
 
@@ -65,10 +66,7 @@ def _after(tokenizer: Tokenizer, before: str, text: str) -> list[int]:
     """The ids of ordinary text after other text, where the core cuts both."""
     vocab = tokenizer._vocab
     if vocab.normalization is not None and tokenizer._pipeline is None:
-        from ..steps.normalizers import normalizer
-
-        normalize = normalizer(vocab.normalization, vocab.unicode)
-        text = text if normalize is None else normalize(text)
+        text = normalize(str(vocab.normalization), text, vocab.unicode)
     seen = before.encode("utf-8")
     if tokenizer._pretokenizer.scanner is not None:
         seen = seen[tokenizer._encode_beginning(seen, None)[1] :]

@@ -103,6 +103,7 @@ def test_inside_a_character_and_a_word() -> None:
 
 def test_ids_that_can_be_read_once() -> None:
     assert serving.continue_ids(AB, iter([97]), "b") == [97, *AB.encode("b")]
+    assert {type(one) for one in serving.continue_ids(AB, [np.uint32(97)], "b")} == {int}
     assert serving.retokenized(AB, iter([257, 97, 98, 257])) == [(1, 3)]
 
 
