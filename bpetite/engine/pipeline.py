@@ -131,6 +131,9 @@ class Pipeline:
             is_first = is_first and (starts is None or starts[:1] == [0])
             if token_id is not None:
                 yield token_id
+            elif not (self._steps or self._late_steps or after):
+                space = " " if self._prefix_space and not stretch.startswith(" ") else ""
+                yield (space + stretch).encode("utf-8")
             else:
                 pieces = self._pieces(stretch, is_first)
                 data, ends = "".join([piece.text for piece in pieces]).encode("utf-8"), None
