@@ -25,14 +25,8 @@ MOST_PARTS = 64
 
 
 class Appender:
-    """Appends to an unbuffered file.
-
-    Args:
-        file: Nothing else writes to it before :meth:`drain`.
-        path: Of the file.
-        size: Bytes that are in it already; they are read for the checksum.
-        threads: That write, about.
-    """
+    """Appends to an unbuffered file, to which nothing else writes before :meth:`drain`. The ``size`` bytes that are in
+    it already are read for the checksum; about so many ``threads`` write."""
 
     def __init__(self, file: BinaryIO, path: Path, size: int = 0, threads: int = 1) -> None:
         self.size: int = size
@@ -49,15 +43,8 @@ class Appender:
         self._last.set()
 
     def append(self, data: Any) -> None:
-        """Have bytes written after all earlier ones; waits only while too many are waiting to be written.
-
-        Args:
-            data: A contiguous buffer that does not change any more.
-
-        Raises:
-            OSError: Earlier bytes could not be written.
-            RuntimeError: No thread could be started to write them.
-        """
+        """Have a contiguous buffer, which does not change any more, written after all earlier ones; waits only while
+        too many are waiting to be written. An error in writing earlier ones is raised here, or by `drain`."""
         view = memoryview(data).cast("B")
         while len(view):
             inside = self.size % RANGE
@@ -107,11 +94,7 @@ class Appender:
             raise self._error
 
     def drain(self) -> None:
-        """Wait until everything is in the file.
-
-        Raises:
-            OSError: It could not be written.
-        """
+        """Wait until everything is in the file."""
         while self._waiting:
             self._wait()
         self._raise()

@@ -127,15 +127,11 @@ def put_whole(there: RemotePath, data: bytes, folder: Path) -> None:
 
 
 class Pieces:
-    """The copy of a file that grows in a store: objects NAME.OFFSET of consecutive bytes, none of which changes.
-
-    Attributes:
-        size: Bytes that are in the store, as far as is known here.
-    """
+    """The copy of a file that grows in a store: objects NAME.OFFSET of consecutive bytes, none of which changes."""
 
     def __init__(self, there: RemotePath) -> None:
         self._there = there
-        self.size: int = 0
+        self.size: int = 0  # that is in the store, as far as is known here
 
     def _piece(self, offset: int) -> RemotePath:
         return self._there.with_name(f"{self._there.name}.{offset:015d}")
@@ -211,7 +207,7 @@ class Journal:
                     held = False  # or the other run has just ended, and deleted it
                 if not held:
                     raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path))
-            self.records: list[dict[str, Any]] = self._read()
+            self._read()
             self._copy = None if copy is None else Pieces(copy)
             self.adopted: bool = self._copy is not None and self._adopt(self._copy)
         except BaseException:
@@ -220,11 +216,8 @@ class Journal:
 
     @classmethod
     def discard(cls, path: Path) -> None:
-        """Delete a journal, if there is one; a file of this name that is something else stays.
-
-        Raises:
-            BlockingIOError: Another process has it open.
-        """
+        """Delete a journal, if there is one that no process has open; a file of this name that is something else
+        stays."""
         if os.path.lexists(path):
             try:
                 journal = cls(path)
@@ -232,11 +225,11 @@ class Journal:
                 return
             journal.close(remove=True)
 
-    def _read(self) -> list[dict[str, Any]]:
-        records, good = _parse(self._file, self.path)
+    def _read(self) -> None:
+        self.records: list[dict[str, Any]]
+        self.records, good = _parse(self._file, self.path)
         self._file.truncate(good)
         self._file.seek(good)
-        return records
 
     def _adopt(self, copy: Pieces) -> bool:
         """Take the content of the copy unless this is a continuation of it; returns whether that was done."""
@@ -247,7 +240,7 @@ class Journal:
         self._file.seek(0)
         self._file.truncate(write_all(self._file, data))
         self._file.seek(0)
-        self.records = self._read()
+        self._read()
         return True
 
     def push(self) -> None:
@@ -287,12 +280,7 @@ class Journal:
 
 
 def read_records(path: AnyPath) -> list[dict[str, Any]]:
-    """The records of a journal, here or in a store, which another process may be writing; nothing is changed.
-
-    Raises:
-        FormatError: A file of this name is not a journal.
-        OSError: It cannot be read.
-    """
+    """The records of a journal, here or in a store, which another process may be writing; nothing is changed."""
     if isinstance(path, RemotePath):
         if not (data := b"".join(Pieces(path).read())):
             raise FileNotFoundError(errno.ENOENT, "no journal", str(path))

@@ -100,11 +100,7 @@ def list_rejected(shards: Sequence[dict[str, Any]], problems: dict[str, dict[str
 
 def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | None = None) -> None:
     """Write a manifest with its own checksum, and before it the file that all shards have together; readers see the old
-    files or the new ones. A part has no such file: no trainer reads it.
-
-    Args:
-        staging: The folder where files are first written that go to a URL.
-    """
+    files or the new ones. A part has no such file: no trainer reads it. What goes to a URL is first in ``staging``."""
     layout = layout_in(manifest)
     if layout.whole is not None:
         data = layout.describe_all(manifest)
@@ -135,7 +131,6 @@ def read_manifest(path: AnyPath) -> dict[str, Any]:
 
     Raises:
         FormatError: It has been changed since it was written, is of another version, or is something else.
-        OSError: It cannot be read.
     """
     try:
         manifest = json.loads(path.read_bytes())

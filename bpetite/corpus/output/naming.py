@@ -77,7 +77,7 @@ class Names:
 
     def final(self, name: str) -> AnyPath:
         """The path of a finished file."""
-        return self.folder / name if self.home is None else self.home / name
+        return self.place / name
 
     @property
     def place(self) -> AnyPath:
@@ -150,10 +150,6 @@ class Names:
         """The names of all files where the finished ones are."""
         return names_in(self.place)
 
-    def finished(self) -> list[str]:
-        """The names in the folder that finished files of this output have."""
-        return [name for name in self.there() if self.kind_of(name) == "finished"]
-
     def temporary(self) -> list[Path]:
         """The temporary files of this output that exist."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
@@ -196,14 +192,8 @@ class Names:
         }
 
     def clear_temporary(self, *, unknown: bool) -> None:
-        """Delete the temporary files.
-
-        Args:
-            unknown: Also if no journal says that a run of this output made them.
-
-        Raises:
-            FileExistsError: There is one, and ``unknown`` is false.
-        """
+        """Delete the temporary files; unless also ``unknown`` ones, those that no journal has a record of are an
+        error."""
         for path in self.temporary():
             if not unknown:
                 raise file_exists(path, "exists, and no journal says that a run made it; overwrite=True deletes it")
@@ -247,11 +237,7 @@ def names_of(
 
 
 def check_output_name(output: str | os.PathLike[str]) -> str:
-    """The path or URL of an output.
-
-    Raises:
-        ValueError: It is empty.
-    """
+    """The path or URL of an output, which is not empty."""
     if name := local_name(output):
         return name
     raise ValueError("the output has no name; give one, or a folder ('.' is this one)")

@@ -45,16 +45,8 @@ class GrowingShard:
     """A shard and its open files: of tokens, and the spools of lengths and of ids where the layout needs them.
 
     Args:
-        layout: Of the final files.
-        base: Path of the final files without suffix.
-        dtype: Of the tokens.
-        tokenizer: Its name.
-        threads: That write and take checksums.
-        state: From :meth:`state` of an earlier process, to go on from there.
-
-    Raises:
-        FormatError: The files are not as the state says.
-        OSError: A file cannot be opened.
+        layout, base: Of the final files; their path without suffix.
+        dtype, tokenizer, threads, state: As of `ShardWriter`; files that are not as the state says are an error.
     """
 
     def __init__(
@@ -177,10 +169,6 @@ class ShardWriter:
         state: From :meth:`state` of an earlier process, to go on from there.
         tokenizer: Its name.
         threads: That write and take checksums.
-
-    Raises:
-        ValueError: A shard is too large for its layout.
-        OSError: A file cannot be written.
     """
 
     def __init__(
@@ -217,13 +205,8 @@ class ShardWriter:
         lengths: npt.NDArray[np.int64] | None = None,
         meta: Sequence[bytes] | None = None,
     ) -> None:
-        """Add the tokens of documents.
-
-        Args:
-            tokens: In the type of the files, end-of-text tokens included.
-            lengths: Of each document; layouts whose shards cut documents do not need them.
-            meta: A `meta_line` for each document, for layouts that keep them.
-        """
+        """Add the tokens of documents, in the type of the files, the length of each where shards hold whole documents,
+        and a `meta_line` of each for layouts that keep ids."""
         growing = self._growing or self._open()
         if self.layout.exact:
             self._add_tokens(growing, tokens)
@@ -338,10 +321,7 @@ def _output(temporary: Path, path: Path, size: int, sums: Sequence[str]) -> dict
 
 def publish(names: Names, shards: Sequence[dict[str, Any]], *, check: bool = False) -> None:
     """Give finished shards that the journal has a record of their final names, at a URL by uploading them; doing it
-    again changes nothing.
-
-    Args:
-        check: Compare files with their checksums before they get their names: they are of an earlier process.
+    again changes nothing. With ``check``, files of an earlier process are compared with their checksums before.
 
     Raises:
         FormatError: A shard has neither its temporary nor its final name, or has another size.

@@ -28,11 +28,7 @@ from .shards import publish
 __all__ = ["Publisher", "begin_staging", "end_staging", "leave_staging"]
 
 def begin_staging(names: Names) -> None:
-    """Make the folder where an output grows; one in the folder of temporary files is the user's own.
-
-    Raises:
-        PermissionError: Somebody else has made it.
-    """
+    """Make the folder where an output grows; one in the folder of temporary files is the user's own."""
     own = names.folder.parent
     if names.home is not None:
         own.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -59,12 +55,7 @@ def leave_staging(names: Names) -> None:
 
 
 class Publisher:
-    """Makes checkpoints, of which those at a URL are uploaded meanwhile, one at a time.
-
-    Args:
-        names: Of the output.
-        journal: Has a record of what is published.
-    """
+    """Makes checkpoints, of which those at a URL are uploaded meanwhile, one at a time."""
 
     def __init__(self, names: Names, journal: Journal) -> None:
         self._names = names
@@ -76,11 +67,7 @@ class Publisher:
         }  # fmt: skip
 
     def claim(self) -> None:
-        """Say in the store that this run is writing the output; finds out at the start whether that can be written.
-
-        Raises:
-            OSError: The store refuses.
-        """
+        """Say in the store that this run is writing the output; finds out at the start whether that can be written."""
         if self._names.home is not None:
             put_whole(self._names.marker, json.dumps(self._claim).encode() + b"\n", self._names.folder)
 

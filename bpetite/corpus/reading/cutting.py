@@ -5,7 +5,7 @@ Only new bytes are ever searched, so one document of many chunks costs no more t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..sources.expanding import DamagedError
 from ..sources.streams import Stream
@@ -24,23 +24,14 @@ def overlaps_itself(separator: bytes) -> bool:
     return any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
 
 
-@dataclass
-class Cut:
-    """Consecutive whole records.
+class Cut(NamedTuple):
+    """Consecutive whole records."""
 
-    Attributes:
-        data: Their bytes, separators included; None for one record that is too long to be kept.
-        size: The number of these bytes.
-        closed: Whether the last record ends with a separator.
-        line: The line at their start, of what can be read only once.
-        damage: The stream cannot be read any further. The record before it is not among these.
-    """
-
-    data: bytes | None
-    size: int
-    closed: bool = True
-    line: int | None = None
-    damage: Flaw | None = None
+    data: bytes | None  # separators included; None for one record that is too long to be kept
+    size: int  # bytes
+    closed: bool = True  # whether the last record ends with a separator
+    line: int | None = None  # at their start, of what can be read only once
+    damage: Flaw | None = None  # the stream cannot be read any further; the record before it is not among these
 
 
 def cut_records(
@@ -51,8 +42,6 @@ def cut_records(
     While a record that is too long is passed over, empty cuts come, so that the caller can end the reading.
 
     Args:
-        stream: Its bytes.
-        separator: Ends a record.
         size: Bytes read at a time.
         limit: The offset in the stream to read up to; None for its end.
         most: Bytes of a record; one that is known to be longer is not kept in memory.

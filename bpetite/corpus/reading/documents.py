@@ -53,8 +53,8 @@ def read_labelled(
 
     Args:
         pieces, reading, on_error, log, progress: As for :func:`read_documents`.
-        by: "file", the name of the file without its endings, or "folder", that of its folder; else the key of the
-            label in records, where "a.b" is b in a.
+        by: "file", the name of the file without the endings of its kind and compression, or "folder", that of its
+            folder; else the key of the label in records, where "a.b" is b in a.
 
     Yields:
         (label, document); None where a record has no such key. A value that is no string is given as its JSON.
@@ -71,18 +71,10 @@ def read_labelled(
         return
     for texts, _, number in _blocks(pieces, reading, False, on_error, log, progress):
         path = PurePath(pieces[number].path)
-        label = path.parent.name or "." if by == "folder" else _without_endings(path, pieces[number].compression)
+        name = PurePath(path.stem).stem if pieces[number].compression else path.stem
+        label = path.parent.name or "." if by == "folder" else name
         for text in texts:
             yield label, text
-
-
-def _without_endings(path: PurePath, compression: str | None) -> str:
-    """The name of a file without the ending of its kind, and without that of its compression.
-
-    >>> _without_endings(PurePath("a/de.v2.jsonl.zst"), "zst"), _without_endings(PurePath("en.txt"), None)
-    ('de.v2', 'en')
-    """
-    return PurePath(path.stem).stem if compression else path.stem
 
 
 def _blocks(

@@ -37,11 +37,7 @@ class Given(Piece):
 
 
 def given_documents(documents: Any) -> Given:
-    """The piece of the documents that a program has.
-
-    Raises:
-        TypeError: They are one text or one record, or cannot be iterated over.
-    """
+    """The piece of the documents that a program has: not one text or one record."""
     if isinstance(documents, str | bytes | Mapping):
         splits = f"; name one of its splits: {', '.join(map(str, documents))}" if _is(documents, "DatasetDict") else ""
         raise TypeError(f"documents is one {type(documents).__name__}, not many documents{splits}")
@@ -59,11 +55,7 @@ def _is(documents: object, name: str) -> bool:
 
 
 def given_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
-    """The blocks of documents, from a position on: other than the start only where they have a fingerprint.
-
-    Raises:
-        ValueError: There is no such column.
-    """
+    """The blocks of documents, from a position on: other than the start only where they have a fingerprint."""
     assert isinstance(piece, Given)
     number = position.piece
     start = count = position.offset

@@ -2,9 +2,7 @@
 
 Corpora are worked on by threads, not processes: the tokenizer, decompression, checksums and file writes all release the
 interpreter lock, so threads keep the cores busy, share one tokenizer, and hand over arrays without copying them through
-a pipe. Two threads encode English 1.7 times as fast as one; two forked processes 1.2 times, even if they read by
-themselves: starting them, copying the pages that they share and sending the tokens back is a third more work.
-docs/corpus.md has the numbers.
+a pipe. docs/corpus.md has the numbers.
 """
 from __future__ import annotations
 

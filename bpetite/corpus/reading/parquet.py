@@ -38,12 +38,7 @@ def row_groups(piece: Piece) -> tuple[Any, list[tuple[int, int, int]]]:
 def parquet_blocks(
     piece: Piece, position: Position, reading: Reading, limit: int | None = None
 ) -> Iterator[Block]:
-    """The blocks of a Parquet file, from a position on, up to the row group that begins at ``limit``.
-
-    Raises:
-        OSError: The file cannot be read.
-        ValueError: It is compressed as a whole, or has no such column of text.
-    """
+    """The blocks of a Parquet file, from a position on, up to the row group that begins at ``limit``."""
     if piece.compression or piece.once:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with open_stream(piece, ranges=True) as stream:

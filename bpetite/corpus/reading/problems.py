@@ -95,7 +95,6 @@ class Problems:
     """Problems so far.
 
     Args:
-        pieces: The inputs that the problems number.
         policy: "fail", "skip" or "replace".
         log: Called with the first problem of each kind.
         max_errors: See `error_limit`.
@@ -121,11 +120,7 @@ class Problems:
         return sum(problem["count"] for problem in self.found.values())
 
     def add(self, problem: Problem) -> None:
-        """Count a problem.
-
-        Raises:
-            RecordError: The policy is "fail".
-        """
+        """Count a problem; with the policy "fail", raise it as a RecordError."""
         known = self.found.get(problem.what)
         if known is not None:
             known["count"] += 1
@@ -160,11 +155,7 @@ class Problems:
 
 
 class Locator:
-    """Says where problems are. A file is read once for all of them, as long as they come in its order.
-
-    Args:
-        pieces: The inputs that the problems number.
-    """
+    """Says where problems are. A file is read once for all of them, as long as they come in its order."""
 
     def __init__(self, pieces: Sequence[Piece]) -> None:
         self._pieces = pieces
@@ -178,12 +169,7 @@ class Locator:
         return f"{name}: row {problem.offset + 1}" if line is None else f"{name}:{line}"
 
     def record(self, problem: Problem, treated: str) -> bytes:
-        """A line of the file of rejected records.
-
-        Args:
-            problem: What is wrong.
-            treated: "skip" or "replace".
-        """
+        """A line of the file of rejected records, which are ``treated`` by "skip" or "replace"."""
         line = self.line(problem)
         found: dict[str, Any] = {"file": self._name(problem)}
         if line is None:

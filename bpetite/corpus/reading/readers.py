@@ -39,18 +39,7 @@ MOST_ROW_GROUP = 64 << 20
 
 
 def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
-    """The blocks of all pieces in order, from a position on.
-
-    Args:
-        pieces: What to read.
-        reading: How.
-        position: Where to go on: the ``end`` of an earlier block.
-
-    Raises:
-        OSError: A file cannot be read.
-        ValueError: A file has changed since it was found.
-        MissingExtraError: A reader needs a package that is not installed.
-    """
+    """The blocks of all pieces in order, from a position on, the ``end`` of an earlier block."""
     return chain.from_iterable(read_each(pieces, reading, position or Position()))
 
 
@@ -98,13 +87,9 @@ def has_ranges(piece: Piece, reading: Reading) -> bool:
 
 
 def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[int, int, int]]:
-    """(start, stop, bytes) of consecutive ranges of a piece that `has_ranges`: of Parquet, row groups; of other files,
-    about as large as a block and cut where documents start. Only some kilobytes at each cut are read, and a document
-    that is longer than a block.
-
-    Args:
-        offset: Where to begin; 0 for the start of the piece.
-    """
+    """(start, stop, bytes) of consecutive ranges of a piece that `has_ranges`, from an offset or its start on: of
+    Parquet, row groups; of other files, about as large as a block and cut where documents start. Only some kilobytes at
+    each cut are read, and a document that is longer than a block."""
     if piece.kind == "parquet":
         yield from ((max(start, offset), stop, size) for start, stop, size in _groups_of(piece) if stop > offset)
         return

@@ -40,13 +40,7 @@ _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Documents:
-    """The documents of a block, in order, as UTF-8.
-
-    Args:
-        block: From `readers.read_blocks`.
-        reading: How to read it.
-        policy: "fail", "skip" or "replace".
-        with_origins: Whether origins are asked for.
+    """The documents of a block, in order, as UTF-8; see `documents_of`.
 
     Attributes:
         texts: The documents.

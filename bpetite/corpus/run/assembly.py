@@ -198,12 +198,7 @@ def _by_stream(manifest: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
 
 
 def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
-    """Make a shard of an assembly, unless it has been made; returns the journal's record of it.
-
-    Raises:
-        FormatError: A spool has been changed.
-        BlockingIOError: Another process makes it.
-    """
+    """Make a shard of an assembly, unless it has been made; returns the journal's record of it."""
     assembly, shard = item
     names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
@@ -253,16 +248,8 @@ def assemble(
     world_size: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any] | None:
-    """Make the shards of an output, or of several equal processes this one's, and finish it when all are there.
-
-    Args:
-        manifests: Of the parts.
-        run: Makes the shards.
-        progress: Called with the tokens of each shard.
-
-    Returns:
-        The manifest; None if shards of other processes are missing.
-    """
+    """Make the shards of an output by the manifests of its parts, or of several equal processes this one's, and finish
+    it when all are there; for the others see `merge_outputs`."""
     shards = assembly.shards()
     mine = shards[rank::world_size]
     calls = [(assembly.only(shard), shard) for shard in mine]
@@ -370,11 +357,7 @@ def merge_outputs(
 
 
 def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False) -> None:
-    """Find out before the work that files of something else are in the way; with ``overwrite``, delete temporary ones.
-
-    Raises:
-        FileExistsError: There are some.
-    """
+    """Refuse before the work that files of something else are in the way; with ``overwrite``, delete temporary ones."""
     if names.shard_journals():
         return  # of this assembly, which goes on; a shard of another one is made anew
     if not overwrite:
@@ -393,12 +376,8 @@ def delete_parts(found: Found) -> None:
 
 
 def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:
-    """The manifest of an output that is finished, if it is that of these parts; with `check` its files are read.
-
-    Raises:
-        FileExistsError: It is something else.
-        FormatError: A file differs from its checksum.
-    """
+    """The manifest of an output that is finished and, else an error, of these parts; with `check` its files are
+    compared with their checksums."""
     names = assembly.names
     manifest = read_manifest(names.manifest)
     listed = listed_files(manifest)

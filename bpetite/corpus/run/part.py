@@ -78,19 +78,9 @@ class Part(Plan):
         """Do the work, or the rest of it.
 
         Args:
-            jobs: Threads that encode; reading, writing and checksums have their own. Never changes the output.
-            progress: Called after each write.
-            problems: Called before that with the number of problems so far.
-            log: Called with messages for people.
-
-        Returns:
-            The totals of the manifest, and the seconds it took; see `encode_corpus`.
-
-        Raises:
-            RecordError: A record with a problem, and ``on_error`` is "fail".
-            ValueError: An option is out of range, or the journal is that of another run.
-            FileExistsError: The output exists already.
-            OSError: A file cannot be read or written.
+            jobs, progress, log: As of `bpetite.corpus.encode_corpus`, whose result and errors these are; reading,
+                writing and checksums have threads of their own.
+            problems: Called before ``progress`` with the number of problems so far.
         """
         if jobs < 1:
             raise ValueError(f"jobs {jobs} is not at least 1")
@@ -217,12 +207,8 @@ class Part(Plan):
         return encode_blocks(blocks, self.codec, self.rules)
 
     def batches(self, position: Position, jobs: int = 1) -> Generator[Batch, None, None]:
-        """Blocks, small ones together.
-
-        Args:
-            position: Where to begin.
-            jobs: Of several, each reads ranges of large files by itself; compressed files are read ahead by as many.
-        """
+        """Blocks from a position on, small ones together. Of several jobs, each reads ranges of large files by itself;
+        compressed files are read ahead by as many."""
         first, reading = position.piece, self.rules.reading
         for number in range(first, len(self.pieces)):
             piece = self.pieces[number]
@@ -393,7 +379,7 @@ def clear(names: Names, journal: Journal) -> None:
         with suppress(ValueError):
             old += [file["name"] for file in listed_files(read_manifest(names.manifest))]
     if names.home is not None:
-        old += names.finished()
+        old += [name for name in names.there() if names.kind_of(name) == "finished"]
         names.clear_home()
     if journal.records and names.layout.whole is not None:  # written behind the last record, before the manifest
         old.append(names.layout.whole)
@@ -403,12 +389,7 @@ def clear(names: Names, journal: Journal) -> None:
 
 
 def remove(names: Names) -> None:
-    """Delete the files of an output or a part, finished or not, if there are any.
-
-    Raises:
-        BlockingIOError: Another process is writing it.
-        FormatError: The file of its journal's name is something else.
-    """
+    """Delete the files of an output or a part, finished or not, if there are any that no process is writing."""
     if names.manifest.exists() or names.journal.exists() or names.temporary():
         journal = Journal(names.journal)
         try:
@@ -419,11 +400,8 @@ def remove(names: Names) -> None:
 
 
 def finished(plan: Plan) -> dict[str, Any] | None:
-    """The manifest of this very output, if it is complete.
-
-    Raises:
-        FileExistsError: Another output is there, or one that cannot be compared.
-    """
+    """The manifest of this very output, if it is complete; another one there, or one that cannot be compared, is an
+    error."""
     path = plan.names.manifest
     if not exists(path):
         return None

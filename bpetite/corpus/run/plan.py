@@ -90,11 +90,8 @@ class Plan:
 
     @cached_property
     def rules(self) -> EncodingRules:
-        """The rules by which documents become tokens, with every default filled in.
-
-        Raises:
-            ValueError: An option is out of range, or the tokenizer or the format does not allow it.
-        """
+        """The rules by which documents become tokens, with every default filled in; finds every option that is out of
+        range, or that the tokenizer or the format does not allow."""
         options = self.options
         options.check()
         if self.max_errors is not None and options.on_error == "fail":
@@ -220,11 +217,7 @@ class Plan:
 
     def differences(self, before: dict[str, Any], *, free: Sequence[str] = ()) -> list[str]:
         """The differences between the identity of another run, in its manifest or journal, and of this one, for people:
-        "with VALUE, now VALUE".
-
-        Args:
-            free: Options that may differ.
-        """
+        "with VALUE, now VALUE", but for options that are ``free`` to differ."""
         if before["run"] == self.run_digest and before["rank"] == self.rank_of_world:
             return []
         now = _by_name(self.identity)
@@ -255,10 +248,7 @@ class Plan:
         return "with inputs that have been changed or touched since"
 
     def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
-        """The manifest of a finished part: the counts, and the finished shards of each split.
-
-        Of several parts, each lists the inputs that it has read.
-        """
+        """The manifest of a finished part; of several parts, each lists the inputs that it has read."""
         inputs = self.identity["inputs"]
         files = [{**file, "read": tally.sums.get(number, {})} for number, file in enumerate(inputs["files"])]
         return {

@@ -41,14 +41,8 @@ class _Taken:
 
 
 class Sink:
-    """Takes results, and knows behind which of them a run could go on.
-
-    Args:
-        plan: Of the output.
-        tally: Counts the results.
-        last: The last record of the journal of an earlier process.
-        threads: That write.
-    """
+    """Takes results, and knows behind which of them a run could go on: one that begins at the ``last`` record of the
+    journal of an earlier process."""
 
     def __init__(self, plan: Plan, tally: Tally, last: dict[str, Any] | None, threads: int) -> None:
         self._plan = plan
@@ -83,13 +77,7 @@ class Sink:
             self._shuffle = Shuffle(seed, plan.options.memory, block)
 
     def add(self, encoded: Encoded) -> None:
-        """Take the next result.
-
-        Raises:
-            RecordError: See `Tally.add`.
-            ValueError: A layout cannot hold an id.
-            OSError: A file cannot be written.
-        """
+        """Take the next result."""
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
@@ -197,17 +185,11 @@ def permutation(seed: int, block: int, count: int) -> npt.NDArray[np.int64]:
 
 @dataclass
 class Shuffle:
-    """The block that is being filled.
-
-    Attributes:
-        seed: Of all permutations.
-        memory: Bytes of a block, unless it is a single document.
-        block: Number of blocks before it.
-    """
+    """The block that is being filled."""
 
     seed: int
-    memory: int
-    block: int = 0
+    memory: int  # of a block, unless it is a single document
+    block: int = 0  # number of blocks before it
     _held: list[Rows] = field(default_factory=list)
     _size: int = 0
 

@@ -45,6 +45,7 @@ class Tally:
 
     Attributes:
         documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
+        problems: `Problem.what` -> count, and where the first one was.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
         all_records: The number of all records that have been read, whatever became of them.
@@ -62,6 +63,7 @@ class Tally:
         self._stats_by = stats_by
         self.stats: Stats = {}
         self.noted: Problems = Problems(pieces, policy, log, max_errors)
+        self.problems: dict[str, dict[str, Any]] = self.noted.found
         self.documents: int = 0
         self.tokens: int = 0
         self.bytes: int = 0
@@ -74,11 +76,8 @@ class Tally:
         self.recorded: int = 0
 
     def add(self, encoded: Encoded) -> list[int]:
-        """Count a result; returns the number in its file of the first record of each block.
-
-        Raises:
-            RecordError: It has a problem and the policy is "fail", or there have been too many.
-        """
+        """Count a result; returns the number in its file of the first record of each block. Its problems may be errors
+        (`Problems.add`), or be too many."""
         for problem in encoded.problems:
             self.noted.add(problem)
         self.documents += encoded.documents
@@ -111,15 +110,6 @@ class Tally:
         added += [(group_of(self._pieces[problem.piece], by), {"rejected": 1}) for problem in encoded.problems]
         add_stats(self.stats, added, by)
 
-    @property
-    def problems(self) -> dict[str, dict[str, Any]]:
-        """`Problem.what` -> count, and where the first one was."""
-        return self.noted.found
-
-    @problems.setter
-    def problems(self, found: dict[str, dict[str, Any]]) -> None:
-        self.noted.found = found
-
     def check_limit(self, *, at_end: bool = False) -> None:
         """Raises RecordError where there are more problems than ``max_errors``."""
         self.noted.check_limit(self.all_records, at_end=at_end)
@@ -135,7 +125,7 @@ class Tally:
             setattr(self, name, copy.deepcopy(states[-1][name]))
         for state in states:
             self.sums.update((int(piece), copy.deepcopy(sums)) for piece, sums in state["sums"].items())
-        self.recorded = self.piece
+        self.recorded, self.noted.found = self.piece, self.problems
         self.stats = {group: Counter(numbers) for group, numbers in self.stats.items()}
 
 
@@ -149,11 +139,7 @@ def group_of(piece: Piece, by: str) -> str:
 
 
 def add_stats(stats: Stats, added: Iterable[tuple[str, Mapping[str, int]]], by: str | None) -> None:
-    """Add to groups.
-
-    Raises:
-        ValueError: There are too many.
-    """
+    """Add to groups, of which there may be too many."""
     for group, numbers in added:
         stats.setdefault(group, Counter()).update(numbers)
     if len(stats) > MOST_GROUPS:

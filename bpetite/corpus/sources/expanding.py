@@ -101,11 +101,7 @@ class Expander:
         self.ended: bool = False
 
     def more(self) -> bytes:
-        """The next bytes, about `EXPANDED` at most; none at the end, and sometimes before.
-
-        Raises:
-            DamagedError: The data is damaged here.
-        """
+        """The next bytes, about `EXPANDED` at most; none at the end, and sometimes before; a DamagedError at damage."""
         if self._damage is not None:
             raise self._damage
         feed = b""

@@ -20,20 +20,8 @@ FIRST = 1 << 18
 
 
 class RemoteFile(io.RawIOBase):
-    """The bytes of an object.
-
-    Args:
-        url: Its URL.
-        ranges: Some ranges of it are read, and nothing else but its start is transferred. Otherwise blocks are read
-            ahead.
-
-    Attributes:
-        opened: The object as it was opened.
-
-    Raises:
-        OSError: It cannot be read, however often it is tried.
-        ValueError: It has been replaced since it was opened.
-    """
+    """The bytes of an object, which must stay the one that was ``opened``. With ``ranges``, some ranges of it are read,
+    and nothing else but its start is transferred; otherwise blocks are read ahead."""
 
     def __init__(self, url: str, *, ranges: bool = False) -> None:
         self.url = url

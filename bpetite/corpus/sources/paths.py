@@ -79,11 +79,7 @@ class RemotePath:
         return bool(ask(self.url, "looking it up", "isdir"))
 
     def stat(self) -> SimpleNamespace:
-        """``st_size``.
-
-        Raises:
-            FileNotFoundError: There is no such object.
-        """
+        """``st_size``."""
         return SimpleNamespace(st_size=look_up(self.url).size)
 
     def sizes(self) -> dict[str, int]:
@@ -116,11 +112,7 @@ class RemotePath:
                 raise
 
     def upload(self, local: Path) -> None:
-        """Put a file there whole, and compare its size.
-
-        Raises:
-            OSError: It does not get there, however often it is tried. A part of it that has got there is deleted.
-        """
+        """Put a file there whole, and compare its size; where it does not get there, no part of it stays there."""
         store, path = store_of(self.url)
         size = local.stat().st_size
         options = {"max_concurrency": 3} if "s3" in store.protocol else {}  # parts that are in memory

@@ -129,12 +129,7 @@ def store_of(url: str) -> tuple[Any, str]:
 
 
 def patiently(url: str, what: str, call: Callable[[], Result], *, tries: int | None = None) -> Result:
-    """The result of a call, which is made again where an error may pass.
-
-    Args:
-        url: What errors name.
-        what: What is being done, as "reading".
-        tries: `TRIES` unless told otherwise.
+    """The result of a call, which is made again where an error may pass, `TRIES` times unless told otherwise.
 
     Raises:
         OSError: It failed every time, or in a way that does not pass; with ``errno`` and ``filename`` set.
@@ -188,11 +183,7 @@ def _told(error: Exception) -> str:
 
 
 def found_in(info: dict[str, Any], url: str) -> Found:
-    """An object as its store describes it.
-
-    Raises:
-        ValueError: It does not say how large it is.
-    """
+    """An object as its store describes it, which must say how large it is."""
     size = info.get("size")
     if size is None:
         raise ValueError(f"{url}: the store does not say how large it is; download it first")
@@ -206,13 +197,8 @@ def found_in(info: dict[str, Any], url: str) -> Found:
 
 
 def ask(url: str, what: str, method: str, *, tries: int | None = None, **options: Any) -> Any:
-    """The answer of a method of a store about the object or folder at a URL, which is not taken from a cache.
-
-    Args:
-        url, what, tries: As of `patiently`.
-        method: Its name.
-        options: Its arguments.
-    """
+    """The answer of a method of a store about the object or folder at a URL, which is not taken from a cache; see
+    `patiently`."""
     store, path = store_of(url)
 
     def call() -> Any:
@@ -228,12 +214,7 @@ def found_here(path: str, status: os.stat_result) -> Found:
 
 
 def look_up(url: str) -> Found:
-    """An object as its store describes it now.
-
-    Raises:
-        FileNotFoundError: There is none.
-        OSError, ValueError: As `patiently`.
-    """
+    """An object as its store describes it now."""
     info = ask(url, "looking it up", "info")
     if info.get("type") == "directory":
         raise FileNotFoundError(errno.ENOENT, "no such object", url)
@@ -242,12 +223,7 @@ def look_up(url: str) -> Found:
 
 def find_objects(url: str) -> tuple[list[Found], bool]:
     """(the objects at a URL, by the bytes of their URLs; whether it names one itself). Hidden ones of a folder or a
-    pattern are left out.
-
-    Raises:
-        FileNotFoundError: There is none.
-        OSError: The store cannot be asked.
-    """
+    pattern are left out."""
     store, path = store_of(url)
     named: str = store._strip_protocol(url)
     whole = url.rstrip("/")

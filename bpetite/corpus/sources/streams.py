@@ -35,12 +35,9 @@ class Torn:
 
 
 class Stream:
-    """Decompressed bytes of a source, with the offset both in them and in the file.
-
-    Use as a context manager. ``offset`` counts decompressed bytes, ``raw_offset`` bytes of the file.
+    """Decompressed bytes of a source: ``offset`` counts them, ``raw_offset`` bytes of the file.
 
     Args:
-        piece: The source.
         ranges: Read some ranges, and not all bytes in order.
         torn: The damage of a compressed file, where reading ends.
     """
@@ -76,11 +73,7 @@ class Stream:
         return self._raw_offset if self._expander is None else self._expander.read
 
     def check_unchanged(self) -> None:
-        """At the end of reading, check that the file is still the one that was opened.
-
-        Raises:
-            ValueError: It has been written to or replaced since.
-        """
+        """At the end of reading, check that the file is still the one that was opened, and has not been written to."""
         if isinstance(self.file, RemoteFile):
             self.file.check_unchanged()
         elif self._status is not None:
@@ -100,11 +93,7 @@ class Stream:
         return (opened.size, opened.version) == (piece.size, piece.version)
 
     def read(self, size: int) -> bytes:
-        """The next bytes, ``size`` at most; none only at the end.
-
-        Raises:
-            DamagedError: The compressed data is damaged at the next byte.
-        """
+        """The next bytes, ``size`` at most; none only at the end. Damage at the next byte is a DamagedError."""
         if self._torn is not None:
             size = min(size, self._torn.offset - self.offset)
             if not size:
@@ -138,11 +127,7 @@ class Stream:
         self.offset = self._raw_offset = self.file.seek(offset)
 
     def skip(self, offset: int) -> None:
-        """Move forward to an offset.
-
-        Raises:
-            ValueError: The source ends before it.
-        """
+        """Move forward to an offset."""
         if self._expander is None and self.offset < offset:
             self.seek(offset)
         while self.offset < offset:
@@ -168,15 +153,7 @@ def _open(piece: Piece, ranges: bool) -> Any:
 
 
 def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> Stream:
-    """The stream of a piece's file, after a check that it is still the file that was found.
-
-    Args:
-        piece, ranges, torn: As of `Stream`.
-
-    Raises:
-        ValueError: The file has changed since.
-        OSError: It cannot be opened.
-    """
+    """The `Stream` of a piece's file, after a check that it is still the file that was found."""
     stream = Stream(piece, ranges=ranges, torn=torn)
     if not stream.is_of(piece):
         stream.__exit__()
@@ -188,12 +165,7 @@ def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None)
 @lru_cache(maxsize=64)
 def find_damage(piece: Piece) -> Torn | None:
     """The damage of a compressed file. The checksum of a member stands at its end, and damaged data often decompresses
-    for a while to what looks like text: so all of it is decompressed. The answer is cached.
-
-    Raises:
-        ValueError: It is a pipe.
-        OSError: It is not there, or cannot be read.
-    """
+    for a while to what looks like text: so all of it is decompressed. The answer is cached."""
     assert piece.compression is not None
     if piece.once:
         raise ValueError(f"{piece.path}: a compressed pipe cannot be checked for damage before it is read, as "
