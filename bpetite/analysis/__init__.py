@@ -6,27 +6,13 @@
 []
 """
 from .agreement import Disagreement, disagreements
-from .audit import audit
-from .compare import compare
-from .diff import diff
-from .explain import explain
-from .pages import audit_page, compare_page, diff_page, explain_page, view_page  # noqa: F401 - they register with pages.render
-from .reach import Reach, reach
-from .results import (
-    AuditReport,
-    Comparison,
-    Difference,
-    DiffReport,
-    Explanation,
-    Figures,
-    Finding,
-    ScriptUse,
-    TokenView,
-    Unreachable,
-    Usage,
-)
-from .usage import measure
-from .view import view
+from .audit import AuditReport, Finding, audit
+from .compare import Comparison, Figures, compare
+from .diff import Difference, DiffReport, diff
+from .explain import Explanation, explain
+from .reach import Reach, Unreachable, reach
+from .usage import ScriptUse, Usage, measure
+from .view import TokenView, view
 
 __all__ = [
     # a tokenizer and its mistakes

@@ -1,28 +1,35 @@
-"""The audit of a tokenizer: its tokens and settings, and the mistakes in them."""
+"""The audit of a tokenizer: its tokens and settings, and the mistakes in them; its report, and how that is drawn."""
 from __future__ import annotations
 
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Any
+from typing import Any, Literal
 
 import regex
 
+from ..errors import counted
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
-from .characters import main_script, scripts_of, token_repr
-from .reach import REASONS, Reach, reach
-from .results import AuditReport, Finding, Severity
+from .characters import COMMON, main_script, scripts_of, token_repr
+from .pages.render import LARGE, Block, Code, Contents, Fault, Fine, Raw, Report, Section, Table, bars, describe, plots
+from .reach import REASONS, Reach, Unreachable, reach
 from .settings import default_names, settings_of
-from .usage import measure
+from .usage import Usage, measure
 
-__all__ = ["TOKEN_CLASSES", "audit", "token_class"]
+__all__ = ["TOKEN_CLASSES", "AuditReport", "Finding", "audit", "token_class"]
+
+Severity = Literal["fault", "note"]
 
 #: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
+
+#: Scripts that tables and plots show, examples of a finding, and lengths of tokens with a bar of their own.
+SCRIPTS, SHOWN, LENGTHS = 14, 8, 12
 
 #: Characters of a text that are checked by a stream, which is slow.
 LONGEST = 1 << 16
@@ -92,6 +99,73 @@ _SHAPE = regex.compile(
 )
 
 Example = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result of an audit.
+
+    Attributes:
+        code: A stable name for programs, such as "missing-bytes".
+        severity: "fault": text is refused, changed or encoded otherwise than intended, or a mistake in the vocabulary
+            wastes ids. "note": good to know, and common in tokenizers that work well.
+        message: One sentence for people.
+        count: The number of tokens, merges, bytes or texts that it concerns.
+        examples: The first of them: dicts such as ``{"id": 5, "token": "' a'"}``.
+    """
+
+    code: str
+    severity: Severity
+    message: str
+    count: int
+    examples: tuple[dict[str, Any], ...] = field(default=(), repr=False)
+
+
+@dataclass(repr=False)
+class AuditReport(Report):
+    """The result of :func:`audit`. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        name: The name of the tokenizer.
+        settings: Size, kind, pattern, normalization, special tokens, fingerprint.
+        tokens: id -> bytes.
+        classes: class of tokens -> ids.
+        scripts: script -> number of tokens whose first character that has a script has this one.
+        lengths: length in bytes -> number of tokens, without those that are special or only decode.
+        longest: id -> bytes of the longest tokens, longest first.
+        unreachable: Tokens that no text can produce.
+        findings: Faults first, then notes.
+        usage: The measures of the texts; None without texts.
+        files: The files that the texts came from.
+    """
+
+    name: str
+    settings: dict[str, Any]
+    tokens: dict[int, bytes] = field(metadata=LARGE)
+    classes: dict[str, list[int]] = field(metadata=LARGE)
+    scripts: dict[str, int]
+    lengths: dict[int, int]
+    longest: dict[int, bytes]
+    unreachable: list[Unreachable]
+    findings: list[Finding]
+    usage: Usage | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> list[Finding]:
+        """The findings that make ``bpetite audit --strict`` fail."""
+        return [finding for finding in self.findings if finding.severity == "fault"]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON; a token is written as :func:`repr` has it."""
+        kinds = {name: len(ids) for name, ids in self.classes.items()}
+        usage = None if self.usage is None else self.usage.to_dict()
+        return super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
+
+    def _contents(self) -> Contents:
+        verdict = counted(len(self.faults), "fault")
+        mark = Fault(verdict) if self.faults else Fine(verdict)
+        return Contents(f"Audit of {self.name}", mark, _headline(self), self.files, _sections(self))
 
 
 def audit(
@@ -276,3 +350,103 @@ def _same_after(form: Any, texts: dict[int, str]) -> list[list[int]]:
         elif text in changed:
             groups[text].append(token_id)
     return sorted(sorted(ids) for ids in groups.values() if len(ids) > 1)
+
+
+# The page
+
+
+def _headline(report: AuditReport) -> list[tuple[str, str]]:
+    figures = [
+        (f"{len(report.tokens):,}", "tokens"),
+        (f"{len(report.unreachable):,}", "tokens that no text can produce"),
+    ]
+    usage = report.usage
+    if usage is None:
+        return figures
+    total = usage.total
+    return [
+        (f"{total.bytes_per_token:.3f}", "bytes per token"),
+        (f"{total.tokens_per_word:.3f}", "tokens per word"),
+        (f"{100 * total.whole_word_share:.1f} %", "of words are one token"),
+        *figures,
+        (f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"),
+        (f"{usage.renyi_efficiency:.3f}", "Renyi efficiency"),
+        (f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"),
+        (f"{total.bytes:,}", "bytes of text"),
+        (f"{total.tokens:,}", "tokens of text"),
+    ]
+
+
+def _sections(report: AuditReport) -> Iterator[Section]:
+    rows = [_finding(one) for one in report.findings]
+    findings: Block = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=len(rows))
+    yield "Findings", [findings if rows else Raw("<p>Nothing.</p>", "Findings: nothing")]
+    if report.usage is not None:
+        yield from _usage_sections(report, report.usage)
+    yield "Tokens", _tokens(report)
+    settings = [[key.replace("_", " "), describe(value)] for key, value in report.settings.items()]
+    settings = [[key, Code(value)] for key, value in settings]
+    yield "Settings", [Table("Settings", [], settings, named=True, few=len(settings))]
+
+
+def _finding(finding: Finding) -> list[str | list[str]]:
+    lines = [f"{finding.message} [{finding.code}]"]
+    lines += [Code(describe(example)) for example in finding.examples[:SHOWN]]
+    if finding.count > SHOWN:
+        lines.append(f"and {finding.count - SHOWN:,} more")
+    mark = Fault(finding.severity) if finding.severity == "fault" else Fine(finding.severity)
+    return [f"{finding.count:,}", mark, lines]
+
+
+def _tokens(report: AuditReport) -> list[Block]:
+    scripts = [[f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
+    classes = [[f"{len(ids):,}", name, TOKEN_CLASSES[name]] for name, ids in report.classes.items()]
+    longest = [
+        [str(one), str(len(token)), Code(token_repr(token))] for one, token in report.longest.items()
+    ]
+    lengths = [(str(length), [report.lengths.get(length, 0)]) for length in range(1, LENGTHS + 1)]
+    more = sum(count for length, count in report.lengths.items() if length > LENGTHS)
+    drawn = bars([*lengths, (f"{LENGTHS + 1}+", [more])], x="tokens", digits=0)
+    return [
+        Raw('<div class="plots"><div>'),
+        plots([(drawn, "Tokens by length in bytes")]),
+        Table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
+        Raw("</div>"),
+        Table("Tokens by kind", ["tokens", "kind", "members"], classes, numbers=1),
+        Raw("</div>"),
+        Table("The longest tokens", ["id", "bytes", "the longest tokens"], longest, numbers=2, few=8),
+    ]
+
+
+def _script(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
+    scripts = list(usage.scripts.items())[:SCRIPTS]
+    named = [(_script(script), use) for script, use in scripts if script != COMMON]
+    ordered = sorted(usage.counts.tolist(), reverse=True)
+    first = [10**power for power in range(1, 6) if 10**power < len(ordered)]
+    shares = [(f"{most:,}", [100 * sum(ordered[:most]) / max(sum(ordered), 1)]) for most in first]
+    numbers = [*map(str, range(1, 10)), "10+"]
+    words = [(number, [count]) for number, count in zip(numbers, usage.word_tokens, strict=True)]
+    drawn = [
+        (bars([(script, [use.bytes_per_token]) for script, use in named], x="bytes per token"),
+         "Compression by script, most text first"),
+        (bars([(script, [use.tokens_per_character]) for script, use in named], x="tokens per character"),
+         "Tokens per character by script"),
+        (bars(shares, x="% of the tokens of text", digits=1), "Text that the most used tokens make up"),
+        (bars(words, x="words", digits=0), "Words by number of tokens"),
+    ]  # fmt: skip
+    by_script = [
+        [_script(script), f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}",
+         f"{use.tokens_per_character:.2f}", f"{use.tokens_per_word:.2f}"]
+        for script, use in scripts
+    ]  # fmt: skip
+    heads = ["script", "bytes", "tokens", "bytes per token", "tokens per character", "tokens per word"]
+    yield "Texts", [plots(drawn), Table("Figures by script", heads, by_script, numbers=5, named=True)]
+    most_used = [[f"{count:,}", str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
+    yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
+    costly = [[f"{count:,}", str(tokens), word] for word, count, tokens in usage.costly_words[:20]]
+    heads = ["count", "tokens each", "word"]
+    yield "Words that take most tokens", [Table("Words that take most tokens", heads, costly, 2, few=10)]

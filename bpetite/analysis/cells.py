@@ -7,7 +7,7 @@ that no text gave can have, are shown as bytes.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -83,16 +83,14 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
     ]
 
 
-def groups(cells: Iterable[Cell]) -> Iterator[list[Cell]]:
+def groups(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Consecutive cells that share characters; a cell that shares none is a group of its own."""
-    group: list[Cell] = []
+    found: list[list[Cell]] = []
     for cell in cells:
-        if group and not cell.joined:
-            yield group
-            group = []
-        group.append(cell)
-    if group:
-        yield group
+        if not (found and cell.joined):
+            found.append([])
+        found[-1].append(cell)
+    return found
 
 
 def rows_of(sides: Sequence[list[Cell]]) -> list[list[list[Cell]]]:

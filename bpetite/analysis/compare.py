@@ -4,19 +4,121 @@ The texts are measured as in :mod:`bpetite.analysis.usage`, once for each tokeni
 """
 from __future__ import annotations
 
+import csv
+import io
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import short_repr
+from ..errors import counted, short_repr
 from ..tokenizer import Tokenizer
-from .results import ALL, Comparison, Figures, ScriptUse
-from .usage import Meter, blocks
+from .characters import token_repr
+from .pages.render import Contents, Fine, Report, Section, Table, bars, plots, short_names
+from .usage import ALL, Meter, ScriptUse, Usage, blocks
 
-__all__ = ["Texts", "compare"]
+__all__ = ["Comparison", "Figures", "Texts", "compare"]
 
 #: Texts, texts by group, or pairs of a group and a text.
 Texts = Iterable[str] | Iterable[tuple[str, str]] | Mapping[str, Iterable[str]]
+
+#: Groups that are drawn, those with most text; the tables have them all.
+GROUPS = 20
+
+#: Figures of a group, and of all texts.
+RATES: dict[str, Callable[[ScriptUse], float]] = {
+    "bytes per token": lambda use: use.bytes_per_token,
+    "tokens per word": lambda use: use.tokens_per_word,
+    "words in one token": lambda use: use.whole_word_share,
+}
+
+#: Figures of all texts alone.
+MORE: dict[str, Callable[[Figures], float]] = {
+    "Renyi efficiency": lambda one: one.usage.renyi_efficiency,
+    "vocabulary used": lambda one: one.usage.vocabulary_used,
+}
+
+
+@dataclass(repr=False)
+class Figures:
+    """The figures of one tokenizer in a :class:`Comparison`.
+
+    Attributes:
+        name: The name of the tokenizer.
+        usage: Its counts over all texts.
+        groups: group -> its counts there.
+        longest: The longest token that is not special.
+    """
+
+    name: str
+    usage: Usage
+    groups: dict[str, ScriptUse]
+    longest: bytes
+
+    def __repr__(self) -> str:
+        total = self.usage.total
+        rates = f"{total.bytes_per_token:.3f} bytes per token, {total.tokens_per_word:.3f} tokens per word"
+        return f"<Figures of {self.name}: {rates}>"
+
+
+@dataclass(repr=False)
+class Comparison(Report):
+    """The result of :func:`compare`. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        tokenizers: The figures of each, in the order given.
+        documents: group -> number of texts, in the order in which they came.
+        by: The name of the grouping, for people, such as "lang".
+        files: The files that the texts came from.
+    """
+
+    tokenizers: list[Figures]
+    documents: dict[str, int]
+    by: str | None = None
+    files: tuple[str, ...] = ()
+
+    @property
+    def groups(self) -> list[str]:
+        """The groups, the one with most bytes first; none where the texts have none."""
+        first = self.tokenizers[0].groups
+        return [] if list(self.documents) == [ALL] else sorted(first, key=lambda group: -first[group].bytes)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""
+        made = []
+        for one in self.tokenizers:
+            size = {"vocabulary": len(one.usage.ids)}
+            longest = {"longest": token_repr(one.longest), "longest_bytes": len(one.longest)}
+            made.append({"tokenizer": one.name, "group": None, **size, **one.usage.figures(), **longest})
+            for group in self.groups:
+                counts = {"documents": self.documents[group], **one.groups[group].to_dict()}
+                made.append({"tokenizer": one.name, "group": group, **size, **counts})
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON."""
+        return {"by": self.by, "files": list(self.files), "rows": self.rows()}
+
+    def to_csv(self) -> str:
+        """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""
+        out = io.StringIO()
+        rows = self.rows()
+        writer = csv.DictWriter(out, list(rows[0]), restval="")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+
+    def _contents(self) -> Contents:
+        totals = [one.usage.total for one in self.tokenizers]
+        documents = sum(self.documents.values())
+        names = short_names([one.name for one in self.tokenizers])
+        headline = [
+            *((f"{use.bytes_per_token:.3f}", f"bytes per token, {name}") for name, use in zip(names, totals)),
+            (f"{documents:,}", "document" if documents == 1 else "documents"),
+            (f"{max(use.bytes for use in totals):,}", "bytes of text"),
+        ]
+        verdict = Fine(counted(len(totals), "tokenizer"))
+        return Contents("Comparison of tokenizers", verdict, headline, self.files, _sections(self, names))
 
 
 def compare(
@@ -91,3 +193,46 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
         if not isinstance(text, str) or not isinstance(group, str):
             raise TypeError(f"a text is a str, or a pair of a group and a text, not {short_repr(one)}")
         yield group, text
+
+
+# The page
+
+
+def _sections(report: Comparison, names: list[str]) -> Iterator[Section]:
+    values = {name: [of(one.usage.total) for one in report.tokenizers] for name, of in RATES.items()}
+    values |= {name: [of(one) for one in report.tokenizers] for name, of in MORE.items()}
+    rows = {
+        "tokens in it": [f"{len(one.usage.ids):,}" for one in report.tokenizers],
+        "tokens": [f"{one.usage.total.tokens:,}" for one in report.tokenizers],
+        **{name: [f"{value:.3f}" for value in column] for name, column in values.items()},
+        "bytes of the longest token": [f"{len(one.longest):,}" for one in report.tokenizers],
+    }
+    heads = ["", *(one.name for one in report.tokenizers)]
+    overall = Table("All texts", heads, [[name, *row] for name, row in rows.items()], len(names), True, turned=True)
+    drawn = []
+    for name, column in values.items():
+        groups = [(label, [value]) for label, value in zip(names, column, strict=True)]
+        drawn.append((bars(groups, x=name, digits=3), name.capitalize()))
+    yield "All texts", [overall, plots(drawn)]
+    if not report.groups:
+        return
+    by = report.by or "group"
+    more = f", the {GROUPS} with most text" if len(report.groups) > GROUPS else ""
+    sizes = [
+        [group, f"{report.documents[group]:,}", f"{report.tokenizers[0].groups[group].bytes:,}"]
+        for group in report.groups
+    ]
+    drawn, tables = [], [_by_group(f"Texts by {by}", [by, "documents", "bytes"], sizes)]
+    for name, of in RATES.items():
+        columns = {group: [of(one.groups[group]) for one in report.tokenizers] for group in report.groups}
+        groups = list(zip(short_names(report.groups), columns.values(), strict=True))
+        drawn.append((bars(groups[:GROUPS], x=name, names=names), f"{name.capitalize()} by {by}{more}"))
+        rows_of_groups = [[group, *(f"{value:.3f}" for value in column)] for group, column in columns.items()]
+        heads = [name, *(one.name for one in report.tokenizers)]
+        tables.append(_by_group(f"{name.capitalize()} by {by}", heads, rows_of_groups))
+    yield f"By {by}", [plots(drawn)]
+    yield f"Figures by {by}", tables
+
+
+def _by_group(label: str, heads: list[str], rows: list[list[str]]) -> Table:
+    return Table(label, heads, rows, len(heads) - 1, True, few=len(rows))

@@ -1,8 +1,9 @@
-"""The differences between two tokenizers: settings, vocabulary, merge order, and the ids of texts."""
+"""The differences between two tokenizers: settings, vocabulary, merge order, and the ids of texts; their report."""
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
 
@@ -10,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .cells import token_ends
-from .results import Difference, DiffReport
+from .cells import Cell, token_ends
+from .characters import token_repr
+from .pages.markup import text_html, tokens_html
+from .pages.render import Block, Code, Contents, Fault, Fine, Raw, Report, Section, Table, describe
 from .settings import default_names, settings_of
 
-__all__ = ["diff"]
+__all__ = ["DiffReport", "Difference", "diff"]
 
 #: Texts that are encoded in one call.
 BATCH = 256
@@ -25,10 +28,105 @@ AROUND = 24
 #: Tokens shown of a place in texts that are normalized differently.
 REWRITTEN = 8
 
+#: Tokens shown of each difference between the vocabularies, and of a place on each side; text shows fewer.
+TOKENS, FEW = 40, 8
+
+#: Characters shown of a place.
+CHARACTERS = 200
+
 #: Settings that follow from others, or that have a section of their own.
 _DERIVED = ("scanner", "fingerprint", "special_tokens", "tokens", "vocab_size", "merges")
 
 Ids = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A stretch of text that two tokenizers encode differently.
+
+    Attributes:
+        document: Index of the text.
+        offset: Position of its first character there.
+        cut: True when the tokens' bytes differ; False for one token under two ids.
+        before, text, after: The stretch and its surroundings.
+        a, b: (id, bytes) of the tokens of each tokenizer.
+    """
+
+    document: int
+    offset: int
+    cut: bool
+    before: str
+    text: str
+    after: str
+    a: tuple[tuple[int, bytes], ...]
+    b: tuple[tuple[int, bytes], ...]
+
+
+@dataclass(repr=False)
+class DiffReport(Report):
+    """The result of :func:`diff`. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        names: The names of the tokenizers.
+        files: The files that the texts came from.
+        settings: setting -> (value in A, value in B) where they differ.
+        specials: literal -> (id in A, id in B) where they differ; None where it is not a special token.
+        only_a, only_b: bytes -> id of tokens that the other does not have.
+        moved: bytes -> (id in A, id in B) of tokens that have different ids in the two.
+        shared: The number of tokens with the same id in the two.
+        first_merge: The first rank at which the merge lists differ; None if they are equal.
+        merges_at_first: The merges of A and B at this rank; None after the end of a list.
+        merges_only_a, merges_only_b: The numbers of merges that the other does not have.
+        merges_reordered: The number of common merges that would have to move for their order to be the same.
+        documents: The number of texts that were compared; None if there were no texts.
+        documents_differing: The number of texts with different ids.
+        tokens_a, tokens_b: The numbers of tokens of all texts.
+        cut_places: The number of stretches of text that are cut into different tokens.
+        other_ids: The number of tokens that are cut alike and have different ids.
+        places: The first differences of each kind.
+    """
+
+    names: tuple[str, str] = ("A", "B")
+    files: tuple[str, ...] = ()
+    settings: dict[str, tuple[Any, Any]] = field(default_factory=dict)
+    specials: dict[str, tuple[int | None, int | None]] = field(default_factory=dict)
+    only_a: dict[bytes, int] = field(default_factory=dict)
+    only_b: dict[bytes, int] = field(default_factory=dict)
+    moved: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    shared: int = 0
+    first_merge: int | None = None
+    merges_at_first: tuple[tuple[bytes, bytes] | None, tuple[bytes, bytes] | None] = (None, None)
+    merges_only_a: int = 0
+    merges_only_b: int = 0
+    merges_reordered: int = 0
+    documents: int | None = None
+    documents_differing: int = 0
+    tokens_a: int = 0
+    tokens_b: int = 0
+    cut_places: int = 0
+    other_ids: int = 0
+    places: list[Difference] = field(default_factory=list)
+
+    @property
+    def same(self) -> bool:
+        """True where nothing differs: neither the tokenizers nor the ids of the texts."""
+        unequal = self.settings or self.specials or self.only_a or self.only_b or self.moved
+        return not unequal and self.first_merge is None and not self.documents_differing
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """The number of tokens, as different byte strings, of each vocabulary."""
+        common = self.shared + len(self.moved)
+        return common + len(self.only_a), common + len(self.only_b)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything, for JSON; a token is written as :func:`repr` has it."""
+        return super().to_dict() | {"same": self.same}
+
+    def _contents(self) -> Contents:
+        a, b = self.names
+        verdict = Fine("the same") if self.same else Fault("different")
+        return Contents(f"A: {a}, B: {b}", verdict, _headline(self), self.files, _sections(self))
 
 
 def diff(
@@ -199,3 +297,129 @@ class _TextComparison:
         )
         place = Difference(document, len(before), cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b)
         self.report.places.append(place)
+
+
+# The page
+
+
+def _headline(report: DiffReport) -> list[tuple[str, str]]:
+    size_a, size_b = report.sizes
+    figures = [
+        (f"{size_a:,}", "tokens in A"),
+        (f"{size_b:,}", "tokens in B"),
+        (f"{report.shared:,}", "the same in both"),
+        (f"{len(report.moved):,}", "under other ids"),
+        (f"{len(report.only_a):,}", "only in A"),
+        (f"{len(report.only_b):,}", "only in B"),
+    ]
+    if report.documents is None:
+        return figures
+    change = 100 * (report.tokens_b / max(report.tokens_a, 1) - 1)
+    return [
+        (f"{report.documents_differing:,} of {report.documents:,}", "documents get other ids"),
+        (f"{change:+.2f} %", "tokens of the texts in B, against A"),
+        *figures,
+    ]
+
+
+def _sections(report: DiffReport) -> Iterator[Section]:
+    if report.same:
+        texts = "" if report.documents is None else " So are the ids of all texts."
+        said = f"Nothing: settings, special tokens, vocabularies and merges are the same.{texts}"
+        yield "Differences", [_said(said)]
+        return
+    yield "Texts", list(_texts(report))
+    settings = [[name.replace("_", " "), *_both(sides)] for name, sides in report.settings.items()]
+    yield "Settings", [Table("Settings", ["setting", "A", "B"], settings, named=True)]
+    specials = [[Code(repr(literal)), *_both(sides)] for literal, sides in report.specials.items()]
+    yield "Special tokens", [Table("Special tokens", ["special token", "id in A", "id in B"], specials, named=True)]
+    for side, only in (("A", report.only_a), ("B", report.only_b)):
+        rows = [[str(token_id), Code(token_repr(token))] for token, token_id in islice(only.items(), TOKENS)]
+        yield _tokens(f"Tokens only in {side}", ["id", "token"], rows, len(only))
+    moved = islice(report.moved.items(), TOKENS)
+    rows = [[str(ours), str(theirs), Code(token_repr(one))] for one, (ours, theirs) in moved]
+    yield _tokens("Tokens under other ids", ["id in A", "id in B", "token"], rows, len(report.moved))
+    if report.first_merge is not None:
+        yield "Merges", [_merges(report, report.first_merge)]
+
+
+def _said(text: str) -> Raw:
+    return Raw(f"<p>{text}</p>", text)
+
+
+def _both(sides: tuple[object, object]) -> list[str]:
+    return [Code(describe(one)) for one in sides]
+
+
+def _tokens(title: str, heads: list[str], rows: list[list[str]], count: int) -> Section:
+    blocks: list[Block] = [Table(title, heads, rows, numbers=len(heads) - 1, few=FEW)]
+    if count > TOKENS:
+        blocks.append(Raw(f"<p>The first {TOKENS} of {count:,}.</p>"))
+    return title, blocks
+
+
+def _merges(report: DiffReport, first: int) -> Table:
+    ours, theirs = (
+        "none" if pair is None else Code(" + ".join(token_repr(part) for part in pair))
+        for pair in report.merges_at_first
+    )
+    rows = [
+        ["the same at the start", f"{first:,}"],
+        ["the next one in A", ours],
+        ["the next one in B", theirs],
+        ["only in A", f"{report.merges_only_a:,}"],
+        ["only in B", f"{report.merges_only_b:,}"],
+        ["in another order", f"{report.merges_reordered:,}"],
+    ]
+    return Table("Merges", [], rows, named=True)
+
+
+def _texts(report: DiffReport) -> Iterator[Block]:
+    if report.documents is None:
+        return
+    if not report.documents_differing:
+        yield _said(f"All texts get the same ids: {report.tokens_a:,} tokens.")
+        return
+    yield _said(
+        f"A makes {report.tokens_a:,} tokens of the texts, B {report.tokens_b:,}. They are cut differently in "
+        f"{report.cut_places:,} places; {report.other_ids:,} tokens are cut alike and have other ids."
+    )
+    yield from (_place(place) for place in report.places if place.cut)
+    rows = [
+        [str(place.document), str(place.offset), str(ours), str(theirs), Code(token_repr(token))]
+        for place in report.places
+        if not place.cut
+        for (ours, token), (theirs, _) in zip(place.a, place.b, strict=True)
+    ]
+    heads = ["document", "character", "id in A", "id in B", "token"]
+    yield Table("The same tokens under other ids", heads, rows, numbers=4)
+
+
+def _place(place: Difference) -> Raw:
+    text = place.text if len(place.text) <= CHARACTERS else f"{place.text[:CHARACTERS]}…"
+    where = f"Document {place.document:,}, character {place.offset:,}"
+    lines = [f"{where}: {place.before!r} [{text!r}] {place.after!r}"]
+    sides = []
+    for name, tokens in (("A", place.a), ("B", place.b)):
+        cells = "".join(tokens_html(_cells(tokens), 0, titles=True))
+        more = " …" if len(tokens) > TOKENS else ""
+        sides.append(f'<div class="side"><b>{name}</b><div class="text ids">{cells}{more}</div></div>')
+        listed = "  ".join(f"{token_id} {token_repr(token)}" for token_id, token in tokens[:FEW])
+        lines.append(f"  {name}  {listed}{'  ...' if len(tokens) > FEW else ''}")
+    html = (
+        f'<div class="place"><p>{where}</p>'
+        f'<p class="text" dir="auto"><span class="dim">{_context(place.before)}</span><mark>{text_html(text)}</mark>'
+        f'<span class="dim">{_context(place.after)}</span></p>{"".join(sides)}</div>'
+    )
+    return Raw(html, "\n".join(lines))
+
+
+def _context(text: str) -> str:
+    """The text around a place, in one line."""
+    return text_html(text.replace("\n", "↵"))
+
+
+def _cells(tokens: Iterable[tuple[int, bytes]]) -> Iterator[Cell]:
+    """The first tokens of a place; bytes that are part of a character are shown as bytes."""
+    for token_id, token in islice(tokens, TOKENS):
+        yield Cell(token_id, token, 0, False, token.decode("utf-8", "surrogateescape"), False)

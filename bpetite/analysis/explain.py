@@ -6,20 +6,76 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
+from ..errors import counted
 from ..reference import candidates
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 from .characters import token_repr
-from .results import Explanation, Merge, Pretoken
+from .pages.render import Code, Contents, Fine, Report, Section, Table
 
-__all__ = ["LONGEST", "explain"]
+__all__ = ["LONGEST", "Explanation", "Merge", "Pretoken", "explain"]
 
 #: Bytes of a pre-token at most: the plain rule is quadratic.
 LONGEST = 1000
+
+
+class Merge(NamedTuple):
+    """A merge that was applied: its rank (the index in the merge list; in the ranks kind, the id of the joined token),
+    the bytes of the two tokens, and the position of the left one in the pre-token, in bytes."""
+
+    rank: int
+    left: bytes
+    right: bytes
+    start: int
+
+
+@dataclass(frozen=True)
+class Pretoken:
+    """A pre-token, and the way from its bytes to its ids.
+
+    Attributes:
+        data: Its bytes.
+        rule: "special": a special token; "whole": a token, taken whole; "merges": bytes, joined by merges.
+        ids: The ids that it gives.
+        tokens: Their bytes.
+        merges: The merges, in the order in which they were applied.
+    """
+
+    data: bytes
+    rule: Literal["special", "whole", "merges"]
+    ids: list[int]
+    tokens: list[bytes]
+    merges: list[Merge] = field(default_factory=list)
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Report):
+    """The result of :func:`explain`. A notebook shows it; :meth:`save` writes a page.
+
+    Attributes:
+        text: The text as given.
+        spelled: The text that the tokens spell, after normalization.
+        ids: Its ids.
+        pretokens: The pre-tokens and special tokens, in order.
+        verdict: The reason why the expected token is not there, or that it is; "" where none was expected.
+        missing: Merges that do not exist, and that would have made the expected token of the tokens of its bytes.
+    """
+
+    text: str
+    spelled: str
+    ids: list[int]
+    pretokens: list[Pretoken]
+    verdict: str = ""
+    missing: list[tuple[bytes, bytes]] = field(default_factory=list)
+
+    def _contents(self) -> Contents:
+        verdict = Fine(counted(len(self.ids), "token"))
+        return Contents(f"The ids of {self.text!r}", verdict, [], (), _sections(self))
 
 
 def explain(
@@ -136,3 +192,33 @@ class _Rules:
 
 def _crosses(step: Merge, edge: int) -> bool:
     return step.start < edge < step.start + len(step.left) + len(step.right)
+
+
+# The page
+
+
+def _sections(report: Explanation) -> Iterator[Section]:
+    if report.verdict:
+        missing = [[Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
+        yield "The expected token", [Table("The expected token", [], [[report.verdict]])]
+        yield "Merges that do not exist", [Table("Merges that do not exist", ["left", "right"], missing)]
+    if report.spelled != report.text:
+        yield "Normalization", [Table("Normalization", [], [["normalized", Code(repr(report.spelled))]])]
+    rules = {"special": "special token", "whole": "taken whole", "merges": "merges"}
+    rows = [[Code(token_repr(one.data)), rules[one.rule], _tokens(one)] for one in report.pretokens]
+    yield "Pre-tokens", [Table("Pre-tokens", ["pre-token", "rule", "tokens"], rows, few=100)]
+    merged = {one.data: one for one in report.pretokens if one.rule == "merges" and len(one.data) > 1}
+    yield from map(_merges, merged.values())
+
+
+def _merges(one: Pretoken) -> Section:
+    steps = [(f"{step.rank:,}", step.left, step.right) for step in one.merges]
+    steps += [("none", left, right) for left, right in pairwise(one.tokens)]
+    rows = [[rank, Code(token_repr(left)), Code(token_repr(right))] for rank, left, right in steps]
+    title = f"Merges of {token_repr(one.data)}"
+    return title, [Table(title, ["rank", "left", "right"], rows, few=100)]
+
+
+def _tokens(one: Pretoken) -> Code:
+    pairs = zip(one.ids, one.tokens, strict=True)
+    return Code("  ".join(f"{token_id} {token_repr(token)}" for token_id, token in pairs))

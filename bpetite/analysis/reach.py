@@ -26,6 +26,7 @@ from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice, product
+from typing import Literal
 
 import numpy as np
 
@@ -33,9 +34,10 @@ from ..patterns import as_tuple
 from ..steps.normalizers import normalize
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
-from .results import Reason, Unreachable
 
-__all__ = ["BUDGET", "REASONS", "Reach", "reach"]
+__all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
+
+Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
 
 #: Texts that the search encodes at most.
 BUDGET = 500_000
@@ -59,6 +61,16 @@ _AROUND = (
 )
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
+
+
+@dataclass(frozen=True)
+class Unreachable:
+    """A token that no text produces, why, and the tokens that its bytes give instead where that is known."""
+
+    id: int
+    token: bytes
+    reason: Reason
+    instead: tuple[bytes, ...] = ()
 
 
 @dataclass(frozen=True, repr=False)
