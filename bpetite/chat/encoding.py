@@ -19,7 +19,16 @@ import numpy as np
 
 from ..errors import MissingExtraError, short_repr
 from ..serving.segments import encode_segments
-from .masks import Masked, change_texts, equal_but_for, free_characters, masking, texts_in
+from .masks import (
+    Masked,
+    change_texts,
+    content_spans,
+    equal_but_for,
+    free_characters,
+    generation_spans,
+    masking,
+    texts_in,
+)
 
 try:
     from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, special_spans
@@ -69,8 +78,6 @@ class ChatEncoding:
         They are proven by rendering the conversation again. A token over an edge of a content belongs to it. A message
         without content, or with one that the template leaves out, repeats or changes beyond recognition, has none.
         """
-        from .spans import content_spans
-
         found = content_spans(self._context["messages"], self.text, self._render)
         return [(index, *self._tokens(*span)) for index, span in sorted(found.items())]
 
@@ -83,8 +90,6 @@ class ChatEncoding:
             ValueError: A message of an assistant has no span; it is named.
         """
         if self._template.has_generation:
-            from .spans import generation_spans
-
             spans = [self._tokens(*span) for span in generation_spans(self.text, self._render, self._template)]
         else:
             roles = [message.get("role") for message in self._context["messages"]]
