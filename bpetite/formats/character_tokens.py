@@ -25,11 +25,8 @@ class SpelledCharacters(Mapping[str, int]):
 
     def __getitem__(self, spelled: str) -> int:
         token = self._spelling.decode(spelled)
-        found: int | None = None
-        if len(token) == 1 and len(spelled) > 1:
-            found = self._byte_ids[token[0]]
-        elif not (self._spelling.space and " " in spelled):
-            found = self._tokens.find_id(token)
+        is_byte = len(token) == 1 and len(spelled) > 1
+        found = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
         if found is None or self._spelling.encode(token, found) != spelled:
             raise KeyError(spelled)
         return found
