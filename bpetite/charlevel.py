@@ -7,6 +7,8 @@ Source: R. Sennrich, B. Haddow and A. Birch, "Neural Machine Translation of Rare
 """
 from collections.abc import Iterable, Mapping
 
+from .reference import replace_pair
+
 __all__ = ["encode"]
 
 
@@ -36,19 +38,5 @@ def encode(text: str, vocab: Mapping[str, int], merges: Iterable[tuple[str, str]
         pair = tuple(rule.split(" ")) if isinstance(rule, str) else tuple(rule)
         if len(pair) != 2 or not all(isinstance(part, str) and part for part in pair):
             raise ValueError(f"a merge rule is two tokens, not {rule!r}")
-        tokens = _replace(tokens, pair)
+        tokens = replace_pair(tokens, (pair[0], pair[1]))
     return [vocab[token] for token in tokens]
-
-
-def _replace(tokens: list[str], pair: tuple[str, ...]) -> list[str]:
-    left, right = pair
-    out: list[str] = []
-    at = 0
-    while at < len(tokens):
-        if tokens[at] == left and at + 1 < len(tokens) and tokens[at + 1] == right:
-            out.append(left + right)
-            at += 2
-        else:
-            out.append(tokens[at])
-            at += 1
-    return out

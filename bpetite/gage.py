@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from .reference import replace_pair
+
 __all__ = ["Compressed", "compress", "decompress"]
 
 
@@ -59,7 +61,7 @@ def compress(data: str | bytes) -> Compressed:
         if pair is None or count < 2:
             return Compressed(tuple(symbols), table, first, is_text)
         table[first + len(table)] = pair
-        symbols = _replace(symbols, pair, first + len(table) - 1)
+        symbols = replace_pair(symbols, pair, first + len(table) - 1)
 
 
 def decompress(compressed: Compressed) -> str | bytes:
@@ -95,16 +97,3 @@ def _most_frequent(symbols: Sequence[int]) -> tuple[tuple[int, int] | None, int]
         return None, 0
     (pair, count), = counts.most_common(1)
     return pair, count
-
-
-def _replace(symbols: Sequence[int], pair: tuple[int, int], new: int) -> list[int]:
-    out: list[int] = []
-    at = 0
-    while at < len(symbols):
-        if at + 1 < len(symbols) and (symbols[at], symbols[at + 1]) == pair:
-            out.append(new)
-            at += 2
-        else:
-            out.append(symbols[at])
-            at += 1
-    return out

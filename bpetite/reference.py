@@ -11,6 +11,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from itertools import groupby, pairwise
+from typing import Any, TypeVar
 
 import regex
 
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 Pair = tuple[bytes, bytes]
+Token = TypeVar("Token")
 
 
 def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
@@ -88,17 +90,19 @@ def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
     return [(piece, special) for piece, special in [*pieces, (text[start:], False)] if piece]
 
 
-def replace_pair(tokens: Sequence[bytes], pair: Pair) -> list[bytes]:
-    """One left-to-right pass that joins every non-overlapping occurrence of the pair.
+def replace_pair(tokens: Sequence[Token], pair: tuple[Token, Token], joined: Token | None = None) -> list[Token]:
+    """One left-to-right pass that joins every non-overlapping occurrence of the pair; `joined` by default is the sum.
 
     >>> replace_pair([b"a", b"a", b"a"], (b"a", b"a"))
     [b'aa', b'a']
     """
-    out: list[bytes] = []
+    parts: Any = pair
+    new: Token = parts[0] + parts[1] if joined is None else joined
+    out: list[Token] = []
     at = 0
     while at < len(tokens):
         if at + 1 < len(tokens) and (tokens[at], tokens[at + 1]) == pair:
-            out.append(pair[0] + pair[1])
+            out.append(new)
             at += 2
         else:
             out.append(tokens[at])

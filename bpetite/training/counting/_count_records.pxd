@@ -40,7 +40,6 @@ cdef class RecordReader(PretokenReader):
     cdef uint64_t checked          # bytes of the buffer that are in the checksum
     cdef unsigned int checksum
     cdef bint ended
-    cdef bint reading
     cdef int refill(self) except -1
     cdef int finish(self) except -1
     cdef check_to(self, uint64_t end)

@@ -5,12 +5,6 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 from ...headers cimport bp_key, bp_watch
 
 
-cdef enum count_status:
-    OK = 0
-    NO_MEMORY = -1
-    OVERFLOW = -2
-    BAD_TEXT = -3
-
 cdef enum:
     BLOCK = 128            # pre-tokens that `count_block` takes at most
 
@@ -38,19 +32,18 @@ cdef class CountTable:
 
     cdef bytes order(self)
     cdef void drop_chunks(self) noexcept nogil
-    cdef int reserve(self, uint64_t more) noexcept nogil
+    cdef int reserve(self, uint64_t more) except -1 nogil
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil
-    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil
+    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) except -1 nogil
     cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
                                 uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
-                         Py_ssize_t readable, int64_t weight) noexcept nogil
+                         Py_ssize_t readable, int64_t weight) except -1 nogil
     cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1
-    cdef int absorb(self, CountTable other, bp_watch* watch) noexcept nogil
+    cdef int absorb(self, CountTable other, bp_watch* watch) except -1 nogil
 
 
 # The bytes of a slot's pre-token and how many they are.
 cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept nogil
 
-# Raise what a status stands for.
-cdef int check(int result) except -1
+cdef int out_of_memory() except -1 nogil

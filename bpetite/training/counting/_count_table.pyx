@@ -12,11 +12,11 @@ from libc.string cimport memcmp, memcpy, memset
 
 from ...headers cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_key, bp_hash_long, bp_key,
-    bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret,
+    bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_work, draw_secret,
 )
 from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from .._pretokens cimport PretokenReader
-from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
+from .._pretokens cimport PretokenReader, add_overflows
+from ..tables cimport bp_free_table, bp_new_table
 
 cdef extern from "training/counting/count_records.h" nogil:
     enum:
@@ -37,11 +37,15 @@ cdef uint64_t LONG = 0xFF00000000000000U
 cdef bp_secret secret = draw_secret()     # one for all tables: `absorb` takes the hashes of another
 
 
-cdef int check(int result) except -1:
-    if result == NO_MEMORY:
+cdef int out_of_memory() except -1 nogil:
+    with gil:
         raise MemoryError("out of memory while counting pre-tokens")
-    if result == OVERFLOW:
-        raise OverflowError("a pre-token's count is past 2^63 - 1")
+
+
+cdef inline int add_count(count_slot* slot, int64_t count) except -1 nogil:
+    if add_overflows(&slot.count, count):
+        with gil:
+            raise OverflowError("a pre-token's count is past 2^63 - 1")
     return 0
 
 
@@ -148,7 +152,7 @@ cdef class CountTable:
             free(self.chunks[i])
         self.chunk_count = self.chunk_bytes = self.chunk_room = 0
 
-    cdef int reserve(self, uint64_t more) noexcept nogil:
+    cdef int reserve(self, uint64_t more) except -1 nogil:
         """Make room for `more` new pre-tokens: at most 5 of 8 slots are taken, of a full table 7."""
         cdef uint64_t mask = self.mask
         cdef int shift = self.shift
@@ -162,10 +166,10 @@ cdef class CountTable:
             mask = ((mask + 1) << doublings) - 1
             shift -= doublings
         if mask == self.mask:
-            return OK
+            return 0
         slots = <count_slot*> bp_new_table((mask + 1) * sizeof(count_slot), 0)
         if slots == NULL:
-            return NO_MEMORY
+            return out_of_memory()
         for i in range(self.mask + 1):
             if self.slots[i].key.high:
                 at = self.slots[i].hash >> shift
@@ -176,7 +180,7 @@ cdef class CountTable:
         self.slots = slots
         self.mask = mask
         self.shift = shift
-        return OK
+        return 0
 
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil:
         """The slot of a pre-token, or the empty one where it goes."""
@@ -195,7 +199,7 @@ cdef class CountTable:
                 return slot
             at = (at + 1) & self.mask
 
-    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) noexcept nogil:
+    cdef int fill(self, count_slot* slot, bp_key key, uint64_t hash) except -1 nogil:
         """Put a new pre-token into an empty slot with the count 0; the bytes of a long one are copied."""
         cdef size_t length, room
         if key.high >= LONG:
@@ -207,11 +211,11 @@ cdef class CountTable:
                 if room < length:
                     room = length
                 if bp_grow(<void**> &self.chunks, &self.chunk_capacity, self.chunk_count + 1, sizeof(void*)) < 0:
-                    return NO_MEMORY
+                    return out_of_memory()
                 self.chunk_next = <uint8_t*> bp_allocate(room)
                 if self.chunk_next == NULL:
                     self.chunk_room = 0
-                    return NO_MEMORY
+                    return out_of_memory()
                 self.chunks[self.chunk_count] = self.chunk_next
                 self.chunk_count += 1
                 self.chunk_bytes += room
@@ -224,7 +228,7 @@ cdef class CountTable:
         slot.hash = hash
         slot.count = 0
         self.used += 1
-        return OK
+        return 0
 
     cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
                                 uint64_t* hash) noexcept nogil:
@@ -239,7 +243,7 @@ cdef class CountTable:
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
-                         Py_ssize_t readable, int64_t weight) noexcept nogil:
+                         Py_ssize_t readable, int64_t weight) except -1 nogil:
         """Count pre-tokens of `text`: the first begins at `start`, each of the others where the one before ended.
 
         IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
@@ -251,8 +255,7 @@ cdef class CountTable:
         cdef count_slot* slots
         cdef int shift
         cdef Py_ssize_t i, length
-        if self.reserve(number) < 0:
-            return NO_MEMORY
+        self.reserve(number)
         slots = self.slots
         shift = self.shift
         for i in range(number):
@@ -275,50 +278,42 @@ cdef class CountTable:
                 slot.count += weight
                 continue
             slot = self.find(keys[i], hashes[i])
-            if slot.key.high == 0 and self.fill(slot, keys[i], hashes[i]) < 0:
-                return NO_MEMORY
+            if slot.key.high == 0:
+                self.fill(slot, keys[i], hashes[i])
             slot.count += weight
-        return OK
+        return 0
 
-    cdef int absorb(self, CountTable other, bp_watch* watch) noexcept nogil:
+    cdef int absorb(self, CountTable other, bp_watch* watch) except -1 nogil:
         cdef uint64_t i
         cdef count_slot* slot
         cdef count_slot* mine
         # The other's pre-tokens come in the order of their hashes: in a much smaller table they would all pile up at
         # its beginning, and each would pass all before it.
-        if self.reserve(other.used - self.used if other.used > self.used else 0) < 0:
-            return NO_MEMORY
+        self.reserve(other.used - self.used if other.used > self.used else 0)
         for i in range(other.mask + 1):
             slot = &other.slots[i]
             if bp_work(watch, sizeof(count_slot)):
-                return OK                          # the caller sees the watch
+                return -1
             if slot.key.high == 0 or slot.count == 0:
                 continue
-            if self.reserve(1) < 0:
-                return NO_MEMORY
+            self.reserve(1)
             mine = self.find(slot.key, slot.hash)
-            if mine.key.high == 0 and self.fill(mine, slot.key, slot.hash) < 0:
-                return NO_MEMORY
-            if bp_add_overflows(&mine.count, slot.count):
-                return OVERFLOW
-        return OK
+            if mine.key.high == 0:
+                self.fill(mine, slot.key, slot.hash)
+            add_count(mine, slot.count)
+        return 0
 
     # ---- from Python ----------------------------------------------------------------------------------------------
 
     def update(self, CountTable other not None):
         """Add another table's counts. After an OverflowError (past 2^63 - 1) or a signal some have been added."""
-        cdef int result
         cdef bp_watch watch
         bp_watch_begin(&watch, NULL)
         with nogil:
-            result = self.absorb(other, &watch)
-        bp_watch_check(&watch)
-        check(result)
+            self.absorb(other, &watch)
 
     def add(self, bytes pretoken not None, int64_t count):
-        """Add to one pre-token's count."""
-        if not pretoken:
-            raise ValueError("a pre-token must not be empty")
+        """Add to the count of a pre-token, which is not empty."""
         self.add_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), count)
 
     cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1:
@@ -326,13 +321,11 @@ cdef class CountTable:
         cdef bp_key key
         cdef uint64_t hash
         cdef count_slot* slot
-        check(self.reserve(1))
+        self.reserve(1)
         slot = self.find_bytes(data, length, &key, &hash)
         if slot.key.high == 0:
-            check(self.fill(slot, key, hash))
-        if bp_add_overflows(&slot.count, count):
-            check(OVERFLOW)
-        return 0
+            self.fill(slot, key, hash)
+        return add_count(slot, count)
 
     def get(self, bytes pretoken not None):
         """A pre-token's count, 0 where it never occurred."""

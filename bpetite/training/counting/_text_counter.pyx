@@ -21,11 +21,10 @@ from ...headers.vectors cimport (
     bp_utf8_count, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_IS_ASCII, PyUnicode_KIND,
 )
 from ...splitting.scan._scan cimport Scanner, scan_cursor
-from ._count_table cimport BAD_TEXT, BLOCK, NO_MEMORY, OK, CountTable, check
+from ._count_table cimport BLOCK, CountTable, out_of_memory
 
 cdef enum:
     LOOK = 1024                 # characters read past the end of a range, so that the last pre-token is known to end
-    INTERRUPTED = -100          # by a signal or by `stop`; an exception is set
     GUESS = 512                 # characters scanned to find a likely start
 
 
@@ -104,7 +103,7 @@ cdef class TextCounter:
     cdef Specials specials
     cdef uint8_t* buffer
     cdef uint64_t buffer_size
-    cdef size_t bad_at
+    cdef Py_ssize_t bad_at             # the place of what is no text; -1 for none
     cdef bp_watch watch
     cdef int stopped
 
@@ -135,7 +134,6 @@ cdef class TextCounter:
         cdef Py_ssize_t i
         cdef Py_ssize_t done = 0
         cdef Py_ssize_t reached
-        cdef int result = OK
         cdef source* sources = <source*> malloc((number + 1) * sizeof(source))
         if sources == NULL:
             raise MemoryError
@@ -144,16 +142,14 @@ cdef class TextCounter:
             for i in range(number):
                 open_source(texts[i], &sources[i])
             with nogil:
-                while done < number:
-                    result = self.count_range(&sources[done], 0, sources[done].length, 1, &reached)
-                    if result < 0:
-                        break
+                self.bad_at = -1
+                while done < number and self.bad_at < 0:
+                    self.count_range(&sources[done], 0, sources[done].length, 1, &reached)
                     done += 1
         finally:
             free(sources)
-        bp_watch_check(&self.watch)
-        if result < 0:
-            self.report(result, texts[done], "" if first is None else f" (text {first + done})")
+        if self.bad_at >= 0:
+            self.refuse(texts[done - 1], "" if first is None else f" (text {first + done - 1})")
 
     def count_part(self, text, Py_ssize_t start, Py_ssize_t stop, int64_t weight=1, bint guess=False):
         """Count the pre-tokens that begin at or after `start` and end at or before `stop`.
@@ -171,17 +167,17 @@ cdef class TextCounter:
         """
         cdef source opened
         cdef Py_ssize_t reached
-        cdef int result
+        if guess:
+            start, stop = self.likely_start(text, start), self.likely_start(text, stop)
         open_source(text, &opened)
         bp_watch_begin(&self.watch, &self.stopped)
-        with nogil:
-            if guess:
-                start = self.likely_start(&opened, start)
-                stop = self.likely_start(&opened, stop)
-            reached = start
-            # In a short range, or among long pre-tokens, the two may have crossed: then the range is empty.
-            result = self.count_range(&opened, start, stop, weight, &reached) if start < stop else OK
-        self.report(result, text)
+        self.bad_at = -1
+        reached = start
+        if start < stop:           # in a short range, or among long pre-tokens, the guesses may have crossed
+            with nogil:
+                self.count_range(&opened, start, stop, weight, &reached)
+        if self.bad_at >= 0:
+            self.refuse(text)
         return start, stop, reached
 
     def count_ends(self, bytes data not None, const long long[::1] ends):
@@ -193,26 +189,20 @@ cdef class TextCounter:
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t start = 0
         cdef Py_ssize_t n, i
-        cdef int result = OK
         bp_watch_begin(&self.watch, &self.stopped)
         with nogil:
-            while at < number and result == OK:
+            while at < number:
                 n = number - at if number - at < BLOCK else BLOCK
                 for i in range(n):
                     block[i] = ends[at + i]
                 if bp_work(&self.watch, block[n - 1] - start):
-                    result = INTERRUPTED
                     break
-                result = self.table.count_block(text, start, block, n, length, 1)
+                self.table.count_block(text, start, block, n, length, 1)
                 start = block[n - 1]
                 at += n
-        self.report(result, data)
-
-    cdef int report(self, int result, text, str where="") except -1:
         bp_watch_check(&self.watch)
-        check(result)
-        if result != BAD_TEXT:
-            return 0
+
+    cdef refuse(self, text, str where=""):
         at = self.bad_at
         if isinstance(text, str):
             raise UnicodeEncodeError("utf-8", text, at, at + 1, "surrogates not allowed" + where)
@@ -222,51 +212,42 @@ cdef class TextCounter:
             raise UnicodeDecodeError("utf-8", text, at + error.start, at + error.end, error.reason + where) from None
         raise AssertionError("unreachable: these bytes did not decode before")
 
-    cdef Py_ssize_t likely_start(self, source* text, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t likely_start(self, text, Py_ssize_t at) except -1:
         """An offset a little after `at` where a pre-token most likely begins, whatever came before.
 
         It is the last end that a scan begun at `at` gives in the first half of GUESS characters. It depends on nothing
         but the text and `at`, so two ranges that meet there agree on it.
         """
-        cdef uint8_t written[GUESS * 4 + BP_UTF8_SLACK]
-        cdef Py_ssize_t ends[BLOCK]
-        cdef const uint8_t* begin = written
-        cdef Py_ssize_t size, number, i, bad = -1
-        cdef Py_ssize_t last = 0
-        cdef scan_cursor cursor
+        cdef Py_ssize_t length = len(text)
+        cdef Py_ssize_t end, last = 0
         if at <= 0:
             return 0
-        if self.scanner is None or text.length - at <= GUESS:
-            return text.length if text.length - at <= GUESS else at
-        if text.width:
-            size = bp_utf8_from_units(text.width, text.data, at, at + GUESS, written, &bad)
-            if bad >= 0:
-                return at
-        else:
-            while at < text.length and text.data[at] & 0xC0 == 0x80:
+        if length - at <= GUESS:
+            return length
+        if self.scanner is None:
+            return at
+        if isinstance(text, bytes):
+            while at < length and (<const uint8_t*> PyBytes_AS_STRING(text))[at] & 0xC0 == 0x80:
                 at += 1
-            begin = text.data + at
-            size = bp_utf8_valid(begin, GUESS if text.length - at > GUESS else text.length - at)
-        self.scanner.begin(&cursor, begin, size, False)
-        while True:
-            number = self.scanner.next_ends(&cursor, ends, BLOCK)
-            if number == 0:
-                break
-            for i in range(number):
-                if ends[i] <= size // 2:
-                    last = ends[i]
-            if ends[number - 1] > size // 2:
-                break
-        return at + (bp_utf8_count(begin, last) if text.width else last)
+            some = text[at:at + GUESS].decode("utf-8", "ignore")
+        else:
+            some = text[at:at + GUESS]
+        data = some.encode("utf-8", "replace")
+        for end in self.scanner.ends(data):
+            if 2 * end <= len(data):
+                last = end
+        return at + (last if isinstance(text, bytes) else len(data[:last].decode()))
 
     cdef int count_range(self, source* text, Py_ssize_t start, Py_ssize_t stop, int64_t weight,
-                         Py_ssize_t* reached) noexcept nogil:
-        """See `count_part`. IN: start and stop are between characters, 0 <= start <= stop <= length."""
+                         Py_ssize_t* reached) except -1 nogil:
+        """See `count_part`. OUT: self.bad_at, where there is a fault.
+
+        IN: start and stop are between characters, 0 <= start <= stop <= length.
+        """
         cdef Py_ssize_t window = text.length if text.length - stop <= LOOK else stop + LOOK
         cdef const uint8_t* begin
         cdef Py_ssize_t size, stop_byte, done, readable
         cdef Py_ssize_t bad = -1
-        cdef int result
         if text.width == 0:
             while stop < window < text.length and text.data[window] & 0xC0 == 0x80:
                 window -= 1
@@ -278,10 +259,9 @@ cdef class TextCounter:
                 bad = bp_utf8_valid(begin, size)
                 if bad != size:
                     self.bad_at = start + bad
-                    return BAD_TEXT
+                    return 0
         else:
-            if self.make_room(text, window - start) < 0:
-                return NO_MEMORY
+            self.make_room(text, window - start)
             begin = self.buffer
             stop_byte = bp_utf8_from_units(text.width, text.data, start, stop, self.buffer, &bad)
             if bad < 0:
@@ -289,22 +269,24 @@ cdef class TextCounter:
                                                       &bad)
             if bad >= 0:
                 self.bad_at = bad
-                return BAD_TEXT
+                return 0
             readable = size + BP_KEY_READ
-        result = self.count_utf8(begin, size, window == text.length, stop_byte, readable, weight, &done)
+        self.count_utf8(begin, size, window == text.length, stop_byte, readable, weight, &done)
         if text.width and done == stop_byte:
             reached[0] = stop
         else:
             reached[0] = start + (bp_utf8_count(begin, done) if text.width else done)
-        return result
+        return 0
 
-    cdef int make_room(self, const source* text, Py_ssize_t characters) noexcept nogil:
+    cdef int make_room(self, const source* text, Py_ssize_t characters) except -1 nogil:
         """Make room in the buffer for the UTF-8 of so many characters."""
         cdef Py_ssize_t longest = text.width if text.width == 4 else text.width + 1
-        return bp_grow(<void**> &self.buffer, &self.buffer_size, characters * longest + BP_UTF8_SLACK, 1)
+        if bp_grow(<void**> &self.buffer, &self.buffer_size, characters * longest + BP_UTF8_SLACK, 1) < 0:
+            return out_of_memory()
+        return 0
 
     cdef int count_utf8(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop, Py_ssize_t readable,
-                        int64_t weight, Py_ssize_t* done) noexcept nogil:
+                        int64_t weight, Py_ssize_t* done) except -1 nogil:
         """Count the pre-tokens of text[0:size] that end at or before `stop`. OUT: done, where the last one ended.
 
         IN: text is valid UTF-8; with `final` false more may follow it. text[0:readable] may be read.
@@ -313,7 +295,6 @@ cdef class TextCounter:
         cdef Py_ssize_t end
         cdef Py_ssize_t which = 0
         cdef bint found, closed
-        cdef int result
         done[0] = 0
         while at < stop:
             end = self.specials.find(text, at, size, &which)
@@ -327,17 +308,17 @@ cdef class TextCounter:
                 while end > at and text[end] & 0xC0 == 0x80:
                     end -= 1
                 if end <= at:
-                    return OK
-            result = self.count_ordinary(text + at, end - at, closed, stop - at, readable - at, weight, done)
+                    return 0
+            self.count_ordinary(text + at, end - at, closed, stop - at, readable - at, weight, done)
             done[0] += at
-            if result < 0 or not found or done[0] < end or end >= stop:
-                return result
+            if not found or done[0] < end or end >= stop:
+                return 0
             at = end + <Py_ssize_t> (self.specials.starts[which + 1] - self.specials.starts[which])
             done[0] = at
-        return OK
+        return 0
 
     cdef int count_ordinary(self, const uint8_t* text, Py_ssize_t size, bint final, Py_ssize_t stop,
-                            Py_ssize_t readable, int64_t weight, Py_ssize_t* done) noexcept nogil:
+                            Py_ssize_t readable, int64_t weight, Py_ssize_t* done) except -1 nogil:
         """`count_utf8` for text without special tokens."""
         cdef Py_ssize_t ends[BLOCK]
         cdef Py_ssize_t start = 0
@@ -346,10 +327,10 @@ cdef class TextCounter:
         cdef bint past = False
         done[0] = 0
         if size == 0:
-            return OK
+            return 0
         if self.scanner is None:
             if not final or size > stop:
-                return OK
+                return 0
             ends[0] = size
             done[0] = size
             return self.table.count_block(text, 0, ends, 1, readable, weight)
@@ -364,9 +345,8 @@ cdef class TextCounter:
             if number == 0:
                 break
             if bp_work(&self.watch, ends[number - 1] - start):
-                return INTERRUPTED
-            if self.table.count_block(text, start, ends, number, readable, weight) < 0:
-                return NO_MEMORY
+                return -1
+            self.table.count_block(text, start, ends, number, readable, weight)
             start = ends[number - 1]
             done[0] = start
-        return OK
+        return 0

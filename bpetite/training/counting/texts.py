@@ -327,10 +327,8 @@ def _prepared(cutting: Cutting) -> _Preparation:
 def _jobs(first: int, batch: list[Text], size: int, preparation: _Preparation) -> Iterator[Job]:
     if preparation.pipeline is not None:
         yield partial(_count_piped, batch, size, *preparation.pipeline)
-    elif preparation.by_regex:
-        yield partial(_count_by_regex, batch, size, preparation)
-    elif preparation.normalize is not None:
-        yield partial(_count_normalized, batch, size, preparation, preparation.normalize)
+    elif preparation.by_regex or preparation.normalize is not None:
+        yield partial(_count_prepared, batch, size, preparation)
     elif size > 2 * PART and len(batch) == 1 and preparation.pretokenizer.scanner is not None:
         yield from LongText(batch[0], PART).jobs()
     else:
@@ -342,14 +340,18 @@ def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter)
     return size
 
 
-def _count_by_regex(batch: list[Text], size: int, preparation: _Preparation, counter: TextCounter) -> int:
-    for text in batch:
-        for ordinary in preparation.ordinary_texts(_decoded(text)):
-            parts = iter([ordinary if preparation.normalize is None else preparation.normalize(ordinary)])
-            for stage in preparation.pretokenizer.stages:
-                parts = chain.from_iterable(map(partial(split_one, stage), parts))
-            while block := [part.encode("utf-8") for part in islice(parts, PRETOKENS)]:
-                counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
+def _count_prepared(batch: list[Text], size: int, preparation: _Preparation, counter: TextCounter) -> int:
+    parts: Iterator[str] = chain.from_iterable(map(preparation.ordinary_texts, map(_decoded, batch)))
+    if preparation.normalize is not None:
+        parts = map(preparation.normalize, parts)
+    if not preparation.by_regex:
+        for _, normalized, _ in batches(parts, PART):
+            counter.count_documents(normalized)
+        return size
+    for stage in preparation.pretokenizer.stages:
+        parts = chain.from_iterable(map(partial(split_one, stage), parts))
+    while block := [part.encode("utf-8") for part in islice(parts, PRETOKENS)]:
+        counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
     return size
 
 
@@ -362,19 +364,6 @@ def _count_piped(
                 counter.count_ends(item, pipeline.pretokenizer.ends(item))
             elif not isinstance(item, int):
                 counter.count_ends(*item)
-    return size
-
-
-def _count_normalized(
-    batch: list[Text],
-    size: int,
-    preparation: _Preparation,
-    normalize: Callable[[str], str],
-    counter: TextCounter,
-) -> int:
-    ordinary = chain.from_iterable(map(preparation.ordinary_texts, map(_decoded, batch)))
-    for _, normalized, _ in batches(map(normalize, ordinary), PART):
-        counter.count_documents(normalized)
     return size
 
 

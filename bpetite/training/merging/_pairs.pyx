@@ -12,7 +12,8 @@ from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport free
 
 from ...headers cimport BP_PREFETCH, bp_grow, bp_mix, bp_secret, bp_watch, bp_work, draw_secret
-from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
+from .._pretokens cimport add_overflows
+from ..tables cimport bp_free_table, bp_new_table
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._words cimport STRETCH, STRETCH_WORK, read_stretch, stretch, stretch_after
 
@@ -34,9 +35,7 @@ cdef class PairTable:
         self.max_words = max_words
         self.mask = 4095
         self.shift = 52
-        self.entries = <pair_entry*> bp_new_table((self.mask + 1) * sizeof(pair_entry), 0xFF)
-        if self.entries == NULL:
-            raise MemoryError
+        self.entries = new_entries(self.mask)
 
     def __dealloc__(self):
         cdef uint64_t at
@@ -76,7 +75,7 @@ cdef class PairTable:
                 if entries[i].length:
                     BP_PREFETCH(pair_items(entries[i]) + entries[i].length - 1)
             for i in range(noted):
-                if bp_add_overflows(&entries[i].count, weights[i]):
+                if add_overflows(&entries[i].count, weights[i]):
                     return count_overflows()
                 append_item(entries[i], numbers[i])
             noted = 0
@@ -98,7 +97,7 @@ cdef class PairTable:
         if (self.used + 1) * 4 > self.mask * 3:
             grow(self)
         entry = make(self, new.key)
-        if bp_add_overflows(&entry.count, new.count):
+        if add_overflows(&entry.count, new.count):
             return count_overflows()
         if entry.length == 0:
             entry.items = new.items
@@ -171,6 +170,13 @@ cdef inline pair_entry* make(PairTable self, uint64_t key) noexcept nogil:
     return entry
 
 
+cdef pair_entry* new_entries(uint64_t mask) except NULL nogil:
+    cdef void* entries = bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
+    if entries == NULL:
+        out_of_memory()
+    return <pair_entry*> entries
+
+
 cdef int grow(PairTable self) except -1 nogil:
     """Leave out pairs that are gone; double the table if it is still half full."""
     cdef pair_entry* old = self.entries
@@ -179,17 +185,13 @@ cdef int grow(PairTable self) except -1 nogil:
     cdef uint64_t at
     cdef uint64_t mask = old_mask
     cdef int shift = self.shift
-    cdef pair_entry* table
     for at in range(old_mask + 1):
         if old[at].key != EMPTY and old[at].count:
             live += 1
     if live * 2 > old_mask:
         mask = mask * 2 + 1
         shift -= 1
-    table = <pair_entry*> bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
-    if table == NULL:
-        return out_of_memory()
-    self.entries = table
+    self.entries = new_entries(mask)
     self.mask = mask
     self.shift = shift
     self.used = live

@@ -29,16 +29,13 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
         found.append(number)
     found = [*dict.fromkeys(chain(found, vocab.merge_results))]
     internal = {number: inside for inside, number in enumerate(found)}
-    try:
-        merger.know(array("I", map(internal.__getitem__, chain.from_iterable(merges))))
-    except (KeyError, ValueError):
-        known = set(found[:256])
-        for rank, ((left, right), joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
-            if left not in known or right not in known:
-                part = tokens[left if left not in known else right]
-                raise ValueError(f"merge {rank} takes {part!r}, which no byte or earlier merge gives") from None
-            known.add(joined)
-        raise
+    known = set(found[:256])
+    for rank, (pair, joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
+        for part in pair:
+            if part not in known:
+                raise ValueError(f"merge {rank} takes {tokens[part]!r}, which no byte or earlier merge gives")
+        known.add(joined)
+    merger.know(array("I", map(internal.__getitem__, chain.from_iterable(merges))))
     others = sorted(tokens.keys() - internal.keys() - vocab.not_looked_up)
     for number in others:
         merger.add_token(tokens[number])
