@@ -17,7 +17,7 @@ from zlib import crc32
 
 from ...errors import FormatError
 from ...headers.python cimport PyBytes_FromStringAndSize
-from .._pretokens cimport add_overflows
+from .._pretokens cimport PretokenReader, add_overflows
 from ._count_table cimport CountTable
 
 cdef extern from "Python.h":
@@ -34,7 +34,26 @@ cdef extern from "training/counting/count_records.h" nogil:
     int bp_compare_bytes(const uint8_t* a, size_t n, const uint8_t* b, size_t m) noexcept
 
 cdef enum:
+    RECORD = 1
+    ENDED = 2                  # the trailer is at `at`
+    HUNGRY = 3                 # what has been read ends in the middle of a record
     FULL = 4                   # the block has no room for the next record
+    DISORDER = -4              # the record is out of order or has no such count
+    PAST = -5                  # a sum is past 2^63 - 1
+
+
+cdef struct record_stream:
+    uint8_t* buffer
+    uint64_t capacity
+    uint64_t at                # where the record begins
+    uint64_t size              # bytes of the record; 0 before the first
+    uint64_t end               # of what has been read
+    uint64_t prefix            # of the pre-token, see bp_prefix
+    const uint8_t* data
+    uint64_t length
+    int64_t count
+    uint64_t different         # records passed, this one among them
+    bint signed                # counts may be negative
 
 
 cdef int next_record(record_stream* stream) noexcept nogil:
@@ -82,7 +101,7 @@ cdef bint comes_before(const record_stream* one, const record_stream* other) noe
 
 
 @cython.final
-cdef class RecordReader:
+cdef class RecordReader(PretokenReader):
     """The records of a file, in order. A damaged file is a FormatError that names the file and the offset.
 
     Args:
@@ -94,6 +113,14 @@ cdef class RecordReader:
         buffer_bytes: Bytes read at a time; more only where one record is longer.
         signed: Counts may be negative.
     """
+    cdef record_stream stream
+    cdef object read
+    cdef readonly object name
+    cdef readonly uint64_t documents
+    cdef uint64_t offset           # in the file, of what is read next
+    cdef uint64_t checked          # bytes of the buffer that are in the checksum
+    cdef unsigned int checksum
+    cdef bint ended
 
     def __cinit__(self, read, name, uint64_t offset=0, unsigned int checksum=0, uint64_t buffer_bytes=1 << 20,
                   bint signed=False):
