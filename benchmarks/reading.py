@@ -22,7 +22,7 @@ import zstandard
 from bpetite.corpus import find_sources
 from bpetite.corpus.reading.readers import Reading, read_blocks
 from bpetite.corpus.reading.records import documents_of
-from bpetite.corpus.sources.streams import open_stream
+from bpetite.corpus.sources.streams import Stream
 
 from . import corpus
 from .rounds import interleaved, print_ratios, timed
@@ -48,7 +48,7 @@ def by_library(path: Path) -> int:
 
 def by_stream(path: Path) -> int:
     """The same, by bpetite."""
-    with open_stream(find_sources([path]).pieces[0]) as stream:
+    with Stream(find_sources([path]).pieces[0]) as stream:
         return chunks(stream)
 
 

@@ -39,14 +39,6 @@ class Preempted(KeyboardInterrupt):
     """SIGTERM, by which schedulers end what they will start again."""
 
 
-class Stopped(click.Abort):
-    """A signal has ended a command."""
-
-    def __init__(self, message: str, signal: KeyboardInterrupt) -> None:
-        super().__init__(message)
-        self.exit_code: int = 75 if isinstance(signal, Preempted) else 130
-
-
 class Command(click.Command):
     """A command of ``bpetite``.
 
@@ -67,16 +59,13 @@ class Command(click.Command):
         self.examples: tuple[str, ...] = tuple(examples)
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
-        self.params.extend([
-            click.Option(
-                ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_set_manner,
-                help="Print only what was asked for, and errors: no messages, no progress.",
-            ),
-            click.Option(
-                ["--no-progress"], is_flag=True, expose_value=False, is_eager=True, callback=_set_manner,
-                help="No progress bars, also in a terminal; no lines of progress elsewhere.",
-            ),
-        ])
+        for names, what in (
+            (["-q", "--quiet"], "Print only what was asked for, and errors: no messages, no progress."),
+            (["--no-progress"], "No progress bars, also in a terminal; no lines of progress elsewhere."),
+        ):
+            self.params.append(click.Option(
+                names, is_flag=True, expose_value=False, is_eager=True, callback=_set_manner, help=what
+            ))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The options, in sections."""
@@ -108,7 +97,7 @@ class Command(click.Command):
             code = 2 if self.verdict else exit_code(wrong, ctx)
             raise Failure(as_typed(one_line(wrong), self.params), code) from wrong
         except KeyboardInterrupt as stopped:
-            raise Stopped(self.after_interrupt, stopped) from None
+            raise click.Abort(self.after_interrupt) from stopped
 
 
 def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:

@@ -17,7 +17,7 @@ from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .options import load_tokenizer, overwrite_option, unescape
-from .outputs import create_output, one_stream
+from .outputs import create_output
 
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 
@@ -96,7 +96,7 @@ def _open(
     ],
 )
 @click.argument("tokens", nargs=-1, required=True)
-@click.option("-o", "--output", default="-", show_default=True, help=one_stream("the text"))
+@click.option("-o", "--output", default="-", show_default=True, help="Where the text goes; - is standard output.")
 @click.option(
     "-t", "--tokenizer", metavar="TOKENIZER", help="The tokenizer, if the one that the manifest names is not found."
 )

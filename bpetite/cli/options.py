@@ -13,8 +13,9 @@ from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
 from ..corpus.run.options import ErrorPolicy, choices_of
 from ..corpus.run.options import Options as CorpusOptions
+from ..errors import counted
 from ..tokenizer import Tokenizer
-from .reports import bytes_bar, report_left_out, say
+from .reports import bytes_bar, say
 
 __all__ = [
     "COUNT",
@@ -198,9 +199,14 @@ def unescape(value: str | None) -> str | None:
 
 
 def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> Sources:
-    """The inputs of FILES; a message names files that are left out."""
+    """The inputs of FILES; messages name files of folders that are not read, and names that are not read again."""
     sources = find_sources(files, kind=kind, whole_files=whole_files)
-    report_left_out(sources)
+    if sources.repeated:
+        names = counted(len(sources.repeated), "name")
+        say(f"not read again under another name: {names}, the first: {sources.repeated[0]}")
+    if sources.left_out:
+        names = counted(len(sources.left_out), "file")
+        say(f"not read, for another suffix: {names}, the first: {sources.left_out[0]} (--input-format reads all)")
     return sources
 
 

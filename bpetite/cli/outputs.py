@@ -17,20 +17,11 @@ from .options import Options, all_of, json_option, overwrite_option
 from .reports import manner, say, show, show_json
 
 __all__ = [
-    "check_output", "create_output", "is_stream", "named", "one_stream", "report_options", "show_report",
+    "check_output", "create_output", "is_stream", "named", "report_options", "show_report",
 ]  # fmt: skip
 
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
-
-
-def one_stream(what: str) -> str:
-    """Return the help of an output that is one stream.
-
-    >>> one_stream("the page")
-    'Where the page goes; - is standard output.'
-    """
-    return f"Where {what} goes; - is standard output."
 
 
 def named(path: str | os.PathLike[str]) -> str:
@@ -95,7 +86,9 @@ def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[Bin
 #: The forms of a report, see `show_report`.
 report_options: Options = all_of(
     json_option,
-    click.option("--html", "page", type=click.Path(path_type=Path), help=one_stream("a page, besides,")),
+    click.option(
+        "--html", "page", type=click.Path(path_type=Path), help="Where a page, besides, goes; - is standard output."
+    ),
     overwrite_option,
 )
 

@@ -15,7 +15,7 @@ import click
 from ..errors import counted
 
 if TYPE_CHECKING:
-    from ..corpus import Piece, Sources
+    from ..corpus import Piece
 
 __all__ = [
     "Watch",
@@ -27,7 +27,6 @@ __all__ = [
     "progress_bar",
     "refuse_nothing",
     "report_cuts",
-    "report_left_out",
     "report_problems",
     "say",
     "show",
@@ -82,16 +81,6 @@ def show_summary(summary: dict[str, Any], asked: bool) -> None:
     """The summary of a run as JSON, for programs: not on a terminal, unless it is asked for."""
     if asked or not sys.stdout.isatty():
         show_json(summary)
-
-
-def report_left_out(sources: Sources) -> None:
-    """Say which files of folders are not read, and which names are not read again."""
-    if sources.repeated:
-        names = counted(len(sources.repeated), "name")
-        say(f"not read again under another name: {names}, the first: {sources.repeated[0]}")
-    if sources.left_out:
-        files = counted(len(sources.left_out), "file")
-        say(f"not read, for another suffix: {files}, the first: {sources.left_out[0]} (--input-format reads all)")
 
 
 def report_problems(summary: dict[str, Any]) -> None:

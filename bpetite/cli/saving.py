@@ -11,7 +11,7 @@ from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
 from .options import Options, all_of, overwrite_option
-from .outputs import check_output, create_output, is_stream, named, one_stream
+from .outputs import check_output, create_output, is_stream, named
 from .reports import say
 
 __all__ = ["Target", "output_options", "special_tokens", "target_options"]
@@ -38,7 +38,7 @@ def target_options(command: Any) -> Any:
 
 #: The same for a command that makes a tokenizer, with -o.
 output_options: Options = all_of(
-    click.option("-o", "--output", "target", required=True, help=one_stream("the tokenizer")),
+    click.option("-o", "--output", "target", required=True, help="Where the tokenizer goes; - is standard output."),
     target_options,
 )
 

@@ -10,7 +10,7 @@ from ..analysis import view
 from ..analysis.view import WINDOW
 from .base import Command
 from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
-from .outputs import check_output, create_output, named, one_stream
+from .outputs import check_output, create_output, named
 from .reports import say
 
 __all__ = ["command"]
@@ -30,7 +30,9 @@ __all__ = ["command"]
     help="A tokenizer file, a folder, or a name such as gpt-4o or cl100k_base; a second one is shown beside the first "
     f"[default: {PACKAGED}].",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), required=True, help=one_stream("the page"))
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), required=True, help="Where the page goes; - is standard output."
+)
 @click.option("--start", type=COUNT_OR_NONE, default=0, show_default=True, help="First character shown.")
 @click.option("--characters", type=COUNT, default=WINDOW, show_default=True, help="How many are shown, as 100k.")
 @ordinary_option

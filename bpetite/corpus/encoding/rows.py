@@ -281,19 +281,7 @@ def place_eot(
     ([5, 6, 9, 9, 7, 9], [3, 1, 2])
     """
     lengths = np.diff(offsets)
-    count = len(lengths)
-    if eot == "none" or not count:
+    if eot == "none" or not len(lengths):
         return ids.astype(dtype), lengths
-    tokens = np.empty(len(ids) + count, dtype)
-    shift = 0 if eot == "append" else 1
-    eot_at = (offsets[:-1] if shift else offsets[1:]) + np.arange(count)
-    if len(ids) > 256 * count:
-        # long documents: copying each is cheaper than a mask over every token
-        for number, (start, stop) in enumerate(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)):
-            tokens[start + number + shift : stop + number + shift] = ids[start:stop]
-    else:
-        is_text = np.ones(len(tokens), bool)
-        is_text[eot_at] = False
-        tokens[is_text] = ids
-    tokens[eot_at] = eot_id
-    return tokens, lengths + 1
+    assert eot_id is not None
+    return np.insert(ids.astype(dtype), offsets[1:] if eot == "append" else offsets[:-1], eot_id), lengths + 1

@@ -10,8 +10,6 @@ __all__ = ["Datatrove"]
 
 
 class Datatrove(Layout):
-    """datatrove: tokens, where each document ends, and a text with the tokenizer and the size of a token."""
-
     name = "datatrove"
     suffix = ".ds"
     others: tuple[str, ...] = (".ds.index", ".ds.metadata")

@@ -1,4 +1,4 @@
-"""dolma and OLMo-core: tokens without a header, in a file named .npy, and a table of documents."""
+"""dolma and OLMo-core: tokens without any header, in a file named .npy, and a table of documents."""
 from __future__ import annotations
 
 import csv
@@ -13,8 +13,6 @@ __all__ = ["Dolma"]
 
 
 class Dolma(Layout):
-    """dolma and OLMo-core: tokens without any header, in a file named .npy, and a table of documents."""
-
     name = "dolma"
     suffix = ".npy"
     others: tuple[str, ...] = (".csv.gz",)

@@ -1,4 +1,4 @@
-"""litdata: chunks for its ``TokensLoader``."""
+"""litdata's chunks for its ``TokensLoader``: the tokens of a chunk in a row, which the loader cuts into blocks."""
 from __future__ import annotations
 
 import json
@@ -14,8 +14,6 @@ __all__ = ["Litdata"]
 
 
 class Litdata(Samples):
-    """litdata's chunks for its ``TokensLoader``: the tokens of a chunk in a row, which the loader cuts into blocks."""
-
     name = "litdata"
     suffix = ".bin"
     reader: str | None = "litdata.StreamingDataset with TokensLoader"

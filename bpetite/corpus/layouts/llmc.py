@@ -15,8 +15,6 @@ __all__ = ["LlmC", "open_llmc"]
 
 
 class LlmC(Layout):
-    """llm.c and modded-nanogpt: a header of 256 int32, then tokens."""
-
     name = "llmc"
     suffix = ".bin"
     header = 1024

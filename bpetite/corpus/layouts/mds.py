@@ -1,4 +1,4 @@
-"""MDS, of mosaicml-streaming and LLM Foundry."""
+"""MDS, of mosaicml-streaming and LLM Foundry: a column ``tokens``, an array a document."""
 from __future__ import annotations
 
 import json
@@ -16,8 +16,6 @@ __all__ = ["Mds"]
 
 
 class Mds(Samples):
-    """MDS, of mosaicml-streaming and LLM Foundry: a column ``tokens``, an array a document."""
-
     name = "mds"
     suffix = ".mds"
     reader: str | None = "streaming.StreamingDataset"

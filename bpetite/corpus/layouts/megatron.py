@@ -13,8 +13,6 @@ __all__ = ["Megatron"]
 
 
 class Megatron(Layout):
-    """Megatron-LM and NeMo: tokens, and an index of sequences and documents."""
-
     name = "megatron"
     suffix = "_text_document.bin"
     others: tuple[str, ...] = ("_text_document.idx",)

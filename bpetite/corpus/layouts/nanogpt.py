@@ -1,4 +1,4 @@
-"""nanoGPT: uint16 tokens and nothing else."""
+"""nanoGPT: uint16 tokens and nothing else, because its trainer reads every file as that."""
 from __future__ import annotations
 
 from .layout import Layout
@@ -7,8 +7,6 @@ __all__ = ["NanoGPT"]
 
 
 class NanoGPT(Layout):
-    """nanoGPT: uint16 tokens and nothing else, because its trainer reads every file as that."""
-
     name = "nanogpt"
     suffix = ".bin"
     exact = True

@@ -1,4 +1,4 @@
-"""NumPy: tokens and the offsets of documents, memory-mappable."""
+"""NumPy: tokens and int64 offsets of documents, memory-mappable."""
 from __future__ import annotations
 
 import io
@@ -22,8 +22,6 @@ HEADER = 128
 
 
 class Npy(Layout):
-    """NumPy: tokens and int64 offsets of documents, memory-mappable."""
-
     name = "npy"
     suffix = ".npy"
     others: tuple[str, ...] = (".offsets.npy",)

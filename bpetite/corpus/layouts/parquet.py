@@ -1,4 +1,4 @@
-"""Parquet: a row for each document, with the id of its record."""
+"""Parquet: one row for each document, with the id of its record."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -15,8 +15,6 @@ __all__ = ["Parquet"]
 
 
 class Parquet(Layout):
-    """Parquet: one row for each document, with the id of its record."""
-
     name = "parquet"
     suffix = ".parquet"
     reader: str | None = "pyarrow.parquet.read_table"

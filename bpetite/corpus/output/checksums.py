@@ -79,9 +79,8 @@ def check_file(path: AnyPath, listed: dict[str, Any], threads: int = 1) -> None:
         FormatError: It has been changed; the message names the bytes that differ.
     """
     sums = sums_in(listed, path)
-    work = partial(checksum_of, path, listed["bytes"])
-    for index, found in enumerate(in_order(work, range(len(sums)), threads)):
-        _compare(path, listed["bytes"], sums, index, found)
+    for _ in in_order(lambda index: len(_checked(path, listed, sums, index)), range(len(sums)), threads):
+        pass
 
 
 def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) -> Iterator[memoryview]:
@@ -92,14 +91,16 @@ def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) 
     Raises:
         FormatError: The file has been changed.
     """
-    sums, size = sums_in(listed, path), listed["bytes"]
+    sums = sums_in(listed, path)
     for index in range(start // RANGE, -(-stop // RANGE) if start < stop else 0):
-        first, data = index * RANGE, _read(path, size, index)
-        _compare(path, size, sums, index, hashlib.sha256(data))
-        yield memoryview(data)[max(0, start - first) : stop - first]
+        first = index * RANGE
+        yield memoryview(_checked(path, listed, sums, index))[max(0, start - first) : stop - first]
 
 
-def _compare(path: AnyPath, size: int, sums: Sequence[str], index: int, found: hashlib._Hash) -> None:
-    if found.hexdigest() != sums[index]:
-        stop = min(size, (index + 1) * RANGE)
+def _checked(path: AnyPath, listed: dict[str, Any], sums: Sequence[str], index: int) -> bytes:
+    """The bytes of a range, which are those of its checksum."""
+    data = _read(path, listed["bytes"], index)
+    if hashlib.sha256(data).hexdigest() != sums[index]:
+        stop = min(listed["bytes"], (index + 1) * RANGE)
         raise FormatError(f"{path}: bytes {index * RANGE} to {stop - 1} differ from the checksum in the manifest")
+    return data

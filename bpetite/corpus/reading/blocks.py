@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..sources.find import Piece
-from ..sources.streams import Stream, Torn, find_damage, open_stream
+from ..sources.streams import Stream, Torn, find_damage
 from .problems import Flaw
 
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "TornError"]
@@ -112,4 +112,4 @@ class Reading:
         torn = None
         if piece.compression is not None and not self.stop:
             torn = find_damage(piece) if self.damage is None else self.damage.get(piece.path)
-        return open_stream(piece, ranges=ranges, torn=torn)
+        return Stream(piece, ranges=ranges, torn=torn)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..sources.find import Piece
 from ..sources.stores import is_url
-from ..sources.streams import Stream, open_stream
+from ..sources.streams import Stream
 from .blocks import Block, Position, Reading
 from .problems import Flaw
 
@@ -25,7 +25,7 @@ def row_groups(piece: Piece) -> tuple[Any, list[tuple[int, int, int]]]:
     """(the metadata of a Parquet file; of each row group the first row, the one behind its last, and its bytes)."""
     import pyarrow.parquet as pq
 
-    with open_stream(piece, ranges=True) as stream, pq.ParquetFile(stream.file) as file:
+    with Stream(piece, ranges=True) as stream, pq.ParquetFile(stream.file) as file:
         metadata = file.metadata
     groups, row = [], 0
     for number in range(metadata.num_row_groups):
@@ -41,7 +41,7 @@ def parquet_blocks(
     """The blocks of a Parquet file, from a position on, up to the row group that begins at ``limit``."""
     if piece.compression or piece.once:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
-    with open_stream(piece, ranges=True) as stream:
+    with Stream(piece, ranges=True) as stream:
         yield from _row_groups(stream, piece, position, reading, limit)
         stream.check_unchanged()
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..sources.find import STDIN, Piece
-from ..sources.streams import Stream, open_stream
+from ..sources.streams import Stream
 
 __all__ = ["Flaw", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
 
@@ -188,7 +188,7 @@ class Locator:
         if self._piece != problem.piece or self._stream is None or self._stream.offset > problem.offset:
             self.close()
             self._piece, self._line = problem.piece, 1
-            self._stream = open_stream(self._pieces[problem.piece])
+            self._stream = Stream(self._pieces[problem.piece])
         while self._stream.offset < problem.offset:
             try:
                 data = self._stream.read(min(1 << 20, problem.offset - self._stream.offset))

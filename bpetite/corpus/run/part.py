@@ -1,7 +1,4 @@
 """Documents in, token files out: a part that reads, encodes in parallel, writes in order, and can be resumed.
-
-A part is all that a worker needs to know. It can be pickled and run anywhere that sees the files. Run again, however it
-ended, it goes on from its journal or, once finished, does nothing.
 """
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_bloc
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
-from ..sources.streams import Torn, open_stream
+from ..sources.streams import Stream, Torn
 from .outputs import begun, run_lines, stamp
 from .plan import Plan
 from .sink import Sink
@@ -68,8 +65,8 @@ class Batch:
 
 
 class Part(Plan):
-    """A picklable, restartable, idempotent call: pieces of input to finished token files or, of several parts, to a
-    spool."""
+    """A picklable call: pieces of input to finished token files or, of several parts, to a spool. Run again, however it
+    ended, it goes on from its journal or, once finished, does nothing."""
 
     def run(
         self, *, jobs: int = 1, progress: Progress | None = None, problems: Callable[[int], object] | None = None,
@@ -351,7 +348,7 @@ class Part(Plan):
         for piece in self.pieces:
             if piece.once or piece.kind == GIVEN:
                 return
-            with open_stream(piece):
+            with Stream(piece):
                 pass
         with closing(self.batches(Position())) as batches:
             for batch in batches:

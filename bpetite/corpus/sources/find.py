@@ -1,8 +1,7 @@
 """The inputs of a corpus: files, folders, globs and standard input become an ordered list of pieces.
 
 The order of the pieces is the order of the output, so it is the same on every machine: arguments as given, files of a
-folder or a glob by the bytes of their names. A piece is a whole file, or the documents that start in a byte range of
-one; that is how several machines share one large file without communication.
+folder or a glob by the bytes of their names.
 """
 from __future__ import annotations
 
@@ -164,18 +163,13 @@ def _files(name: str) -> list[str]:
     """The files that one argument stands for; those of a folder or a pattern by the bytes of their paths."""
     if os.path.lexists(name) and not os.path.isdir(name):
         return [name]
-    named = [name] if os.path.isdir(name) else _matches(name)
+    named = {name} if os.path.isdir(name) else _expand(name) if glob.has_magic(name) else set()
+    if not named:
+        raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", name)
     found: set[str] = set()
     for path in named:
         found.update((file for folder, files in _walk(path) for file in files) if os.path.isdir(path) else [path])
     return sorted(found, key=os.fsencode)
-
-
-def _matches(pattern: str) -> set[str]:
-    found = _expand(pattern) if glob.has_magic(pattern) else set()
-    if not found:
-        raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", pattern)
-    return found
 
 
 def _expand(pattern: str) -> set[str]:

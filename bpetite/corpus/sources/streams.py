@@ -13,9 +13,9 @@ from typing import Any, BinaryIO, cast
 from .expanding import DamagedError, Expander
 from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
-from .stores import found_here, is_url
+from .stores import found_here
 
-__all__ = ["Stream", "Torn", "find_damage", "open_stream"]
+__all__ = ["Stream", "Torn", "find_damage"]
 
 BOM = b"\xef\xbb\xbf"
 
@@ -35,7 +35,8 @@ class Torn:
 
 
 class Stream:
-    """Decompressed bytes of a source: ``offset`` counts them, ``raw_offset`` bytes of the file.
+    """Decompressed bytes of a source, which must be the file that was found: ``offset`` counts them, ``raw_offset``
+    bytes of the file.
 
     Args:
         ranges: Read some ranges, and not all bytes in order.
@@ -54,6 +55,12 @@ class Stream:
         self._status = None
         if not (self.once or isinstance(self.file, RemoteFile)):
             self._status = os.fstat(self.file.fileno())
+        if isinstance(self.file, RemoteFile) or self._status is not None:  # else nothing is known of it
+            found = self.file.opened if self._status is None else found_here(self.name, self._status)
+            if (found.size, found.version) != (piece.size, piece.version):
+                self.file.close()
+                differs = "version" if self._status is None else "time of change"
+                raise ValueError(f"{self.name}: has changed since the run began (size or {differs} differs)")
 
     def __enter__(self) -> Stream:
         return self
@@ -81,16 +88,6 @@ class Stream:
                 if any(getattr(now, name) != getattr(self._status, name) for name in SAME):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
-
-    def is_of(self, piece: Piece) -> bool:
-        """True if the open file is the one that was found; nothing is known of one that can be read once."""
-        if isinstance(self.file, RemoteFile):
-            opened = self.file.opened
-        elif self._status is None:
-            return True
-        else:
-            opened = found_here(self.name, self._status)
-        return (opened.size, opened.version) == (piece.size, piece.version)
 
     def read(self, size: int) -> bytes:
         """The next bytes, ``size`` at most; none only at the end. Damage at the next byte is a DamagedError."""
@@ -150,16 +147,6 @@ def _open(piece: Piece, ranges: bool) -> Any:
     if piece.path == STDIN:
         return sys.stdin.buffer
     return open(piece.path, "rb", PIPE) if piece.once else open_bytes(piece.path, ranges=ranges)
-
-
-def open_stream(piece: Piece, *, ranges: bool = False, torn: Torn | None = None) -> Stream:
-    """The `Stream` of a piece's file, after a check that it is still the file that was found."""
-    stream = Stream(piece, ranges=ranges, torn=torn)
-    if not stream.is_of(piece):
-        stream.__exit__()
-        differs = "version" if is_url(piece.path) else "time of change"
-        raise ValueError(f"{piece.path}: has changed since the run began (size or {differs} differs)")
-    return stream
 
 
 @lru_cache(maxsize=64)

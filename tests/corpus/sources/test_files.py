@@ -13,7 +13,7 @@ from faulty_store import every, faulty, fresh
 
 from bpetite.corpus import Options, encode_corpus, find_sources, make_part
 from bpetite.corpus.sources.files import BLOCK, FIRST, RemoteFile
-from bpetite.corpus.sources.streams import open_stream
+from bpetite.corpus.sources.streams import Stream
 
 
 def transferred(calls: list[tuple[Any, ...]]) -> int:
@@ -109,14 +109,14 @@ def test_errors_that_stay() -> None:
         (FileNotFoundError("gone"), FileNotFoundError, "no such object", 1),
         (ValueError("no ranges"), ValueError, "faulty://in/a.txt: no ranges", 1),
     ):
-        with faulty(broken(error)) as calls, open_stream(pieces[0]) as stream:
+        with faulty(broken(error)) as calls, Stream(pieces[0]) as stream:
             with pytest.raises(kind, match=message) as raised:
                 stream.read(4)
             assert isinstance(error, ValueError) or raised.value.filename == "faulty://in/a.txt"
             assert sum(call[0] == "read" for call in calls) == tries
     with (
         faulty(cut=lambda part: b""),
-        open_stream(pieces[0]) as stream,
+        Stream(pieces[0]) as stream,
         pytest.raises(OSError, match="0 bytes at 0 where 4 were asked for"),
     ):
         stream.read(4)
