@@ -1,7 +1,8 @@
-/* Memory for hash tables. */
+/* Memory for hash tables, and sums that may not fit. */
 #ifndef BPETITE_TABLES_H
 #define BPETITE_TABLES_H
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,6 +43,17 @@ static inline void bp_free_table(void *table, size_t size) {
 #endif
     (void)size;
     free(table);
+}
+
+/* *sum += x; returns 1, and leaves *sum undefined, where the sum does not fit. */
+static inline int bp_add_overflows(int64_t *sum, int64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_add_overflow(*sum, x, sum);
+#else
+    if ((x > 0 && *sum > INT64_MAX - x) || (x < 0 && *sum < INT64_MIN - x)) return 1;
+    *sum += x;
+    return 0;
+#endif
 }
 
 #endif

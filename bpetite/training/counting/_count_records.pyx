@@ -17,7 +17,8 @@ from zlib import crc32
 
 from ...errors import FormatError
 from ...headers.python cimport PyBytes_FromStringAndSize
-from .._pretokens cimport PretokenReader, add_overflows
+from .._pretokens cimport PretokenReader
+from ..tables cimport bp_add_overflows
 from ._count_table cimport CountTable
 
 cdef extern from "Python.h":
@@ -323,7 +324,7 @@ cdef class RecordMerger:
             top = self.streams[self.heap[0]]
             if self.last_length == top.length and self.last_prefix == top.prefix and memcmp(
                     self.block + self.last + BP_RECORD_HEAD, top.data, top.length) == 0:
-                if add_overflows(&self.last_count, top.count):
+                if bp_add_overflows(&self.last_count, top.count):
                     return PAST
             else:
                 self.close()

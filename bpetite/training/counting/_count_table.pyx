@@ -15,8 +15,8 @@ from ...headers cimport (
     bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_work, draw_secret,
 )
 from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from .._pretokens cimport PretokenReader, add_overflows
-from ..tables cimport bp_free_table, bp_new_table
+from .._pretokens cimport PretokenReader
+from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
 
 cdef extern from "training/counting/count_records.h" nogil:
     enum:
@@ -43,7 +43,7 @@ cdef int out_of_memory() except -1 nogil:
 
 
 cdef inline int add_count(count_slot* slot, int64_t count) except -1 nogil:
-    if add_overflows(&slot.count, count):
+    if bp_add_overflows(&slot.count, count):
         with gil:
             raise OverflowError("a pre-token's count is past 2^63 - 1")
     return 0

@@ -17,7 +17,8 @@ from ..._merge cimport MergeTable
 from ...headers cimport BP_PREFETCH, bp_grow, bp_lowest_bit, bp_watch, bp_watch_begin, bp_work
 from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
-from .._pretokens cimport PretokenReader, add_overflows
+from .._pretokens cimport PretokenReader
+from ..tables cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._pairs cimport PairTable, append_item, pair_entry
 from ._words cimport (
@@ -433,7 +434,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
             entry.count = 0
             entry.length = 0
             entry.room = 0
-        if add_overflows(&entry.count, one.weight):
+        if bp_add_overflows(&entry.count, one.weight):
             return count_overflows()
         append_item(entry, one.number)
     return 0

@@ -12,8 +12,7 @@ from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint
 from libc.stdlib cimport free
 
 from ...headers cimport BP_PREFETCH, bp_grow, bp_mix, bp_secret, bp_watch, bp_work, draw_secret
-from .._pretokens cimport add_overflows
-from ..tables cimport bp_free_table, bp_new_table
+from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._words cimport STRETCH, STRETCH_WORK, read_stretch, stretch, stretch_after
 
@@ -75,7 +74,7 @@ cdef class PairTable:
                 if entries[i].length:
                     BP_PREFETCH(pair_items(entries[i]) + entries[i].length - 1)
             for i in range(noted):
-                if add_overflows(&entries[i].count, weights[i]):
+                if bp_add_overflows(&entries[i].count, weights[i]):
                     return count_overflows()
                 append_item(entries[i], numbers[i])
             noted = 0
@@ -97,7 +96,7 @@ cdef class PairTable:
         if (self.used + 1) * 4 > self.mask * 3:
             grow(self)
         entry = make(self, new.key)
-        if add_overflows(&entry.count, new.count):
+        if bp_add_overflows(&entry.count, new.count):
             return count_overflows()
         if entry.length == 0:
             entry.items = new.items
