@@ -60,7 +60,7 @@ def command(
     if not files and not sys.stdin.isatty():
         files = ("-",)  # as for tokens
     try:
-        sources = find_inputs(files, settings.input_kind, settings.whole_files)
+        sources = find_inputs(files, settings)
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise

@@ -112,7 +112,7 @@ def command(
         check_rank(rank, world_size)
     settings = Options(separator=unescape(separator), **options)
     settings.check()
-    sources = find_inputs(files, settings.input_kind, settings.whole_files)
+    sources = find_inputs(files, settings)
     part = make_part(
         sources, output, load_tokenizer(tokenizer), rank=rank, world_size=world_size, options=settings,
         overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,

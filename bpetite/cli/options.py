@@ -198,9 +198,9 @@ def unescape(value: str | None) -> str | None:
     return re.sub(r"\\(.?)", character, value, flags=re.S)
 
 
-def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> Sources:
+def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
     """The inputs of FILES; messages name files of folders that are not read, and names that are not read again."""
-    sources = find_sources(files, kind=kind, whole_files=whole_files)
+    sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
     if sources.repeated:
         names = counted(len(sources.repeated), "name")
         say(f"not read again under another name: {names}, the first: {sources.repeated[0]}")
@@ -213,16 +213,11 @@ def find_inputs(files: Sequence[str], kind: str | None, whole_files: bool) -> So
 class Sample:
     """FILES as the options of a command say, as often as they are needed."""
 
-    def __init__(
-        self, files: Sequence[str], *, input_kind: str | None, separator: str | None, whole_files: bool, text_key: str,
-        on_error: ErrorPolicy, max_document_bytes: int,
-    ) -> None:  # fmt: skip
-        from ..corpus.training import SEPARATOR  # not at the top: encoding does without the trainer
-
-        between = unescape(separator) or SEPARATOR
-        self.sources: Sources = find_inputs(files, input_kind, whole_files)
-        self.reading: Reading = Reading(between.encode(), text_key, max_document=max_document_bytes)
-        self.on_error: ErrorPolicy = on_error
+    def __init__(self, files: Sequence[str], *, separator: str | None, **options: Any) -> None:
+        settings = CorpusOptions(separator=unescape(separator), **options)
+        self.sources: Sources = find_inputs(files, settings)
+        self.reading: Reading = settings.reading()
+        self.on_error: ErrorPolicy = settings.on_error
 
     @property
     def files(self) -> list[str]:

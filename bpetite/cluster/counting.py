@@ -105,17 +105,15 @@ def count_pretokens(
     cutting = Cutting.of(**parted(options, CountOptions)[0])
     settings = Options(**parted(options, ReadingOptions)[0])
     settings.check()
-    pieces = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files).pieces
-    separator = (settings.separator or "<|endoftext|>").encode("utf-8")
-    reading = Reading(separator, settings.text_key, max_document=settings.max_document_bytes)
+    pieces, reading = as_sources(sources, settings).pieces, settings.reading()
     count_here([], **vars(cutting))  # finds a pattern that is no regular expression
     count = max(1, math.ceil(sum(piece.raw_bytes for piece in pieces) / task_bytes))
-    cut = list(shares(pieces, count, cut_files=not overlaps_itself(separator)))
+    cut = list(shares(pieces, count, cut_files=not overlaps_itself(reading.separator)))
     folder = Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest([
-        [piece.describe() for piece in pieces], count, separator.decode(), settings.text_key, settings.on_error,
-        settings.max_document_bytes, vars(cutting), libraries(pieces),
+        [piece.describe() for piece in pieces], count, reading.separator.decode(), settings.text_key,
+        settings.on_error, settings.max_document_bytes, vars(cutting), libraries(pieces),
     ])  # fmt: skip
     prefix = f"counts-{identity[:16]}"
     whole = folder / f"{prefix}.table"

@@ -11,7 +11,6 @@ from typing import Any, TypeAlias, Unpack
 from ..core._threads import in_order
 from ..errors import FormatError
 from .layouts.registry import layout_of
-from .output.naming import names_of
 from .reading.given import given_documents
 from .reading.readers import Position, Reading, read_blocks, require
 from .reading.sums import Sums, add_sums, sums_of
@@ -114,20 +113,17 @@ def make_part(
         TypeError: There is no such setting.
     """
     refuse_unknown("make_part", settings, TaskOptions)
-    found = as_sources(sources, kind=options.input_kind, whole_files=options.whole_files)
-    layout = layout_of(options.format)
+    found = as_sources(sources, options)
     if options.shard_tokens is None:
-        options = replace(options, shard_tokens=layout.shard_tokens)
-    inputs, own = leave_out_own(found, names_of(
-        sink, layout, shard_tokens=options.shard_tokens, val_fraction=options.val_fraction
-    ))  # fmt: skip
+        options = replace(options, shard_tokens=layout_of(options.format).shard_tokens)
+    whole = Part(found.pieces, tokenizer, os.fspath(sink), options, **settings)
+    inputs, own = leave_out_own(found, whole.names)
     refuse_unread(inputs.left_out, options.on_error)
     if not inputs.pieces:
         raise ValueError(f"{found.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
-    return Part(
-        inputs.pieces, tokenizer, os.fspath(sink), options, rank=rank, world_size=world_size,
-        left_out=own, unread=len(inputs.left_out), **settings,
-    )  # fmt: skip
+    return replace(
+        whole, inputs=inputs.pieces, rank=rank, world_size=world_size, left_out=own, unread=len(inputs.left_out)
+    )
 
 
 def check_inputs(manifest: dict[str, Any], *, jobs: int = 1) -> None:
@@ -154,7 +150,7 @@ def _check_input(manifest: dict[str, Any], file: dict[str, Any]) -> None:
     most = options["max_document_bytes"]
     reading = Reading(manifest["separator"].encode(), options["text_key"], max_document=most, stop=True)
     now: Sums = {}
-    pieces = as_sources(path, kind=options["input_kind"], whole_files=options["whole_files"]).pieces
+    pieces = find_sources([path], kind=options["input_kind"], whole_files=options["whole_files"]).pieces
     for block in read_blocks(pieces, reading):
         add_sums(now, sums_of(block))
     for start in sorted({*was, *now}, key=int):
@@ -171,12 +167,12 @@ def _given(function: str, sources: SourcesLike | None, documents: Any) -> Source
     return Sources((given_documents(documents),)) if sources is None else sources
 
 
-def as_sources(sources: SourcesLike, *, kind: str | None, whole_files: bool) -> Sources:
+def as_sources(sources: SourcesLike, settings: Options) -> Sources:
     """Sources as they are, or those of paths and patterns; see `find_sources`."""
     if isinstance(sources, Sources):
         return sources
     paths = [sources] if isinstance(sources, str | os.PathLike) else sources
-    return find_sources(paths, kind=kind, whole_files=whole_files)
+    return find_sources(paths, kind=settings.input_kind, whole_files=settings.whole_files)
 
 
 def count_corpus(
@@ -211,9 +207,7 @@ def count_corpus(
         Options(**options), format="npy", eot="none", rejected=False, shuffle=None, memory=Options.memory,
         shard_tokens=None, stats_by=None,
     )
-    found = as_sources(
-        _given("count_corpus", sources, documents), kind=settings.input_kind, whole_files=settings.whole_files
-    )
+    found = as_sources(_given("count_corpus", sources, documents), settings)
     refuse_unread(found.left_out, settings.on_error)
     require(found.pieces)
     part = Part(found.pieces, tokenizer, "count", settings, max_errors=max_errors)

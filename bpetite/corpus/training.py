@@ -11,13 +11,10 @@ from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .reading.documents import read_documents
-from .reading.readers import Reading, require
+from .reading.readers import require
 from .run.options import Options, ReadingOptions, parted, refuse_unknown
 
-__all__ = ["SEPARATOR", "FileTrainOptions", "train_from_files"]
-
-#: Between the documents of text files, where none is given.
-SEPARATOR = "<|endoftext|>"
+__all__ = ["FileTrainOptions", "train_from_files"]
 
 
 class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
@@ -41,16 +38,11 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     settings = Options(**reading)
     settings.check()
     chosen = chosen_options(vocab_size, learning)
-    found = as_sources(sources, kind=settings.input_kind, whole_files=settings.whole_files)
+    found = as_sources(sources, settings)
     require(found.pieces)
     check_trainable(chosen)
-    separator = (settings.separator or SEPARATOR).encode()
     start = partial(
-        read_documents,
-        found.pieces,
-        Reading(separator, settings.text_key, max_document=settings.max_document_bytes),
-        on_error=settings.on_error,
-        log=how.get("log"),
+        read_documents, found.pieces, settings.reading(), on_error=settings.on_error, log=how.get("log")
     )
     documents = start() if chosen.superwords_from is None else Repeated(start)
     return train(documents, chosen, num_threads=how.get("num_threads"), progress=how.get("progress"))

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
-from ..reading.blocks import MAX_DOCUMENT
+from ..reading.blocks import MAX_DOCUMENT, Reading
 
 __all__ = [
     "CorpusOptions",
@@ -99,6 +99,11 @@ class Options:
         ):
             if getattr(self, name) != getattr(default, name) and not has_meaning:
                 raise ValueError(f"{name}= means nothing {without}")
+
+    def reading(self) -> Reading:
+        """The reading of documents for training: of text, between "<|endoftext|>" unless told otherwise."""
+        separator = Reading.separator if self.separator is None else self.separator.encode()
+        return Reading(separator, self.text_key, max_document=self.max_document_bytes)
 
 
 def choices_of(name: str) -> tuple[Any, ...]:
