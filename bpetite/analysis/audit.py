@@ -11,17 +11,17 @@ from typing import Any, Literal
 import regex
 
 from ..errors import counted
+from ..splitting.pattern.unicode_version import unicode_version
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .characters import COMMON, main_script, scripts_of, token_repr
-from .pages.render import LARGE, Block, Code, Contents, Fault, Fine, Raw, Report, Section, Table, bars, describe, plots
+from .pages.render import Code, Contents, Fault, Fine, Raw, Report, Section, Table, bars, default_names, describe, plots
 from .reach import REASONS, Reach, Unreachable, reach
-from .settings import default_names, settings_of
 from .usage import Usage, measure
 
-__all__ = ["TOKEN_CLASSES", "AuditReport", "Finding", "audit", "token_class"]
+__all__ = ["TOKEN_CLASSES", "AuditReport", "Finding", "audit", "settings_of", "token_class"]
 
 Severity = Literal["fault", "note"]
 
@@ -141,8 +141,8 @@ class AuditReport(Report):
 
     name: str
     settings: dict[str, Any]
-    tokens: dict[int, bytes] = field(metadata=LARGE)
-    classes: dict[str, list[int]] = field(metadata=LARGE)
+    tokens: dict[int, bytes]
+    classes: dict[str, list[int]]
     scripts: dict[str, int]
     lengths: dict[int, int]
     longest: dict[int, bytes]
@@ -160,7 +160,9 @@ class AuditReport(Report):
         """Return everything, for JSON; a token is written as :func:`repr` has it."""
         kinds = {name: len(ids) for name, ids in self.classes.items()}
         usage = None if self.usage is None else self.usage.to_dict()
-        return super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
+        made = super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
+        del made["tokens"], made["classes"]
+        return made
 
     def _contents(self) -> Contents:
         verdict = counted(len(self.faults), "fault")
@@ -224,6 +226,39 @@ def audit(
         usage=usage,
         files=tuple(files),
     )
+
+
+def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
+    """Size, kind, pattern, normalization, special tokens and the other settings, in the order of a report.
+
+    A value that JSON cannot express, such as the steps of an imported tokenizer, is given as its ``repr``.
+    """
+    vocab = tokenizer.to_vocab()
+    return {
+        "tokens": len(tokenizer),
+        "vocab_size": tokenizer.vocab_size,
+        "kind": tokenizer.kind,
+        "merges": None if vocab.merges is None else len(vocab.merges),
+        "ignore_merges": vocab.ignore_merges,
+        "pattern": _plain(tokenizer.pattern),
+        "scanner": tokenizer.scanner,
+        "unicode": vocab.unicode or unicode_version(),
+        "unicode_of": "regex" if vocab.unicode is None else "tokenizer",
+        "normalization": _plain(tokenizer.normalization),
+        "errors": tokenizer.errors,
+        "special_tokens": tokenizer.special_tokens,
+        "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
+        "aliases": vocab.aliases,
+        "unreachable": sorted(vocab.unreachable),
+        "template": None if tokenizer.template is None else repr(tokenizer.template),
+        "fingerprint": tokenizer.fingerprint(),
+    }
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple) and all(isinstance(part, str) for part in value):
+        return list(value)
+    return value if isinstance(value, str | None) else repr(value)
 
 
 def token_class(token: bytes, special: bool = False) -> str:
@@ -341,14 +376,10 @@ def _out_of_order(vocab: Vocab) -> Iterator[Example]:
 
 
 def _same_after(form: Any, texts: dict[int, str]) -> list[list[int]]:
-    """Groups of tokens that a normal form makes the same text. ASCII is in every form."""
+    """Groups of tokens that a normal form makes the same text."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
-    changed = {unicodedata.normalize(form, text) for text in texts.values() if not text.isascii()}
     for token_id, text in texts.items():
-        if not text.isascii():
-            groups[unicodedata.normalize(form, text)].append(token_id)
-        elif text in changed:
-            groups[text].append(token_id)
+        groups[unicodedata.normalize(form, text)].append(token_id)
     return sorted(sorted(ids) for ids in groups.values() if len(ids) > 1)
 
 
@@ -379,13 +410,12 @@ def _headline(report: AuditReport) -> list[tuple[str, str]]:
 
 def _sections(report: AuditReport) -> Iterator[Section]:
     rows = [_finding(one) for one in report.findings]
-    findings: Block = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=len(rows))
-    yield "Findings", [findings if rows else Raw("<p>Nothing.</p>", "Findings: nothing")]
+    findings = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=len(rows))
+    yield "Findings", [findings, Raw("" if rows else "<p>Nothing.</p>", "" if rows else "Findings: nothing")]
     if report.usage is not None:
         yield from _usage_sections(report, report.usage)
-    yield "Tokens", _tokens(report)
-    settings = [[key.replace("_", " "), describe(value)] for key, value in report.settings.items()]
-    settings = [[key, Code(value)] for key, value in settings]
+    yield _tokens(report)
+    settings = [[_spaced(key), Code(describe(value))] for key, value in report.settings.items()]
     yield "Settings", [Table("Settings", [], settings, named=True, few=len(settings))]
 
 
@@ -398,8 +428,8 @@ def _finding(finding: Finding) -> list[str | list[str]]:
     return [f"{finding.count:,}", mark, lines]
 
 
-def _tokens(report: AuditReport) -> list[Block]:
-    scripts = [[f"{count:,}", _script(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
+def _tokens(report: AuditReport) -> Section:
+    scripts = [[f"{count:,}", _spaced(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
     classes = [[f"{len(ids):,}", name, TOKEN_CLASSES[name]] for name, ids in report.classes.items()]
     longest = [
         [str(one), str(len(token)), Code(token_repr(token))] for one, token in report.longest.items()
@@ -407,7 +437,7 @@ def _tokens(report: AuditReport) -> list[Block]:
     lengths = [(str(length), [report.lengths.get(length, 0)]) for length in range(1, LENGTHS + 1)]
     more = sum(count for length, count in report.lengths.items() if length > LENGTHS)
     drawn = bars([*lengths, (f"{LENGTHS + 1}+", [more])], x="tokens", digits=0)
-    return [
+    return "Tokens", [
         Raw('<div class="plots"><div>'),
         plots([(drawn, "Tokens by length in bytes")]),
         Table("Tokens by script", ["tokens", "script"], scripts, numbers=1),
@@ -418,13 +448,13 @@ def _tokens(report: AuditReport) -> list[Block]:
     ]
 
 
-def _script(name: str) -> str:
+def _spaced(name: str) -> str:
     return name.replace("_", " ")
 
 
 def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     scripts = list(usage.scripts.items())[:SCRIPTS]
-    named = [(_script(script), use) for script, use in scripts if script != COMMON]
+    named = [(_spaced(script), use) for script, use in scripts if script != COMMON]
     ordered = sorted(usage.counts.tolist(), reverse=True)
     first = [10**power for power in range(1, 6) if 10**power < len(ordered)]
     shares = [(f"{most:,}", [100 * sum(ordered[:most]) / max(sum(ordered), 1)]) for most in first]
@@ -439,7 +469,7 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
         (bars(words, x="words", digits=0), "Words by number of tokens"),
     ]  # fmt: skip
     by_script = [
-        [_script(script), f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}",
+        [_spaced(script), f"{use.bytes:,}", f"{use.tokens:,}", f"{use.bytes_per_token:.2f}",
          f"{use.tokens_per_character:.2f}", f"{use.tokens_per_word:.2f}"]
         for script, use in scripts
     ]  # fmt: skip

@@ -17,11 +17,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .cells import Cell, lay_out, rows_of, token_ends
+from .cells import Cell, lay_out, listed, rows_of, token_ends
 from .pages.markup import asset, document, element, name_html, tokens_html
-from .pages.render import Form, Report
-from .pages.terminal import listed
-from .settings import default_names
+from .pages.render import Form, Report, default_names
 
 __all__ = ["WINDOW", "Side", "TokenView", "view"]
 

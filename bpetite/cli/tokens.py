@@ -8,9 +8,8 @@ import sys
 import click
 
 from ..analysis import explain
-from ..analysis.cells import lay_out
+from ..analysis.cells import coloured, lay_out, listed, printable
 from ..analysis.characters import token_repr
-from ..analysis.pages.terminal import coloured, listed, printable
 from ..errors import counted
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option

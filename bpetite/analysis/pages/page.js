@@ -19,16 +19,8 @@
   });
   const count = (number) => number.toLocaleString("en");
   const tokenOf = (target) => (target instanceof Element ? target.closest("[data-i]") : null);
-  // The token that holds a byte, by bisection.
-  function indexAt({ starts }, byte) {
-    let low = 0, high = starts.length - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (starts[middle] <= byte) low = middle;
-      else high = middle - 1;
-    }
-    return low;
-  }
+  // The token that holds a byte.
+  const indexAt = ({ starts }, byte) => starts.findLastIndex((start) => start <= byte);
   const hexOf = (node) => data.sides[node.side].bytes[node.dataset.i];
   const spaced = (hex) => hex.replace(/(..)(?=.)/g, "$1 ");
   const utf8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
@@ -78,9 +70,7 @@
     if (!node || sides.length < 2 || !data.aligned) return;
     const { starts } = sides[node.side];
     const other = sides[1 - node.side];
-    for (let at = indexAt(other, starts[node.at]); other.starts[at] < starts[node.at + 1] && other.nodes[at]; at++) {
-      lit.push(other.nodes[at]);
-    }
+    lit = other.nodes.slice(indexAt(other, starts[node.at]), indexAt(other, starts[node.at + 1] - 1) + 1);
     for (const one of lit) one.classList.add("hl");
   }
 

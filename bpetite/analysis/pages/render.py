@@ -15,12 +15,12 @@ from typing import Any, Literal
 
 from ... import __version__
 from ...splitting.pattern.unicode_version import unicode_version
+from ...tokenizer import Tokenizer
 from ..characters import escape as visible
 from ..characters import token_repr
 from .markup import COLOURS, document, element, name_html
 
 __all__ = [
-    "LARGE",
     "Block",
     "Code",
     "Contents",
@@ -32,6 +32,7 @@ __all__ = [
     "Section",
     "Table",
     "bars",
+    "default_names",
     "describe",
     "plots",
     "short_names",
@@ -176,17 +177,12 @@ class Contents:
     sections: Iterable[Section]
 
 
-#: An attribute that JSON leaves out.
-LARGE = {"json": False}
-
-
 def _plain(value: Any) -> Any:
     """A value for JSON: a record as its attributes, a token as :func:`token_repr` writes it."""
     if isinstance(value, bytes):
         return token_repr(value)
     if is_dataclass(value):
-        fields = value.__dataclass_fields__.values()
-        return {one.name: _plain(getattr(value, one.name)) for one in fields if "json" not in one.metadata}
+        return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, dict):
         return {_plain(key): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
@@ -314,7 +310,7 @@ def bars(
     parts = []
     for number, name in enumerate(names):
         parts += [
-            f'<rect x="{left}" y="{16 * number + 3}" width="10" height="10" rx="2" class="fill{number % COLOURS}"/>',
+            f'<rect x="{left}" y="{16 * number + 3}" width="10" height="10" rx="2" class="c{number % COLOURS}"/>',
             _label(left + 16, 16 * number + 12, name),
         ]
     told = []
@@ -327,7 +323,7 @@ def bars(
             title = f"<title>{escape(names[at])}: {value:.3f}</title>" if names else ""
             parts += [
                 f'<rect x="{left}" y="{level}" width="{length:.1f}" height="{thick}" rx="{thick // 5}" '
-                f'class="fill{at % COLOURS}">{title}</rect>',
+                f'class="c{at % COLOURS}">{title}</rect>',
                 _label(left + length + 6, level + thick * 0.75, written[number][at], small),
             ]
         pairs = zip(names, written[number], strict=True) if names else ()
@@ -372,6 +368,15 @@ def short_names(names: Sequence[str]) -> list[str]:
     told = [next((part for part in reversed(path) if taken[part] == 1), "/".join(path)) for path in parts]
     short = [name if len(name) <= NAME else f"...{name[3 - NAME :]}" for name in told]
     return short if len(set(short)) == len(set(told)) else told
+
+
+def default_names(*tokenizers: Tokenizer) -> tuple[str, ...]:
+    """Names for one or two tokenizers that nobody named, such as "A (32,001 tokens, 99886462)"."""
+    letters = "AB" if len(tokenizers) == 2 else ["tokenizer"]
+    return tuple(
+        f"{letter} ({len(one):,} tokens, {one.fingerprint()[:8]})"
+        for letter, one in zip(letters, tokenizers, strict=True)
+    )
 
 
 def describe(value: Any) -> str:
