@@ -209,7 +209,7 @@ INSIDE = {
         ["huggingface", "published_ranks", "sentencepiece", "tekken"],
         ["character_tokens", "compiled"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
-        ["beside", "dialects", "encodings", "kinds", "spelling"],
+        ["dialects", "encodings", "kinds", "spelling"],
         ["files"],
     ],
     "steps": [["simplified"], ["normalizers", "splits"], ["charsmap", "sequences", "template"]],

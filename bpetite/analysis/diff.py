@@ -408,8 +408,8 @@ def _place(place: Difference) -> Raw:
         lines.append(f"  {name}  {listed}{'  ...' if len(tokens) > FEW else ''}")
     html = (
         f'<div class="place"><p>{where}</p>'
-        f'<p class="text" dir="auto"><span class="dim">{_context(place.before)}</span><mark>{text_html(text)}</mark>'
-        f'<span class="dim">{_context(place.after)}</span></p>{"".join(sides)}</div>'
+        f'<p class="text" dir="auto">{_context(place.before)}<mark>{text_html(text)}</mark>{_context(place.after)}</p>'
+        f'{"".join(sides)}</div>'
     )
     return Raw(html, "\n".join(lines))
 

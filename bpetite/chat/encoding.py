@@ -19,16 +19,7 @@ import numpy as np
 
 from ..errors import MissingExtraError, short_repr
 from ..serving.segments import encode_segments
-from .masks import (
-    Masked,
-    change_texts,
-    content_spans,
-    equal_but_for,
-    free_characters,
-    generation_spans,
-    masking,
-    texts_in,
-)
+from .masks import Masked, block_spans, change_texts, content_spans, equal_but_for, free_characters, masking, texts_in
 
 try:
     from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, special_spans
@@ -90,7 +81,7 @@ class ChatEncoding:
             ValueError: A message of an assistant has no span; it is named.
         """
         if self._template.has_generation:
-            spans = [self._tokens(*span) for span in generation_spans(self.text, self._render, self._template)]
+            spans = [self._tokens(*span) for span in block_spans(self.text, self._render, self._template)]
         else:
             roles = [message.get("role") for message in self._context["messages"]]
             known = {index: (first, last) for index, first, last in self.spans}

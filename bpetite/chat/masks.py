@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Masked",
+    "block_spans",
     "change_texts",
     "content_spans",
     "equal_but_for",
     "free_characters",
-    "generation_spans",
     "masking",
     "texts_in",
 ]
@@ -189,7 +189,7 @@ def content_spans(messages: Messages, text: str, render: Render) -> dict[int, Sp
     return spans
 
 
-def generation_spans(text: str, render: Render, template: ChatTemplate) -> list[Span]:
+def block_spans(text: str, render: Render, template: ChatTemplate) -> list[Span]:
     """The parts of the text that generation blocks put out.
 
     Raises:

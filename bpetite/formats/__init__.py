@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of
 from ..vocabulary.vocab import Vocab
-from .files import FILES, GGUF_MAGIC, Format, Source, WritableFormat, is_compiled, parse_json, read_file
+from .files import FILES, GGUF_MAGIC, Format, Source, WritableFormat, is_compiled, parse_json, read_file, remember
 
 if TYPE_CHECKING:
     from . import compiled, gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
@@ -166,7 +166,7 @@ def _load_directory(folder: str, format: Format | None) -> Vocab:
         first = os.path.join(folder, files[0])
         if format in (None, known) and os.path.isfile(first):
             vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
-            return cast("Vocab", _module("beside").remember(vocab, folder))
+            return remember(vocab, folder)
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "

@@ -1,21 +1,24 @@
-"""Reading files for all formats: whole files, strict JSON, errors that name the file."""
+"""Reading files for all formats: whole files, strict JSON, errors that name the file, settings in files beside it."""
 from __future__ import annotations
 
 import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..errors import FormatError, short_repr
+from ..vocabulary.vocab import Vocab
 
 __all__ = [
+    "BESIDE",
     "FILES",
     "GGUF_MAGIC",
     "MAGIC",
     "Format",
     "Source",
+    "TEMPLATES",
     "WritableFormat",
     "decode_utf8",
     "errors_named",
@@ -23,6 +26,7 @@ __all__ = [
     "is_compiled",
     "parse_json",
     "read_file",
+    "remember",
     "without",
     "without_collector",
 ]
@@ -43,6 +47,11 @@ FILES: dict[Format, tuple[str, ...]] = {
     "tekken": ("tekken.json",),
     "sentencepiece": ("tokenizer.model",),
 }
+
+#: The files in which ``transformers`` keeps settings beside a tokenizer.json: named tokens, sides, chat templates.
+BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
+#: The folder of further chat templates.
+TEMPLATES = "additional_chat_templates"
 
 
 @contextmanager
@@ -160,3 +169,26 @@ def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], op
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
 
+def remember(vocab: Vocab, folder: str) -> Vocab:
+    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept."""
+    import json  # not at the top: a regular file is read without it
+
+    templates = os.path.join(folder, TEMPLATES)
+    names = [*BESIDE]
+    if os.path.isdir(templates):
+        names += [f"{TEMPLATES}/{name}" for name in sorted(os.listdir(templates)) if name.endswith(".jinja")]
+    found: dict[str, str] = {}
+    for name in names:
+        with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="utf-8") as file:
+            content = file.read()
+            if name.endswith(".json"):
+                value = json.loads(content)
+                if not isinstance(value, dict):
+                    continue
+                if name == "config.json":
+                    if not isinstance(value.get("model_type"), str):
+                        continue
+                    content = json.dumps({"model_type": value["model_type"]})
+            found[name] = content
+    vars(vocab)["beside"] = found
+    return vocab

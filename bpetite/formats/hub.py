@@ -8,8 +8,7 @@ from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
 from . import gpt2, named, unknown_name
 from . import load as load_local
-from .beside import BESIDE, TEMPLATES, remember
-from .files import FILES, Source
+from .files import BESIDE, FILES, TEMPLATES, Source, remember
 
 __all__ = ["TIMEOUT", "load"]
 

@@ -19,9 +19,8 @@ from ..vocabulary._printable import members, read_characters, read_merge_list, r
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
-from .beside import remember
 from .character_tokens import SpelledCharacters, read_alphabet, read_spelled_characters
-from .files import FILES, errors_named, parse_json, read_file, without, without_collector
+from .files import FILES, errors_named, parse_json, read_file, remember, without, without_collector
 from .huggingface_steps import (
     check_decoder,
     is_bytelevel,

@@ -51,19 +51,19 @@ WIDTH = 360
 class Code(str):
     """Text in the letters of code, such as a token."""
 
-    __slots__ = ()
+    form = "<code>{}</code>"
 
 
 class Fault(str):
     """Text with the mark of a fault."""
 
-    __slots__ = ()
+    form = '<span class="fault">{}</span>'
 
 
 class Fine(str):
     """Text with a quiet mark."""
 
-    __slots__ = ()
+    form = '<span class="fine">{}</span>'
 
 
 #: The content of a cell: plain text, or a list of lines, the message first.
@@ -274,11 +274,7 @@ def _cell(content: Cell) -> str:
     if isinstance(content, list):
         first, *rest = map(_cell, content)
         return f"{first}<br><small>{'<br>'.join(rest)}</small>" if rest else first
-    text = escape(visible(content))
-    if isinstance(content, Code):
-        return f"<code>{text}</code>"
-    mark = "fault" if isinstance(content, Fault) else "fine" if isinstance(content, Fine) else ""
-    return f'<span class="{mark}">{text}</span>' if mark else text
+    return str(getattr(content, "form", "{}")).format(escape(visible(content)))
 
 
 def _label(x: float, y: float, text: str, more: str = "") -> str:
