@@ -207,7 +207,7 @@ INSIDE = {
         [""],
         ["gguf"],
         ["huggingface", "published_ranks", "sentencepiece", "tekken"],
-        ["character_tokens", "compiled"],
+        ["compiled"],
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
         ["dialects", "encodings", "kinds", "spelling"],
         ["files"],

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from ..core._stream_decoder import StreamDecoder, WholeTexts
@@ -47,16 +48,7 @@ class DecodeStream(WholeTexts):
             if mirror.tokenizer is None or mirror.unlike:
                 from tokenizers.tokenizers import decoders  # not the name servers replace
 
-                return _Original(decoders.DecodeStream(self._ids, self._skip), backend)
+                original = decoders.DecodeStream(self._ids, self._skip)
+                return SimpleNamespace(step=lambda _, id: original.step(backend, id))
             own = mirror.tokenizer
         return self.begin(StreamDecoder(own, errors="replace", skip_special_tokens=self._skip), self._ids)
-
-
-class _Original:
-    """The stream of ``tokenizers`` on a backend."""
-
-    def __init__(self, stream: Any, backend: Any) -> None:
-        self._stream, self._backend = stream, backend
-
-    def step(self, tokenizer: Any, id: int | Sequence[int]) -> Any:
-        return self._stream.step(self._backend, id)

@@ -19,15 +19,17 @@ from ..vocabulary._printable import members, read_characters, read_merge_list, r
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
-from .character_tokens import SpelledCharacters, read_alphabet, read_spelled_characters
 from .files import FILES, errors_named, parse_json, read_file, remember, without, without_collector
 from .huggingface_steps import (
+    SpelledCharacters,
     check_decoder,
     is_bytelevel,
+    read_alphabet,
     read_decoder,
     read_normalizer,
     read_post_processor,
     read_pre_tokenizer,
+    read_spelled_characters,
     write_decoder,
     write_normalizer,
     write_post_processor,

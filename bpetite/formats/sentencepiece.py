@@ -22,8 +22,8 @@ from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.characters import Characters
 from ..vocabulary.vocab import Vocab
-from .character_tokens import read_spelled_characters
 from .files import errors_named, without_collector
+from .huggingface_steps import read_spelled_characters
 
 __all__ = ["Piece", "Rules", "from_bytes", "recognizes", "vocab_of_pieces"]
 
