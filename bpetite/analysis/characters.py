@@ -102,14 +102,8 @@ def escape(text: str) -> str:
     >>> escape("a\tb \x1b[0m")
     'a\\tb \\x1b[0m'
     """
-    return "".join(character if character == " " else _escaped(character) for character in text)
-
-
-def _escaped(character: str) -> str:
-    if invisible_name(character) is None:
-        return character
-    written = repr(character)[1:-1]
-    return written if written != character else character.encode("unicode-escape", "surrogatepass").decode("ascii")
+    parts = (one if one == " " or not invisible_name(one) else one.encode("unicode-escape").decode() for one in text)
+    return "".join(parts)
 
 
 def token_repr(token: bytes) -> str:

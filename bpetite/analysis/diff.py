@@ -4,7 +4,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any
 
 import numpy as np
@@ -198,12 +198,8 @@ def _compare_vocabulary(a: Tokenizer, b: Tokenizer, report: DiffReport) -> None:
 def _compare_merges(a: list[tuple[bytes, bytes]], b: list[tuple[bytes, bytes]], report: DiffReport) -> None:
     if a == b:
         return
-    first = next((rank for rank, (ours, theirs) in enumerate(zip(a, b, strict=False)) if ours != theirs), None)
-    report.first_merge = min(len(a), len(b)) if first is None else first
-    report.merges_at_first = (
-        a[report.first_merge] if report.first_merge < len(a) else None,
-        b[report.first_merge] if report.first_merge < len(b) else None,
-    )
+    different = ((rank, pair) for rank, pair in enumerate(zip_longest(a, b)) if pair[0] != pair[1])
+    report.first_merge, report.merges_at_first = next(different)
     rank_b = {pair: rank for rank, pair in enumerate(b)}
     common = [rank_b[pair] for pair in a if pair in rank_b]
     report.merges_only_a = len(a) - len(common)

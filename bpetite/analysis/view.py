@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
-from itertools import zip_longest
+from itertools import accumulate, zip_longest
 from typing import Any
 
 import numpy as np
@@ -313,12 +313,8 @@ def _element(view: TokenView) -> str:
     """The first tokens of each side as one element with its own styles, without a script, for a notebook."""
     parts = []
     for side in view.sides:
-        cells, used = [], 0
-        for cell in side.cells:
-            if used > NOTEBOOK_CHARACTERS:
-                break
-            cells.append(cell)
-            used += len(cell.text)
+        before = accumulate((len(cell.text) for cell in side.cells), initial=0)
+        cells = [cell for cell, used in zip(side.cells, before) if used <= NOTEBOOK_CHARACTERS]
         rest = "" if len(cells) == side.tokens else f" · the first {len(cells):,} are shown"
         counts = f"{side.tokens:,} tokens, {view.characters / max(side.tokens, 1):.2f} characters per token"
         parts.append(
