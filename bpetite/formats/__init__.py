@@ -137,7 +137,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         from ..vocabulary._printable import members
 
         spans = members(data) or {}
-        regular = "huggingface" if "model" in spans else "native"
+        regular = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"
         if format in (None, regular):
             whole: Vocab | None = _module(regular).from_bytes(data, spans)
             if whole is not None:

@@ -9,16 +9,18 @@ Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FormatError, short_repr
+from ..vocabulary._printable import read_ranked
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import errors_named, without_collector
+from .files import errors_named, parse_json, without, without_collector
 from .tiktoken import canonical_base64
 
-__all__ = ["from_json", "recognizes"]
+__all__ = ["from_bytes", "from_json", "recognizes"]
 
 #: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
 UNLISTED = (
@@ -37,26 +39,31 @@ def recognizes(content: Any) -> bool:
 
 
 @without_collector()
+def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
+    """Read the vocabulary of a regular file without an object for each token. None for any other file:
+    :func:`from_json` reads it, or names its fault. ``spans`` is :func:`.members` of the file."""
+    if not spans.keys() >= {"config", "vocab"}:
+        return None
+    try:
+        content = parse_json(without(data, {spans["vocab"]: b"[]"}), "")
+        if not recognizes(content):
+            return None
+        literals, ranks = _head(content, MAX_ID, "")
+        table = read_ranked(data, *spans["vocab"], [*map(check_literal, literals)], ranks)
+        return None if table is None else _build(content, table, literals)
+    except ValueError:
+        return None
+
+
+@without_collector()
 def from_json(content: Any, name: str) -> Vocab:
     """The vocabulary in the parsed file; ``name`` is for error messages."""
     if not recognizes(content):
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
-    config, entries = content["config"], content["vocab"]
-    if not isinstance(config.get("pattern"), str):
-        raise FormatError(f"{name}: config.pattern must be a str, not {short_repr(config.get('pattern'))}")
-    size = _count(config, "default_vocab_size", name)
-    reserved = _count(config, "default_num_special_tokens", name)
-    if not reserved <= size <= reserved + len(entries):
-        raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {len(entries)} ranks")
-    found = content.get("special_tokens")
-    if found is None and config.get("version") not in UNLISTED_VERSIONS:
-        raise FormatError(
-            f"{name}: no special_tokens in it, which version {short_repr(config['version'])} has to list; files up to "
-            "v7 may leave them out"
-        )
-    literals = _special_tokens(found, reserved, name)
+    entries = content["vocab"]
+    literals, ranks = _head(content, len(entries), name)
     ranked = []
-    for rank, entry in enumerate(entries[: size - reserved]):
+    for rank, entry in enumerate(entries[:ranks]):
         if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
             raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {short_repr(entry)}")
         spelled = entry.get("token_bytes")
@@ -65,9 +72,30 @@ def from_json(content: Any, name: str) -> Vocab:
             raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {short_repr(entry)}")
         ranked.append(token)
     with errors_named(name):
-        tokens = dict(enumerate([*map(check_literal, literals), *ranked]))
-        specials = {literal: token_id for token_id, literal in enumerate(literals)}
-        return Vocab(tokens, None, specials, pattern=from_rust(config["pattern"]))
+        return _build(content, dict(enumerate([*map(check_literal, literals), *ranked])), literals)
+
+
+def _head(content: dict[str, Any], entries: int, name: str) -> tuple[list[str], int]:
+    """The literals of the special tokens, and the number of ranks that are tokens, of so many."""
+    config = content["config"]
+    if not isinstance(config.get("pattern"), str):
+        raise FormatError(f"{name}: config.pattern must be a str, not {short_repr(config.get('pattern'))}")
+    size = _count(config, "default_vocab_size", name)
+    reserved = _count(config, "default_num_special_tokens", name)
+    if not reserved <= size <= reserved + entries:
+        raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {entries} ranks")
+    found = content.get("special_tokens")
+    if found is None and config.get("version") not in UNLISTED_VERSIONS:
+        raise FormatError(
+            f"{name}: no special_tokens in it, which version {short_repr(config['version'])} has to list; files up to "
+            "v7 may leave them out"
+        )
+    return _special_tokens(found, reserved, name), size - reserved
+
+
+def _build(content: dict[str, Any], tokens: Mapping[int, bytes], literals: list[str]) -> Vocab:
+    specials = {literal: token_id for token_id, literal in enumerate(literals)}
+    return Vocab(tokens, None, specials, pattern=from_rust(content["config"]["pattern"]))
 
 
 def _count(config: dict[str, Any], key: str, name: str) -> int:

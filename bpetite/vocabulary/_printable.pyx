@@ -18,6 +18,7 @@ from ..headers cimport BP_KEY_READ, bp_load64, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ._merge_list cimport MergeList
+from ._ranks cimport decode_base64
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
 cdef extern from "vocabulary/json_marks.h" nogil:
@@ -261,6 +262,28 @@ cdef class _Reader:
         token_id[0] = <uint32_t> value
         return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
+    cdef bint read_key(self, bytes key) noexcept:
+        """Read this key of an object, and the white space before its value."""
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(key)
+        if not self.read(c'"') or self.end - self.p < n or memcmp(self.p, PyBytes_AS_STRING(key), n) != 0:
+            return False
+        self.p += n
+        return self.take(c'"') and self.read(c":") and self.blanks()
+
+    cdef bint read_string(self) noexcept nogil:
+        """Read a string, whose characters matter to nobody; or null."""
+        cdef uint32_t character
+        if self.end - self.p > 4 and memcmp(self.p, b"null", 4) == 0:
+            self.p += 4
+            return True
+        if not self.take(c'"'):
+            return False
+        while self.p < self.end and self.p[0] >= 0x20 and self.p[0] != c'"':
+            self.p = _escape(self.p, self.end, &character) if self.p[0] == c"\\" else self.p + 1
+            if self.p == NULL:
+                return False
+        return self.take(c'"')
+
     cdef bint read_entry(self, uint32_t* token_id) noexcept nogil:
         """Read a token in quotes, and its id."""
         return (self.read(c'"') and self.read_token(True) and self.take(c'"')
@@ -404,6 +427,56 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
         add_token(tokens, token_id, reader.token, reader.length)
         state = reader.next(c"}")
     return table_of(tokens, ()) if state == 0 else None
+
+
+def read_ranked(bytes data not None, Py_ssize_t start, Py_ssize_t stop, list first not None, Py_ssize_t n):
+    """The tokens in a JSON array of objects with "rank", 0, 1, 2, ..., "token_bytes" in base64, and "token_str".
+
+    Args:
+        data: The file.
+        start: The beginning of the array.
+        stop: Its end.
+        first: The tokens of the first ids.
+        n: The number of ranks whose tokens follow.
+
+    Returns:
+        A TokenTable; None for any fault, and for fewer ranks.
+
+    >>> dict(read_ranked(b'[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 0, 54, [b"<s>"], 1))
+    {0: b'<s>', 1: b'a'}
+    """
+    cdef _Reader reader = _Reader(data, start, stop)
+    cdef TokenList tokens = TokenList()
+    cdef const uint8_t* quote
+    cdef uint8_t* room
+    cdef bytes token
+    cdef Py_ssize_t rank = 0, length
+    cdef uint32_t found = 0
+    cdef int state = reader.open(c"[", c"]")
+    if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
+        return None
+    for token in first:
+        add_token(tokens, <uint32_t> tokens.size, <const uint8_t*> PyBytes_AS_STRING(token), len(token))
+    while state > 0:
+        if not (reader.read(c"{") and reader.read_key(b"rank") and reader.read_id(&found) and found == rank
+                and reader.read(c",") and reader.read_key(b"token_bytes") and reader.take(c'"')):
+            return None
+        quote = <const uint8_t*> memchr(reader.p, c'"', reader.end - reader.p)
+        if quote == NULL:
+            return None
+        room = tokens.room(quote - reader.p)
+        if room == NULL:
+            raise MemoryError()
+        length = decode_base64(reader.p, quote - reader.p, room)
+        reader.p = quote + 1
+        if length < 0 or not (reader.read(c",") and reader.read_key(b"token_str") and reader.read_string()
+                              and reader.read(c"}")):
+            return None
+        if rank < n and not tokens.add(<uint32_t> tokens.size, length):
+            raise MemoryError()
+        rank += 1
+        state = reader.next(c"]")
+    return table_of(tokens, ()) if state == 0 and rank >= n else None
 
 
 def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space not None):

@@ -91,6 +91,39 @@ def test_it_is_saved_in_formats_that_hold_it(tmp_path: Path) -> None:
         tok.save(tmp_path / "new.json", format="tekken")
 
 
+def in_other_order(entry: dict[str, Any]) -> dict[str, Any]:
+    return dict(reversed(entry.items()))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        lambda found: json.dumps(found, indent=2),
+        lambda found: json.dumps(found, ensure_ascii=False, separators=(",", ":")),
+        lambda found: json.dumps(found | {"vocab": [one | {"token_str": None} for one in found["vocab"]]}),
+        lambda found: json.dumps(found | {"vocab": [one | {"more": [1, "]"]} for one in found["vocab"]]}),
+        lambda found: json.dumps(found | {"vocab": [*map(in_other_order, found["vocab"])]}),
+        lambda found: json.dumps(found).replace('"token_bytes": "YQ=="', '"token_bytes": "YQ\\u003d="'),
+        lambda found: json.dumps(dict(reversed(found.items()))),
+    ],
+    ids=["indented", "compact", "null", "more keys", "other order", "an escape in base64", "vocab first"],
+)
+def test_however_it_is_written(tmp_path: Path, written: Callable[[Any], str]) -> None:
+    """Regular files are read without an object for each token, others through json."""
+    (tmp_path / "other.json").write_text(written(file()), encoding="utf-8")
+    assert Tokenizer.load(tmp_path / "other.json") == load(tmp_path, file())
+
+
+@pytest.mark.parametrize("damage", [b'"\\q"', b'"\xff"', b'"\n"', b'"a" "b"', b"nul", b'"', b'"a",'])
+@pytest.mark.parametrize("last", [b'"th"', b'"not counted"'])
+def test_damage_in_texts_that_nobody_needs(tmp_path: Path, damage: bytes, last: bytes) -> None:
+    data = json.dumps(file()).encode().replace(b'"token_str": ' + last, b'"token_str": ' + damage)
+    assert damage in data
+    (tmp_path / "tekken.json").write_bytes(data)
+    with pytest.raises(FormatError, match=r"tekken\.json: "):
+        Tokenizer.load(tmp_path / "tekken.json")
+
+
 def without(found: dict[str, Any], number: int) -> dict[str, Any]:
     del found["vocab"][number]
     return found
