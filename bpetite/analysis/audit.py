@@ -4,7 +4,7 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import cycle
 from typing import Any, Literal
 
@@ -160,7 +160,8 @@ class AuditReport(Report):
         """Return everything, for JSON; a token is written as :func:`repr` has it."""
         kinds = {name: len(ids) for name, ids in self.classes.items()}
         usage = None if self.usage is None else self.usage.to_dict()
-        made = super().to_dict() | {"kinds": kinds, "faults": len(self.faults), "usage": usage}
+        made = Report.to_dict(replace(self, tokens={}, classes={}))
+        made |= {"kinds": kinds, "faults": len(self.faults), "usage": usage}
         del made["tokens"], made["classes"]
         return made
 
@@ -379,7 +380,7 @@ def _same_after(form: Any, texts: dict[int, str]) -> list[list[int]]:
     """Groups of tokens that a normal form makes the same text."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for token_id, text in texts.items():
-        groups[unicodedata.normalize(form, text)].append(token_id)
+        groups[text if text.isascii() else unicodedata.normalize(form, text)].append(token_id)
     return sorted(sorted(ids) for ids in groups.values() if len(ids) > 1)
 
 
