@@ -27,6 +27,9 @@ from ..errors import check_integer, not_a_text, short_repr
 from ._stream_decoder import texts_of
 from ._threads import thread_count
 
+cdef extern from "core/immortal.h":
+    void bp_make_immortal(object) noexcept
+
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
 
 
@@ -343,6 +346,12 @@ cdef class TokenizerBase:
             return list_of(worker.out, worker.used)
         finally:
             self._encoder.give(worker)
+
+
+# The functions of the class: threads that each have a tokenizer of their own share nothing else.
+for _method in TokenizerBase.__dict__.values():
+    if callable(_method):
+        bp_make_immortal(_method)
 
 
 # ---- workers: functions, since methods in C would put their table into the class, where help() shows it
