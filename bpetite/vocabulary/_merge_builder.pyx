@@ -32,6 +32,9 @@ cdef extern from *:
     """
     int bp_trim() noexcept
 
+cdef enum:
+    WORTH_A_TRIM = 1 << 16     # tokens; it looks through the whole heap
+
 
 def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None, bytes key=None):
     """The merge table of a vocabulary.
@@ -61,7 +64,8 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
     else:
         listed = merges if isinstance(merges, MergeList) else MergeList(merges)
         _add_list(table, tokens, listed, listed.results(tokens) if results is None else results, excluded)
-    bp_trim()                      # the arrays of the way here are as large as the tables: back to the system
+    if tokens.size >= WORTH_A_TRIM:    # the arrays of the way here are as large as the tables: back to the system
+        bp_trim()
     return table
 
 
