@@ -113,6 +113,10 @@ def main(arguments: list[str] | None = None) -> None:
         _print_error(f"Error: standard output: {wrong.strerror}")
         discard_output()
         code = 1
+    try:
+        sys.stdout.flush()
+    except OSError:  # said already; at exit, what is left would end with another code
+        discard_output()
     gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -88,11 +88,11 @@ def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
         assert process.wait(60) == 141
-    if os.path.exists("/dev/full"):
+    for unbuffered in ["", "1"] if os.path.exists("/dev/full") else []:
         with open("/dev/full", "wb") as full:
             done = subprocess.run(
                 [sys.executable, "-m", "bpetite", "tokens", "a", "-q"], stdout=full, stderr=subprocess.PIPE,
-                env=ENVIRONMENT, check=False,
+                env=ENVIRONMENT | {"PYTHONUNBUFFERED": unbuffered}, check=False,
             )  # fmt: skip
         assert done.returncode == 5
         assert done.stderr.splitlines()[-1] == b"Error: No space left on device"
