@@ -468,7 +468,7 @@ cdef bint merge_by_heap(MergeTable table, merge_space* space, merge_section* sec
         level = max(level, node.rank)
         other = nodes + node.next
         node.id = table.pairs.joined[node.rank]
-        other.rank = BP_NO_MERGE              # it is joined to its left: no pair starts with it any more
+        other.rank = BP_NO_MERGE           # it is joined to its left: no pair starts with it any more
         node.next = other.next
         node.rank = BP_NO_MERGE
         if bp_grow(<void**> &space.heap, &space.heap_capacity, size + 2, sizeof(uint64_t)) < 0:

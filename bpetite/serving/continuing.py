@@ -41,8 +41,8 @@ def continue_ids(
     ([97, 98, 257, 258], [256, 257, 258])
     """
     given, data = given_ids(tokenizer, ids)
-    specials = {*tokenizer.special_tokens.values()}
-    start = next((at for at in range(len(given), 0, -1) if given[at - 1] in specials), 0)
+    special_ids = {*tokenizer.special_tokens.values()}
+    start = next((at for at in range(len(given), 0, -1) if given[at - 1] in special_ids), 0)
     before = (tokenizer.decode_bytes(given[start:]) if start else data).decode("utf-8", "surrogateescape")
     if not before.isascii():
         before = ESCAPED.split(before)[-1]

@@ -69,7 +69,7 @@ def _held(kind: type, key: bytes) -> Any:
     """An object that this process has not pickled: a worker is forked before it is sent the first pickle."""
     for one in gc.get_objects():
         if type(one) is kind:
-            with suppress(AttributeError, TypeError):  # another thread is making it
+            with suppress(Exception):  # another thread is making it, or it has no pickle
                 if _pickled(getattr(one, "_vocab", one))[0] == key:
                     return one
     return None

@@ -17,9 +17,8 @@ from zlib import crc32
 
 from ...errors import FormatError
 from ...headers.python cimport PyBytes_FromStringAndSize
-from .._pretokens cimport PretokenReader
-from ..tables cimport bp_add_overflows
 from ._count_table cimport CountTable
+from ..tables cimport bp_add_overflows
 
 cdef extern from "Python.h":
     int PyBUF_READ
@@ -35,26 +34,8 @@ cdef extern from "training/counting/count_records.h" nogil:
     int bp_compare_bytes(const uint8_t* a, size_t n, const uint8_t* b, size_t m) noexcept
 
 cdef enum:
-    RECORD = 1
-    ENDED = 2                  # the trailer is at `at`
-    HUNGRY = 3                 # what has been read ends in the middle of a record
     FULL = 4                   # the block has no room for the next record
-    DISORDER = -4              # the record is out of order or has no such count
-    PAST = -5                  # a sum is past 2^63 - 1
-
-
-cdef struct record_stream:
-    uint8_t* buffer
-    uint64_t capacity
-    uint64_t at                # where the record begins
-    uint64_t size              # bytes of the record; 0 before the first
-    uint64_t end               # of what has been read
-    uint64_t prefix            # of the pre-token, see bp_prefix
-    const uint8_t* data
-    uint64_t length
-    int64_t count
-    uint64_t different         # records passed, this one among them
-    bint signed                # counts may be negative
+    BELOW = -6                 # a sum is negative
 
 
 cdef int next_record(record_stream* stream) noexcept nogil:
@@ -102,7 +83,7 @@ cdef bint comes_before(const record_stream* one, const record_stream* other) noe
 
 
 @cython.final
-cdef class RecordReader(PretokenReader):
+cdef class RecordReader:
     """The records of a file, in order. A damaged file is a FormatError that names the file and the offset.
 
     Args:
@@ -114,14 +95,6 @@ cdef class RecordReader(PretokenReader):
         buffer_bytes: Bytes read at a time; more only where one record is longer.
         signed: Counts may be negative.
     """
-    cdef record_stream stream
-    cdef object read
-    cdef readonly object name
-    cdef readonly uint64_t documents
-    cdef uint64_t offset           # in the file, of what is read next
-    cdef uint64_t checked          # bytes of the buffer that are in the checksum
-    cdef unsigned int checksum
-    cdef bint ended
 
     def __cinit__(self, read, name, uint64_t offset=0, unsigned int checksum=0, uint64_t buffer_bytes=1 << 20,
                   bint signed=False):
@@ -161,6 +134,8 @@ cdef class RecordReader(PretokenReader):
         cdef record_stream* stream = &self.stream
         cdef uint8_t* larger
         cdef uint64_t number
+        if self.reading:
+            raise RuntimeError("one thread at a time reads records")
         self.check_to(stream.at)
         memmove(stream.buffer, stream.buffer + stream.at, stream.end - stream.at)
         stream.end -= stream.at
@@ -173,8 +148,12 @@ cdef class RecordReader(PretokenReader):
             stream.buffer = larger
             stream.capacity *= 2
         stream.data = stream.buffer + BP_RECORD_HEAD
-        number = self.read(self.offset, PyMemoryView_FromMemory(
-            <char*> stream.buffer + stream.end, stream.capacity - stream.end, PyBUF_WRITE))
+        self.reading = True        # meanwhile other threads run, and the buffer must stay
+        try:
+            number = self.read(self.offset, PyMemoryView_FromMemory(
+                <char*> stream.buffer + stream.end, stream.capacity - stream.end, PyBUF_WRITE))
+        finally:
+            self.reading = False
         if number == 0:
             raise FormatError(f"{self.name}: ends at byte {self.offset} in the middle of a record")
         stream.end += number
@@ -210,6 +189,11 @@ cdef class RecordReader(PretokenReader):
         while self.advance():
             yield PyBytes_FromStringAndSize(<const char*> self.data, self.length), self.count
 
+    @property
+    def at(self):
+        """The offset of the record in the file."""
+        return self.offset - self.stream.end + self.stream.at
+
     def add_to(self, CountTable table not None):
         """Add all that is left to a table."""
         while self.advance():
@@ -222,15 +206,18 @@ cdef class RecordMerger:
 
     Args:
         readers: Each is before its first record.
-        least: Pre-tokens that occur less often are left out; sums below 0 are kept, as others will be added to them.
+        least: Pre-tokens that occur less often are left out.
         buffer_bytes: Bytes of a block.
+        signed: A sum may be negative, and is kept.
     """
     cdef list readers
     cdef record_stream** streams
     cdef int* heap                 # numbers of streams; the one with the first pre-token on top
     cdef int size
     cdef bint passed               # the record on top has been added
+    cdef bint begun
     cdef int64_t least
+    cdef bint signed
     cdef uint8_t* block
     cdef uint64_t capacity
     cdef uint64_t written
@@ -245,8 +232,9 @@ cdef class RecordMerger:
     cdef uint64_t low
     cdef uint64_t high
 
-    def __cinit__(self, list readers not None, int64_t least=1, uint64_t buffer_bytes=1 << 20):
+    def __cinit__(self, list readers not None, int64_t least=1, uint64_t buffer_bytes=1 << 20, bint signed=False):
         self.readers = list(readers)
+        self.signed = signed
         self.least = least
         self.capacity = buffer_bytes
         self.block = <uint8_t*> PyMem_Malloc(self.capacity)
@@ -265,6 +253,9 @@ cdef class RecordMerger:
         cdef RecordReader reader
         cdef int status
         cdef int number
+        if self.begun:
+            raise RuntimeError("records are merged once")
+        self.begun = True
         for number in range(<int> len(self.readers)):
             reader = self.readers[number]
             self.streams[number] = &reader.stream
@@ -283,8 +274,9 @@ cdef class RecordMerger:
             elif status == ENDED and self.size == 0:
                 break
             elif status == PAST:
-                pretoken = self.block[self.last + BP_RECORD_HEAD:self.last + BP_RECORD_HEAD + self.last_length]
-                raise OverflowError(f"the count of {pretoken!r} is past 2^63 - 1")
+                raise OverflowError(f"the count of {self.last_pretoken()!r} is past 2^63 - 1")
+            elif status == BELOW:
+                raise FormatError(f"the counts of {self.last_pretoken()!r} are negative together: {self.last_count}")
             else:
                 # Reads more, ends the stream or says what is wrong.
                 reader = self.readers[self.heap[0]]
@@ -307,6 +299,9 @@ cdef class RecordMerger:
             self.capacity = size
         return 0
 
+    cdef last_pretoken(self):
+        return PyBytes_FromStringAndSize(<const char*> self.block + self.last + BP_RECORD_HEAD, self.last_length)
+
     cdef int run(self) noexcept nogil:
         """Merge until the block is FULL, or something has to be done about the stream on top, or all have ENDED."""
         cdef record_stream* top
@@ -319,15 +314,16 @@ cdef class RecordMerger:
                 self.passed = False
                 self.sift_down(0)
             if self.size == 0:
-                self.close()
-                return ENDED
+                return self.close()
             top = self.streams[self.heap[0]]
             if self.last_length == top.length and self.last_prefix == top.prefix and memcmp(
                     self.block + self.last + BP_RECORD_HEAD, top.data, top.length) == 0:
                 if bp_add_overflows(&self.last_count, top.count):
                     return PAST
             else:
-                self.close()
+                status = self.close()
+                if status != ENDED:
+                    return status
                 if self.capacity - self.written < BP_RECORD_HEAD + top.length:
                     return FULL
                 self.last = self.written
@@ -337,11 +333,15 @@ cdef class RecordMerger:
                 memcpy(self.block + self.last + BP_RECORD_HEAD, top.data, top.length)
             self.passed = True
 
-    cdef void close(self) noexcept nogil:
+    cdef int close(self) noexcept nogil:
         """Write the last record, to which nothing more will be added."""
         cdef int64_t count = self.last_count
         cdef uint8_t* at = self.block + self.last
-        if self.last_length and (count >= self.least or count < 0):
+        if self.last_length == 0:
+            return ENDED
+        if count < 0 and not self.signed:
+            return BELOW
+        if count >= self.least or count < 0:
             bp_put_little(at, self.last_length, 4)
             bp_put_little(at + 4, <uint64_t> count, 8)
             self.written = self.last + BP_RECORD_HEAD + self.last_length
@@ -350,6 +350,7 @@ cdef class RecordMerger:
             self.low += <uint64_t> count & 0xFFFFFFFFU
             self.high += <uint64_t> count >> 32
         self.last_length = 0
+        return ENDED
 
     cdef void sift_down(self, int at) noexcept nogil:
         cdef int number

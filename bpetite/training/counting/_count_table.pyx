@@ -313,7 +313,9 @@ cdef class CountTable:
             self.absorb(other, &watch)
 
     def add(self, bytes pretoken not None, int64_t count):
-        """Add to the count of a pre-token, which is not empty."""
+        """Add to one pre-token's count."""
+        if not pretoken:
+            raise ValueError("a pre-token must not be empty")
         self.add_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), count)
 
     cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1:

@@ -83,7 +83,8 @@ class Runs:
         return CountFile.from_records(records, cutting, (*merger.totals(), documents))
 
     def _merge(self, runs: list[Records]) -> Records:
-        merger = RecordMerger([run.read(self._buffer, signed=True) for run in runs], 1, self._buffer)
+        # counts may be negative until all are summed
+        merger = RecordMerger([run.read(self._buffer, signed=True) for run in runs], 1, self._buffer, signed=True)
         merged = self._write(merger, b"", lambda: (merger.totals()[0], 0))
         _close(runs)
         return merged

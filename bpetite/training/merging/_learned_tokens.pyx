@@ -38,6 +38,8 @@ cdef class LearnedTokens:
 
     def __cinit__(self, bytes first not None):
         cdef uint32_t number
+        if len(first) != BYTES or len(set(first)) != BYTES:
+            raise ValueError("the first tokens are the 256 bytes, each once")
         self.mask = 1023
         self.slots = <uint32_t*> calloc(self.mask + 1, sizeof(uint32_t))
         if self.slots == NULL:

@@ -124,12 +124,14 @@ cdef class Merger:
         earlier tokenizer did not make the token, and one more would change the ids of its texts.
 
         Args:
-            pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids, each of a byte
-                or an earlier pair. A pair whose bytes are no token yet gets the next internal id.
+            pairs: uint32[2 * n], such as an ``array("I")``: left, right, left, right, ..., internal ids. A pair whose
+                bytes are no token yet gets the next internal id.
         """
         cdef Py_ssize_t at
         self.pairs.only_new = True
         for at in range(0, pairs.shape[0] - 1, 2):
+            if pairs[at] >= self.known.count or pairs[at + 1] >= self.known.count:
+                raise ValueError(f"no token has the internal id {max(pairs[at:at + 2])}")
             self.known.join(pairs[at], pairs[at + 1])
 
     def add_token(self, bytes token not None):
@@ -148,7 +150,7 @@ cdef class Merger:
             whole: A pre-token that is a token is taken whole; nothing is learned from it.
         """
         cdef uint32_t token
-        self.encoder = WordEncoder(tokens, merges, ids, whole)
+        self.encoder = WordEncoder(tokens, merges, ids, whole, self.known)
         for token in range(self.known.count):      # each token of the vocabulary has one slot in a word
             self.known.width[token] = 1
 
@@ -187,6 +189,8 @@ cdef class Merger:
 
     def learn_pair(self, uint32_t left, uint32_t right):
         """Learn a pair of internal ids; returns the id of its token. :func:`join_together` joins the pair."""
+        if left >= self.known.count or right >= self.known.count:
+            raise ValueError(f"no token has the internal id {max(left, right)}")
         return record(self, left, right)
 
     # ---- what was learned -----------------------------------------------------------------------------------------
@@ -211,6 +215,8 @@ cdef class Merger:
         cdef list pairs = []
         if ids is None:
             ids = list(range(self.known.count))
+        elif len(ids) < <Py_ssize_t> self.known.count:
+            raise ValueError(f"there are {self.known.count} tokens, and ids of {len(ids)}")
         for at in range(0, <Py_ssize_t> self.learned_count, 2):
             pairs.append((ids[self.learned[at]], ids[self.learned[at + 1]]))
         return tuple(pairs)
@@ -227,6 +233,8 @@ def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t
     cdef Py_ssize_t number
     for merger in mergers:
         begin(merger)
+        if left >= merger.known.count or right >= merger.known.count or token >= merger.known.count:
+            raise ValueError(f"no token has the internal id {max(left, right, token)}")
         merger.pairs.prefetch(<uint64_t> left << 32 | right)
     for number, merger in enumerate(mergers):
         bp_watch_begin(&merger.watch, NULL)

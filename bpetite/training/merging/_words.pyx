@@ -45,11 +45,14 @@ cdef class WordEncoder:
         tokens, merges: Of the vocabulary.
         ids: uint32[n], n at least 256: internal id -> the vocabulary's.
         whole: A pre-token that is a token is taken whole; nothing is learned from it.
+        known: The tokens by internal id.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, const uint32_t[::1] ids not None,
-                  bint whole):
+                  bint whole, LearnedTokens known not None):
         cdef Py_ssize_t at, slot
+        if not 256 <= ids.shape[0] <= known.count:
+            raise ValueError(f"there are {known.count} tokens, 256 of them bytes, and ids of {ids.shape[0]}")
         self.tokens = tokens
         self.worker = Worker(Core(tokens, merges, (), word_cuts(tokens, merges), False), CACHE)
         bp_watch_begin(&self.worker.watch, NULL)
@@ -60,7 +63,10 @@ cdef class WordEncoder:
         for slot in range(tokens.size):
             self.by_slot[slot] = NO_ID
         for at in range(ids.shape[0]):
-            self.by_slot[tokens.slot(ids[at])] = <uint32_t> at
+            slot = tokens.slot(ids[at])
+            if slot < 0:
+                raise ValueError(f"no token has the id {ids[at]}")
+            self.by_slot[slot] = <uint32_t> at
 
     def __dealloc__(self):
         free(self.by_slot)

@@ -29,7 +29,7 @@ from bpetite import (
 from bpetite.training import merge_count_files
 from bpetite.training.counting import spilling
 from bpetite.training.counting import texts as counting
-from bpetite.training.counting._count_records import RecordMerger
+from bpetite.training.counting._count_records import RecordMerger, RecordReader
 from bpetite.training.counting._count_table import CountTable
 from bpetite.training.counting.spilling import memory_bytes
 from bpetite.training.counting.table_file import Records, SharedFile, write_table
@@ -110,16 +110,18 @@ def test_records_are_added_up(files: list[dict[bytes, int]], least: int, buffer_
         for pretoken, count in counts.items():
             sums[pretoken] += count
     readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
-    both = RecordMerger(readers, 1, buffer_bytes)
+    both = RecordMerger(readers, 1, buffer_bytes, signed=True)
     written = Records(SharedFile(BytesIO(), "sums"), 0, 0)
     write_table(written.file.file, b"", both, lambda: (both.totals()[0], 7))
     assert list(written.read(buffer_bytes, signed=True)) == sorted((k, n) for k, n in sums.items() if n)
 
     readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
     merger = RecordMerger(readers, least, buffer_bytes)
-    list(merger)
     if min(sums.values(), default=0) < 0:
+        with pytest.raises(FormatError, match="negative together"):
+            list(merger)
         return
+    list(merger)
     kept = {pretoken: count for pretoken, count in sums.items() if count >= least}
     assert merger.totals() == (len(kept), sum(map(len, kept)), sum(kept.values()))
 
@@ -134,6 +136,20 @@ def test_a_table_in_order(seed: int, number: int) -> None:
     table = PretokenCounts(counts)._table
     assert list(table.sorted()) == sorted(counts.items())
     assert list(file_of(counts).read()) == sorted(counts.items())
+
+
+def test_a_reader_is_not_read_within_its_reading() -> None:
+    def read(offset: int, buffer: memoryview) -> int:
+        return file.file.read(offset, buffer) if offset else len(list(reader))
+
+    file = file_of({b"ab": 1})
+    reader = RecordReader(read, "a")
+    with pytest.raises(RuntimeError, match="one thread at a time reads records"):
+        list(reader)
+    merger = RecordMerger([file.read()])
+    assert len(b"".join(merger)) == 14
+    with pytest.raises(RuntimeError, match="records are merged once"):
+        list(merger)
 
 
 def test_a_sum_past_the_largest_count() -> None:

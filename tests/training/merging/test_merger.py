@@ -100,12 +100,17 @@ def test_the_tokens_and_merges_of_a_merger():
     assert merger.merges() == ((a, b), (256, 256))
     assert merger.all_tokens()[254:] == [b"\x01", b"\0", b"ab", b"abab"]
     assert merger.merges([number + 7 for number in range(258)]) == ((a + 7, b + 7), (263, 263))
+    with pytest.raises(ValueError, match="there are 258 tokens, and ids of 257"):
+        merger.merges(list(range(257)))
 
 
-def test_what_is_known_has_the_next_ids():
+def test_what_is_known_has_ids_that_there_are():
     merger = Merger()
     merger.know(array("I", [97, 98, 256, 97]))
     assert (merger.all_tokens()[257], merger.tokens) == (b"aba", 258)
+    for pairs in ([97, 258], [300, 97]):
+        with pytest.raises(ValueError, match=f"no token has the internal id {max(pairs)}"):
+            merger.know(array("I", pairs))
 
 
 #: Slots that are searched at a time, and those of a stretch.
