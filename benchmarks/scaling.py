@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bpetite.core import _parallel, _threads
-from bpetite.core._threads import processors, together, worthwhile
+from bpetite.core._threads import processors, run_with_helpers, worthwhile
 from bpetite.corpus import encode_corpus
 from bpetite.training.counting.texts import count_pretokens
 
@@ -82,17 +82,17 @@ def accounted() -> Iterator[Counter[str]]:
             used[thread.name] += time.thread_time()  # type: ignore[assignment]
 
     def apart(work: Callable[[], object], helper: Callable[[], object], helpers: int, fail: Any) -> None:
-        together(lambda: None, helper, helpers + 1, fail)
+        run_with_helpers(lambda: None, helper, helpers + 1, fail)
 
     threading.Thread.run = counted  # type: ignore[method-assign]
     _threads.processors = lambda: MANY
-    _parallel.together = apart
+    _parallel.run_with_helpers = apart
     try:
         yield used
     finally:
         threading.Thread.run = run  # type: ignore[method-assign]
         _threads.processors = processors
-        _parallel.together = together
+        _parallel.run_with_helpers = run_with_helpers
 
 
 def share(job: Job, threads: int) -> Share:

@@ -57,37 +57,37 @@ def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[
     ['I', "'ll", ' go']
     """
     patterns = () if pattern is None else (pattern,) if isinstance(pattern, str) else pattern
-    pieces = [text] if text else []
+    pretokens = [text] if text else []
     for one in patterns:
-        pieces = [part for piece in pieces for part in _split_once(piece, one, unassigned)]
-    return pieces
+        pretokens = [part for pretoken in pretokens for part in _split_once(pretoken, one, unassigned)]
+    return pretokens
 
 
 def _split_once(text: str, pattern: str, unassigned: Container[int]) -> list[str]:
     seen = "".join("\U000d0000" if ord(char) in unassigned else char for char in text) if unassigned else text
-    pieces, end = [], 0
+    pretokens, end = [], 0
     for match in regex.finditer(pattern, seen):
-        pieces += [text[end : match.start()], text[match.start() : match.end()]]
+        pretokens += [text[end : match.start()], text[match.start() : match.end()]]
         end = match.end()
-    return [piece for piece in [*pieces, text[end:]] if piece]
+    return [pretoken for pretoken in [*pretokens, text[end:]] if pretoken]
 
 
 def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut text at special tokens: pairs (piece, is it special), leftmost first and the longest at one position.
+    """Cut text at special tokens: pairs (stretch, is it special), leftmost first and the longest at one position.
 
     >>> cut_specials("a<s><s>", ["<s>"])
     [('a', False), ('<s>', True), ('<s>', True)]
     """
     by_length = sorted(literals, key=len, reverse=True)
-    pieces, start, at = [], 0, 0
+    stretches, start, at = [], 0, 0
     while at < len(text):
-        found = next((literal for literal in by_length if text.startswith(literal, at)), None)
-        if found is None:
+        first = next((literal for literal in by_length if text.startswith(literal, at)), None)
+        if first is None:
             at += 1
             continue
-        pieces += [(text[start:at], False), (found, True)]
-        start = at = at + len(found)
-    return [(piece, special) for piece, special in [*pieces, (text[start:], False)] if piece]
+        stretches += [(text[start:at], False), (first, True)]
+        start = at = at + len(first)
+    return [(stretch, special) for stretch, special in [*stretches, (text[start:], False)] if stretch]
 
 
 def replace_pair(tokens: Sequence[Token], pair: tuple[Token, Token], joined: Token | None = None) -> list[Token]:
@@ -197,13 +197,13 @@ def encode(
     whole = merges is None or ignore_merges
     ranks = id_of if merges is None else {pair: rank for rank, pair in enumerate(merges)}
     ids: list[int] = []
-    for piece, special in cut_specials(text, special_tokens):
+    for stretch, special in cut_specials(text, special_tokens):
         if special:
-            ids.append(special_tokens[piece])
+            ids.append(special_tokens[stretch])
             continue
         if normalization is not None:
-            piece = normalize(piece, normalization, unassigned)
-        for pretoken in split(piece, pattern, unassigned):
+            stretch = normalize(stretch, normalization, unassigned)
+        for pretoken in split(stretch, pattern, unassigned):
             data = pretoken.encode("utf-8")
             parts = [data] if whole and data in id_of else merge_pretoken(data, ranks)
             ids += [id_of[part] for part in parts]
@@ -274,12 +274,12 @@ def train(
     """
     words: Counter[tuple[bytes, ...]] = Counter()
     for text in texts:
-        for piece, special in cut_specials(text, special_tokens):
+        for stretch, special in cut_specials(text, special_tokens):
             if special:
                 continue
             if normalization is not None:
-                piece = normalize(piece, normalization, unassigned)
-            for pretoken in split(piece, pattern, unassigned):
+                stretch = normalize(stretch, normalization, unassigned)
+            for pretoken in split(stretch, pattern, unassigned):
                 words[tuple(bytes([byte]) for byte in pretoken.encode("utf-8"))] += 1
 
     tokens = {byte: bytes([byte]) for byte in range(256)}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .mirror import Mirror
 
-__all__ = ["columns_of", "encode_rows", "parts_of", "pieces_of"]
+__all__ = ["columns_of", "encode_rows", "ids_of_parts", "parts_of"]
 
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
@@ -73,9 +73,9 @@ def encode_rows(
             kept = zip(texts, _shares([*map(len, texts)], room), strict=True)
             right = owner.truncation_side == "right"
             texts = tuple([ids[:size] if right else ids[len(ids) - size :] for ids, size in kept])
-        pieces = pieces_of(parts, texts)
-        rows.append([*chain.from_iterable(pieces)])
-        sizes.append([*map(len, pieces)])
+        by_part = ids_of_parts(parts, texts)
+        rows.append([*chain.from_iterable(by_part)])
+        sizes.append([*map(len, by_part)])
     return _data(owner, rows, sizes, parts, options)
 
 
@@ -86,7 +86,7 @@ def parts_of(tokenizer: Tokenizer, texts: int, add_special_tokens: bool) -> tupl
     return template.single if texts == 1 else template.pair
 
 
-def pieces_of(parts: Iterable[TemplatePart], texts: Sequence[list[int]]) -> list[Sequence[int]]:
+def ids_of_parts(parts: Iterable[TemplatePart], texts: Sequence[list[int]]) -> list[Sequence[int]]:
     """The ids of each part of a row."""
     return [texts["AB".index(part.text)] if part.text else part.ids for part in parts]
 

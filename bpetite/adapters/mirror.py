@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bytelevel import encode_token
-from .calls import parts_of, pieces_of
+from .calls import ids_of_parts, parts_of
 from .hostile_texts import hostile_texts
 
 if TYPE_CHECKING:
@@ -186,9 +186,9 @@ def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
         for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
             row = [given] if isinstance(given, str) else given
             parts = parts_of(tokenizer, len(row), added)
-            pieces = pieces_of(parts, [tokenizer.encode(text) for text in row])
-            ids = [*chain.from_iterable(pieces)]
-            types = [part.type_id for part, piece in zip(parts, pieces, strict=True) for _ in piece]
+            by_part = ids_of_parts(parts, [tokenizer.encode(text) for text in row])
+            ids = [*chain.from_iterable(by_part)]
+            types = [part.type_id for part, own in zip(parts, by_part, strict=True) for _ in own]
             if (ids, types) != (encoding.ids, encoding.type_ids):
                 ours, theirs = ids[:16], encoding.ids[:16]
                 raise ValueError(f"bpetite gives other ids for {given!r}: {ours} in place of {theirs}")

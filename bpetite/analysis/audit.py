@@ -299,7 +299,7 @@ def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[E
         expected, back = normalize(head), tokenizer.decode(tokenizer.encode_to_numpy(head, allowed_special=()))
         if back != expected:
             cases["round-trip"].append({"text": number, "why": _first_difference(back, expected)})
-        if list(tokenizer.encode_iterable(_in_pieces(head))) != tokenizer.encode(head):
+        if list(tokenizer.encode_iterable(_in_chunks(head))) != tokenizer.encode(head):
             cases["streaming"].append({"text": number, "begins": ascii(text[:40])})
         yield text
 
@@ -310,7 +310,7 @@ def _first_difference(found: str, expected: str) -> str:
     return f"{found[at : at + 20]!r} instead of {expected[at : at + 20]!r} at character {at}"
 
 
-def _in_pieces(text: str) -> Iterator[str]:
+def _in_chunks(text: str) -> Iterator[str]:
     at, sizes = 0, cycle((1, 7, 1000))
     while at < len(text):
         size = next(sizes)

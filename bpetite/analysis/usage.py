@@ -18,7 +18,7 @@ from ..tokenizer import Tokenizer
 from ..training.counting.texts import gathered
 from .characters import COMMON, scripts_of
 
-__all__ = ["ALL", "Meter", "ScriptUse", "Usage", "blocks", "measure", "pieces"]
+__all__ = ["ALL", "Meter", "ScriptUse", "Usage", "blocks", "measure", "chunks_of"]
 
 #: The group of texts that belong to none.
 ALL = "all"
@@ -26,7 +26,7 @@ ALL = "all"
 #: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
 RENYI_ORDER = 2.5
 
-#: Characters that are measured at a time; longer documents are cut, see :func:`pieces`.
+#: Characters that are measured at a time; longer documents are cut, see :func:`chunks_of`.
 BLOCK = 1 << 20
 
 #: Characters that are held over all groups until the largest of them is measured.
@@ -46,7 +46,7 @@ SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
-# use cut there as well, so the pieces give the tokens of the whole.
+# use cut there as well, so the chunks give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
 
 Numbers = npt.NDArray[Any]
@@ -194,15 +194,15 @@ def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterato
     def cut() -> Iterator[tuple[str, str]]:
         for group, text in pairs:
             documents[group] += 1
-            yield from ((group, piece) for piece in pieces(text))
+            yield from ((group, chunk) for chunk in chunks_of(text))
 
     return gathered(cut(), BLOCK, HELD)
 
 
-def pieces(text: str) -> Iterator[str]:
-    """Yield a text in pieces of at most BLOCK characters.
+def chunks_of(text: str) -> Iterator[str]:
+    """Yield a text in chunks of at most BLOCK characters.
 
-    A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
+    A chunk ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
     such a line it ends after BLOCK characters, and the tokens around that place may differ from the whole text's.
     """
     at = 0

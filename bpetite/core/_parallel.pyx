@@ -18,7 +18,7 @@ from ._worker cimport Worker, bp_cache_loosen
 
 from functools import partial
 
-from ._threads import together
+from ._threads import run_with_helpers
 
 
 cdef class Job:
@@ -33,7 +33,7 @@ cdef class Job:
         else:                                      # the tables of several would push each other out of the caches
             with nogil:
                 bp_cache_loosen(&worker.cache)
-        together(partial(_work, self, worker), partial(_work, self, None), threads - 1, self.end)
+        run_with_helpers(partial(_work, self, worker), partial(_work, self, None), threads - 1, self.end)
         if self.error is not None:
             raise self.error
         return 0

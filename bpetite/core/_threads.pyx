@@ -154,7 +154,7 @@ def _content(path):
         file.close()
 
 
-def together(work, helper, helpers, fail):
+def run_with_helpers(work, helper, helpers, fail):
     """Run `work` here and `helper` in `helpers` other threads; return, or raise, when all of them have ended.
 
     They use memory that the caller frees. So when this thread is interrupted, by Ctrl-C or because no thread can be

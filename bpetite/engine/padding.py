@@ -82,8 +82,8 @@ class Rows:
         if self.stride is not None:
             self.stride = check_integer("stride", self.stride, 0)
             if self.room is None or self.stride >= self.room:
-                beside = f" less {self.special} special tokens" if self.special else ""
-                raise ValueError(f"stride must be less than max_length={self.max_length}{beside}, not {self.stride}")
+                less = f" less {self.special} special tokens" if self.special else ""
+                raise ValueError(f"stride must be less than max_length={self.max_length}{less}, not {self.stride}")
         #: Gives the ids of all texts, and their offsets; called once everything has been checked.
         self.encode: Callable[[], tuple[npt.NDArray[np.uint32], Integers]] = partial(
             tokenizer.encode_batch_to_numpy, texts, **given

@@ -135,14 +135,14 @@ class Pipeline:
                 space = " " if self._prefix_space and not stretch.startswith(" ") else ""
                 yield (space + stretch).encode("utf-8")
             else:
-                pieces = self._pieces(stretch, is_first)
-                data, ends = "".join([piece.text for piece in pieces]).encode("utf-8"), None
+                fragments = self._fragments(stretch, is_first)
+                data, ends = "".join([fragment.text for fragment in fragments]).encode("utf-8"), None
                 if self._steps or self._late_steps:
-                    lengths = (length for piece in pieces for length in self._lengths(piece.text))
+                    lengths = (length for fragment in fragments for length in self._lengths(fragment.text))
                     ends = array("q", accumulate(lengths))
                 if after and starts is not None and starts[0] < after:
                     new = bisect_left(starts, after)
-                    before = [piece.text[: new - piece.start + piece.put_in] for piece in pieces if piece.start < new]
+                    before = [one.text[: new - one.start + one.put_in] for one in fragments if one.start < new]
                     cut = len("".join(before).encode("utf-8"))
                     ends = array("q", [end - cut for end in ends or self.pretokenizer.ends(data) if end > cut])
                     data = data[cut:]
@@ -173,42 +173,42 @@ class Pipeline:
             is_first = is_first and starts[:1] == [0]
             if token_id is not None:
                 origin.add_special(self._tokens[token_id], (starts[0], ends[-1]))
-            for piece, start, put_in in () if token_id is not None else self._pieces(stretch, is_first):
-                end = start + len(piece) - put_in
+            for fragment, start, put_in in () if token_id is not None else self._fragments(stretch, is_first):
+                end = start + len(fragment) - put_in
                 # an inserted prefix shares the place of the first character of the text
                 first, last = [starts[start]] * put_in, [ends[start]] * put_in
-                piece = piece.replace(self._space, " ") if self._space else piece  # as the tokens spell it
+                fragment = fragment.replace(self._space, " ") if self._space else fragment  # as the tokens spell it
                 first, last, done = first + starts[start:end], last + ends[start:end], 0
-                for begin, stop in self._unknown_runs(piece) if self._unknown else ():
-                    origin.add(piece[done:begin].encode("utf-8"), first[done:begin], last[done:begin])
+                for begin, stop in self._unknown_runs(fragment) if self._unknown else ():
+                    origin.add(fragment[done:begin].encode("utf-8"), first[done:begin], last[done:begin])
                     origin.add_special(self._unknown, (first[begin], last[stop - 1]))
                     done = stop
-                origin.add(piece[done:].encode("utf-8"), first[done:], last[done:])
+                origin.add(fragment[done:].encode("utf-8"), first[done:], last[done:])
             is_first = False
         return origin
 
-    def _unknown_runs(self, piece: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of the characters in a piece that become the id for unknown ones, for each such id."""
+    def _unknown_runs(self, fragment: str) -> Iterator[tuple[int, int]]:
+        """(start, end) of the characters in a fragment that become the id for unknown ones, for each such id."""
         at = 0
-        for part in self.pretokenizer.split(piece):
+        for part in self.pretokenizer.split(fragment):
             assert self._letters is not None
             yield from ((at + start, at + end) for start, end in self._letters.unknown_runs(part))
             at += len(part)
 
-    def _pieces(self, stretch: str, is_first: bool) -> list[Fragment]:
+    def _fragments(self, stretch: str, is_first: bool) -> list[Fragment]:
         """The parts of a stretch, with which the text may begin, before any step that sees their printable form."""
-        pieces = [Fragment(stretch)] if stretch else []
+        fragments = [Fragment(stretch)] if stretch else []
         if self._prefix_space and not self._steps:
-            return splits.apply(PrefixSpace(), pieces)
+            return splits.apply(PrefixSpace(), fragments)
         for step in self._steps:
-            pieces = splits.apply(step, pieces, self._unicode, is_first=is_first)
-        return pieces
+            fragments = splits.apply(step, fragments, self._unicode, is_first=is_first)
+        return fragments
 
-    def _lengths(self, piece: str) -> Iterable[int]:
+    def _lengths(self, fragment: str) -> Iterable[int]:
         """The lengths in bytes of the pre-tokens in a part. In printable form a character is a byte."""
         if not self._late_steps:
-            return (len(piece.encode("utf-8")),)
-        cuts = [Fragment(encode_token(piece))]
+            return (len(fragment.encode("utf-8")),)
+        cuts = [Fragment(encode_token(fragment))]
         for step in self._late_steps:
             cuts = splits.apply(step, cuts)
         return [len(cut.text) for cut in cuts]

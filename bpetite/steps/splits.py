@@ -191,16 +191,16 @@ def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
     from ..splitting.pattern.unicode_version import matches  # not at the top: plain patterns are only checked here
 
     found = matches(compiled(split.pattern), unicode, text)
-    segments = [(start, end, match != split.invert) for start, end, match in _segments(text, found)]
+    stretches = [(start, end, match != split.invert) for start, end, match in _stretches(text, found)]
     if split.behavior == "isolated":
-        return [(start, end) for start, end, _ in segments]
+        return [(start, end) for start, end, _ in stretches]
     if split.behavior == "removed":
-        return [(start, end) for start, end, match in segments if not match]
+        return [(start, end) for start, end, match in stretches if not match]
     if split.behavior == "merged_with_next":
-        segments.reverse()
+        stretches.reverse()
     joined: list[tuple[int, int]] = []
     before = False
-    for start, end, match in segments:
+    for start, end, match in stretches:
         join = match == before if split.behavior == "contiguous" else match and not before
         if join and joined:
             joined[-1] = (min(joined[-1][0], start), max(joined[-1][1], end))
@@ -212,7 +212,7 @@ def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
     return joined
 
 
-def _segments(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+def _stretches(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, is it a match) of a text's parts. An empty match right after another does not count."""
     at = 0
     last = -1

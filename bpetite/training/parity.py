@@ -108,7 +108,7 @@ class _Languages:
 
     def __init__(self, counts: Iterable[AnyCounts], options: TrainingOptions, known: Merger, *, parallel: bool) -> None:
         found = list(counts)
-        self.mergers = [merger_of(one, options, beside=known) for one in found]
+        self.mergers = [merger_of(one, options, sharing=known) for one in found]
         self.tokens = [_size(one) for one in found]
         self.units = [1] * len(found) if parallel else list(self.tokens)
         #: Tokens a unit; below all others where nothing is left to learn.

@@ -161,10 +161,10 @@ def check_cut(counts: Counts) -> None:
 
 
 def merger_of(
-    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, beside: Merger | None = None
+    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, sharing: Merger | None = None
 ) -> Merger:
-    """A merger that holds these pre-tokens, and shares the tokens of the merger `beside` it."""
-    merger = new_merger(options, beside=beside)
+    """A merger that holds these pre-tokens, and shares the tokens of the merger `sharing`."""
+    merger = new_merger(options, sharing=sharing)
     _add(merger, counts)
     return merger
 
@@ -188,7 +188,7 @@ def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
     merger.add(reader_of(counts))
 
 
-def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | None = None) -> Merger:
+def new_merger(options: TrainingOptions, max_words: int = 0, sharing: Merger | None = None) -> Merger:
     """A merger that learns as the options say; words come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
@@ -196,7 +196,7 @@ def new_merger(options: TrainingOptions, max_words: int = 0, beside: Merger | No
         min(options.max_token_bytes or 0, MAX_LENGTH),
         PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
         max_words,
-        beside,
+        sharing,
     )
 
 

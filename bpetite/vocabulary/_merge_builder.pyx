@@ -199,7 +199,7 @@ cdef void find_shorter(_Splits splits, TokenTable tokens, Py_ssize_t start, bint
 
 cdef bint split_token(_Splits splits, TokenTable tokens, Py_ssize_t slot) noexcept nogil:
     """Find all splits of a token; false where there is no memory."""
-    cdef Py_ssize_t length = length_of(tokens, slot), n = 0, together
+    cdef Py_ssize_t length = length_of(tokens, slot), n = 0, joined
     cdef uint32_t left = splits.shorter[0][slot], right = splits.shorter[1][slot]
     if splits.excluded[slot]:
         return True
@@ -209,15 +209,15 @@ cdef bint split_token(_Splits splits, TokenTable tokens, Py_ssize_t slot) noexce
         right = splits.shorter[1][right]
     while left != NONE and n:                  # the longest left half with the shortest right one
         right = splits.rights[n - 1]
-        together = length_of(tokens, left) + length_of(tokens, right)
-        if together == length and not splits.excluded[left] and not splits.excluded[right]:
+        joined = length_of(tokens, left) + length_of(tokens, right)
+        if joined == length and not splits.excluded[left] and not splits.excluded[right]:
             if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
                 return False
             splits.found[splits.count] = split(left, right, <uint32_t> slot)
             splits.count += 1
-        if together >= length:
+        if joined >= length:
             left = splits.shorter[0][left]
-        if together <= length:
+        if joined <= length:
             n -= 1
     return True
 

@@ -63,7 +63,7 @@ def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = measure(TOK, [text, "x" * 50, "", text])
     module = __import__("sys").modules["bpetite.analysis.usage"]
     monkeypatch.setattr(module, "BLOCK", 64)
-    assert len(list(usage.pieces(text))) > 50
+    assert len(list(usage.chunks_of(text))) > 50
     parts = measure(TOK, [text, "x" * 50, "", text])
     assert parts.to_dict() == whole.to_dict()
     assert parts.documents == 4
@@ -75,11 +75,11 @@ def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPa
     lines = "".join(f"Line {number} of the text.\n\n  More - of it 1999\n" for number in range(100))
     for pattern in (patterns.GPT2, patterns.CL100K, patterns.O200K):
         tok = Tokenizer.train(lines, 330, pattern=pattern)
-        parts = list(usage.pieces(lines))
+        parts = list(usage.chunks_of(lines))
         assert len(parts) > 50
         assert [one for part in parts for one in tok.encode_ordinary(part)] == tok.encode_ordinary(lines)
     long = "the cat sat on the mat " * 100
-    parts = list(usage.pieces(long))
+    parts = list(usage.chunks_of(long))
     assert ("".join(parts), max(map(len, parts))) == (long, 64)
     found, whole = measure(TOK, [long]).total.tokens, len(TOK.encode_ordinary(long))
     assert whole < found < whole + 8 * len(parts)

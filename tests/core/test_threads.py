@@ -22,8 +22,8 @@ from bpetite.core._threads import (
     next_share,
     processor_quota,
     processors,
+    run_with_helpers,
     thread_count,
-    together,
     worthwhile,
 )
 from tests.support.running import running_threads
@@ -88,7 +88,7 @@ def test_a_thread_that_cannot_be_started(
 def test_all_work_and_one_error_is_raised() -> None:
     done: list[str] = []
     failures: list[BaseException] = []
-    together(lambda: done.append("here"), lambda: done.append("there"), 3, failures.append)
+    run_with_helpers(lambda: done.append("here"), lambda: done.append("there"), 3, failures.append)
     assert sorted(done) == ["here", "there", "there", "there"]
     assert failures == []
 
@@ -96,7 +96,7 @@ def test_all_work_and_one_error_is_raised() -> None:
         raise ValueError("here")
 
     with pytest.raises(ValueError, match="here"):
-        together(broken, lambda: done.append("more"), 2, failures.append)
+        run_with_helpers(broken, lambda: done.append("more"), 2, failures.append)
     assert done.count("more") == 2
     assert len(failures) == 1
 

@@ -108,12 +108,12 @@ def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeTexts, eot_text: s
     treated differently at the start of an input. These texts show every such difference."""
     texts = ["", "a", " a ", "\n", " \n a\n ", "", "", "'s", "s'", "1 ", " 2", "É", ".", "\ta\t", "a b", " "]
     try:
-        together = separated(eot_text.join(texts).encode()).tolist()
+        as_one_text = separated(eot_text.join(texts).encode()).tolist()
         alone, offsets = ordinary([text.encode() for text in texts])
     except ValueError:
         return False
     rows = [[*alone[start:stop].tolist(), eot_id] for start, stop in itertools.pairwise(offsets)]
-    return [*together, eot_id] == [token for row in rows for token in row]
+    return [*as_one_text, eot_id] == [token for row in rows for token in row]
 
 
 def join_rows(rows: Sequence[Ids]) -> tuple[Ids, Offsets]:

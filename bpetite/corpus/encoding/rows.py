@@ -30,8 +30,8 @@ Meta = list[tuple[str | None, int, int]]
 class EncodingRules:
     """The way from documents to tokens: everything that the result of a block depends on, besides the tokenizer.
 
-    ``together`` allows encoding documents without cutting them apart: the separator is the end-of-text token's literal,
-    and the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
+    ``as_one_text`` allows encoding several documents as one text: the separator is the end-of-text token's literal, and
+    the token goes where the literal is. ``keep_order`` leaves the documents of all splits together, in order.
     ``stats`` asks for statistics by the piece, or by the id of the record.
     """
 
@@ -43,7 +43,7 @@ class EncodingRules:
     seed: int = 0
     with_origins: bool = False
     eot_of_empty: bool = True
-    together: bool = False
+    as_one_text: bool = False
     keep_order: bool = False
     stats: Literal["piece", "label"] | None = None
 
@@ -108,7 +108,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
     """Parse and encode blocks; small ones are encoded together."""
     first = blocks[0]
     plain = len(blocks) == 1 and first.form == "text" and first.damage is None
-    if rules.together and plain and 0 < len(first.data) <= rules.reading.max_document:
+    if rules.as_one_text and plain and 0 < len(first.data) <= rules.reading.max_document:
         encoded = _encode_together(first, codec, rules)
         if encoded is not None:
             return encoded

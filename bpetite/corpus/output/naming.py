@@ -22,7 +22,7 @@ from ..sources.stores import local_name
 from .durable import PARTIAL
 
 __all__ = [
-    "REJECTED", "Names", "beside", "check_output_name", "names_of", "part_stem", "splits_of", "stems_of",
+    "REJECTED", "Names", "check_output_name", "names_of", "part_stem", "sibling", "splits_of", "stems_of",
 ]  # fmt: skip
 
 #: The stream of rejected records beside those of tokens ("all", or "train" and "val").
@@ -56,7 +56,7 @@ class Names:
     def base(self, stream: str, index: int = 0) -> Path:
         """The path of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
         if stream == REJECTED:
-            return self.beside(REJECTED)
+            return self.sibling(REJECTED)
         number = f"_{index:06d}" if self.numbered else ""
         return self.folder / (self._split(stream) + number)
 
@@ -71,9 +71,9 @@ class Names:
             return self.stem or "tokens"
         return f"{self.stem}_{split}" if self.stem else split
 
-    def beside(self, name: str) -> Path:
+    def sibling(self, name: str) -> Path:
         """The path of a file that belongs to the output while it grows."""
-        return self.folder / beside(self.stem, name)
+        return self.folder / sibling(self.stem, name)
 
     def final(self, name: str) -> AnyPath:
         """The path of a finished file."""
@@ -93,22 +93,22 @@ class Names:
 
     @property
     def manifest(self) -> AnyPath:
-        return self.final(beside(self.stem, "manifest.json"))
+        return self.final(sibling(self.stem, "manifest.json"))
 
     @property
     def runs(self) -> AnyPath:
         """The record of the runs that made the output, see `run.outputs`."""
-        return self.final(beside(self.stem, "runs"))
+        return self.final(sibling(self.stem, "runs"))
 
     @property
     def marker(self) -> RemotePath:
         """The object that marks an output at a URL as unfinished."""
         assert self.home is not None
-        return self.home / beside(self.stem, "unfinished")
+        return self.home / sibling(self.stem, "unfinished")
 
     @property
     def journal(self) -> Path:
-        return self.beside("journal")
+        return self.sibling("journal")
 
     def stored(self, path: Path) -> RemotePath | None:
         """The copy of a journal in the store of an output at a URL."""
@@ -135,7 +135,7 @@ class Names:
 
     def _base(self, stream: str) -> str:
         """The names of the shards of a stream without suffix, as a regular expression."""
-        return re.escape(beside(self.stem, REJECTED)) if stream == REJECTED else (
+        return re.escape(sibling(self.stem, REJECTED)) if stream == REJECTED else (
             re.escape(self._split(stream)) + r"(?:_\d{6,})?"
         )  # fmt: skip
 
@@ -178,7 +178,7 @@ class Names:
     @cached_property
     def _kinds(self) -> dict[str, str]:
         """The names of files of each kind, as regular expressions."""
-        own = "|".join(re.escape(beside(self.stem, one)) for one in ("manifest.json", "runs", "unfinished"))
+        own = "|".join(re.escape(sibling(self.stem, one)) for one in ("manifest.json", "runs", "unfinished"))
         journal = re.escape(self.journal.name)
         part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._].*")
         grows = rf"(?:{own}|{self._finished([self.layout], growing=True)}){re.escape(PARTIAL)}"
@@ -256,7 +256,7 @@ def _place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[Any
     return path.parent, path.name.removesuffix(layout.suffix) or path.name
 
 
-def beside(stem: str, name: str) -> str:
+def sibling(stem: str, name: str) -> str:
     """The name of a file that belongs to the output of a stem, such as its manifest."""
     return f"{stem}.{name}" if stem else name
 

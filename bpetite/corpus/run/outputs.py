@@ -25,7 +25,7 @@ from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_in
 from ..output.durable import read_records
 from ..output.manifest import read_manifest
-from ..output.naming import Names, beside, part_stem, stems_of
+from ..output.naming import Names, part_stem, sibling, stems_of
 from ..sources.find import STDIN, Sources
 from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.stores import is_url
@@ -79,7 +79,7 @@ def begun_at(path: str | os.PathLike[str]) -> tuple[AnyPath, str, int] | None:
     folder, stems = _place(path_of(path))
     there = names_in(folder)
     for stem in stems:
-        if there & {beside(stem, "journal"), beside(stem, "unfinished")}:
+        if there & {sibling(stem, "journal"), sibling(stem, "unfinished")}:
             return folder, stem, 0
         if begun := _parts_in(there, stem, r"manifest\.json|journal|unfinished"):
             return folder, stem, max(int(one[1]) for one in begun)
@@ -277,7 +277,7 @@ def status_of(path: str | os.PathLike[str]) -> list[dict[str, Any]] | None:
 
 
 def _state(folder: AnyPath, stem: str) -> dict[str, Any]:
-    manifest, journal = folder / beside(stem, "manifest.json"), folder / beside(stem, "journal")
+    manifest, journal = folder / sibling(stem, "manifest.json"), folder / sibling(stem, "journal")
     try:
         made = read_manifest(manifest)
         read = sum(file["bytes"] for file in made["inputs"]["files"])

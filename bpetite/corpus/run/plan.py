@@ -135,7 +135,7 @@ class Plan:
             keep_order=options.shuffle is not None,
             eot_of_empty=self.layout.eot_of_empty,
             stats=None if options.stats_by is None else "label" if by_label else "piece",
-            together=(
+            as_one_text=(
                 self.codec.encode_separated is not None
                 and (eot, separator) == ("append", self.codec.eot_text)
                 and self.layout.eot_of_empty

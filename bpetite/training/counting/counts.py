@@ -65,7 +65,7 @@ class Counts:
     @property
     def training_memory(self) -> int:
         """The bytes that learning from these counts takes, about, beside the counts themselves."""
-        # For each byte a slot and about one noted segment, for each pre-token a segment and a sentinel, and the pairs.
+        # For each byte a slot and about one noted stretch, for each pre-token a stretch and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
 
     def summary(self) -> str:

@@ -177,7 +177,7 @@ def test_other_bytes_than_were_written(work: Path) -> None:
 def test_nothing_stays_of_a_run_that_was_killed_as_it_claimed_its_output(work: Path) -> None:
     task = task_of(work, "memory://out/o")
     task.names.folder.mkdir(parents=True)
-    task.names.beside("unfinished.partial").write_bytes(b"{")
+    task.names.sibling("unfinished.partial").write_bytes(b"{")
     with pytest.raises(FileExistsError, match="no journal says that a run made it"):
         task.run()
     Journal(task.names.journal).close()  # as that run has made it
