@@ -1,3 +1,4 @@
+"""BPE on characters: rules are applied once each, in order."""
 import pytest
 
 from bpetite import charlevel

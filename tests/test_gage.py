@@ -1,3 +1,4 @@
+"""Gage's compressor: what it packs comes back, and no pair stands twice."""
 from itertools import pairwise
 
 import pytest

@@ -1,3 +1,4 @@
+"""Ids as lists and arrays: shared int objects, pickles, the memory of arrays."""
 import ctypes
 import json
 import pickle

@@ -1,3 +1,4 @@
+"""Vocab: what it refuses, its order, fingerprint and equality."""
 import hashlib
 import os
 import pickle

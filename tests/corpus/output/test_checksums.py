@@ -1,3 +1,4 @@
+"""Sums of files: SHA-256 of ranges, joined to one, as files are written and checked."""
 import hashlib
 import random
 from pathlib import Path
