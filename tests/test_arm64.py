@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from arm64 import Arm64, NotHere
 from paths import PYTHONPATH, SUPPORT
+from tiers import all_but
 
 pytestmark = pytest.mark.arm64
 
@@ -22,17 +23,15 @@ CORE = [
     "training/merging/test_merger.py", "training/counting/test_counts.py",
 ]  # fmt: skip
 LONG = (
-    "test_members_are_found", "test_random_patterns", "test_random_syntax", "test_shared_texts", "test_same_merges_as",
-    "test_code_points_of_every_kind_in_every_context", "as_tiktoken", "test_threads_and_parts_change_nothing",
-    "test_equals_the_recounting_trainer", "test_hash_seeds", "test_special_tokens_with_the_same_first_byte",
-    "test_long_texts_under_several_patterns", "test_a_signal_ends", "another_thread_changes", "memory_of_a_run",
+    "test_members_are_found", "as_tiktoken", "test_special_tokens_with_the_same_first_byte",
+    "test_long_texts_under_several_patterns", "another_thread_changes", "memory_of_a_run",
     "test_tokens_without_bytes", "test_many_different_ones", "test_one_long_pre_token_is_held", "in_every_process",
-    "of_a_published_encoding", "a_published_encoding_is_its_name", "test_many_live_streams", "test_few_ids",
-    "test_long_arrays", "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind",
-    "test_damaged_files",
+    "a_published_encoding_is_its_name", "test_many_live_streams", "test_few_ids", "test_long_arrays",
+    "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind", "test_damaged_files",
     "test_one_text_in_parts", "in_any_order", "advised_about", "that_free_long", "a_hundred_thousand",
     "many_large_pages", "what_another_knows", "a_str_of_many_pages", "may_have_begun_in_several",
 )  # fmt: skip
+REST = all_but(LONG, CORE)
 
 #: Tests of what depends on the form, which run once for each.
 BY_FORM = ["splitting/test_scan.py", "core/test_encode.py", "core/test_special.py"]
@@ -60,7 +59,7 @@ def here(*arguments: str) -> list[str]:
 
 
 def core(arm64: Arm64, names: list[str], form: str, examples: int) -> None:
-    options = ["-q", "-p", "no:cacheprovider", "-k", " and ".join(f"not {name}" for name in LONG)]
+    options = ["-q", "-p", "no:cacheprovider", "-k", REST]
     tests = [f"tests/{name}" for name in names]
     variables = {"BPETITE_SIMD": form, "BPETITE_EXAMPLES": str(examples), "PYTHONPATH": "tests/support"}
     said = printed(arm64.run("-m", "pytest", *options, *tests, **variables))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from paths import TESTS
+from tiers import all_but
 
 pytestmark = pytest.mark.freethreaded
 
@@ -26,7 +27,7 @@ CORE = [
     "core/test_stream_decoder.py", "core/test_threads.py", "engine/test_streaming.py", "test_merge.py",
     "training/counting/test_counts.py", "vocabulary/test_pickling.py", "vocabulary/test_tokens.py",
 ]  # fmt: skip
-LONG = ("published", "hash_seeds", "many_live_streams", "a_signal", "in_every_process", "processes")
+REST = all_but(("published", "many_live_streams", "a_signal"), CORE)
 
 
 @pytest.fixture(scope="module")
@@ -64,9 +65,8 @@ def test_everything_that_threads_share_at_once(free: Any, allocator: str) -> Non
 
 
 def test_the_core(free: Any) -> None:
-    left_out = " and ".join(f"not {name}" for name in LONG)
     tests = [f"tests/{name}" for name in CORE]
-    said = run(free, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", left_out, *tests, BPETITE_EXAMPLES="5")
+    said = run(free, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", REST, *tests, BPETITE_EXAMPLES="5")
     assert " passed" in said.splitlines()[-1]
 
 
