@@ -121,24 +121,10 @@ groups = st.tuples(sequences(repeated_character), st.sampled_from(["", "", "?", 
 random_patterns = sequences(st.one_of(repeated_character, repeated_character, groups, ignoring_case))
 
 
-cases = given(random_patterns, st.one_of(st.none(), random_patterns), st.randoms(use_true_random=False))
-lenient = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-
-
-@cases
-@settings(lenient, max_examples=10)
+@given(random_patterns, st.one_of(st.none(), random_patterns), st.randoms(use_true_random=False))
+@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
-    on_random_texts(first if second is None else (first, second), choose)
-
-
-@pytest.mark.slow
-@cases
-@settings(lenient, max_examples=300)
-def test_many_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
-    on_random_texts(first if second is None else (first, second), choose)
-
-
-def on_random_texts(pattern: patterns.Pattern, choose: random.Random) -> None:
+    pattern = first if second is None else (first, second)
     assume(pretokenizer(pattern).scanner_kind == "vector")
     # `regex` takes exponential time for repeats inside repeats: only short texts for those.
     lengths = [1, 2, 4, 8, 16] if ")+" in str(pattern) or "){" in str(pattern) else [1, 2, 4, 8, 16, 40, 700]
