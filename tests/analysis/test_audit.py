@@ -1,5 +1,6 @@
 """The audit: tokenizers with known faults, each of which is found; and GPT-2."""
 import json
+import re
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
@@ -10,7 +11,7 @@ from tiers import slow_but
 import bpetite
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit, diff, reach, view
-from bpetite.analysis.audit import TOKEN_CLASSES, token_class
+from bpetite.analysis.audit import FINDINGS, TOKEN_CLASSES, token_class
 from bpetite.splitting.pattern.unicode_version import unicode_version
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
@@ -288,3 +289,10 @@ def test_tokens_that_only_decode() -> None:
         assert report.lengths == {1: 256, 2: 1, 3: 1}
         assert "unreachable-decode-only" in str(report)
         assert "only decode" in report.page()
+
+
+def test_the_page_has_every_finding_with_its_severity() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "debugging.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (`.+`) \| (fault|note) \|", page, re.M)
+    listed = [(code, severity) for codes, severity in rows for code in re.findall("`([^`]+)`", codes)]
+    assert sorted(listed) == sorted((code, severity) for code, (severity, _) in FINDINGS.items())
