@@ -286,7 +286,7 @@ cdef Py_ssize_t cut(MergeTable table, merge_space* space, merge_section* section
 
 cdef Py_ssize_t align(MergeTable table, merge_space* space, merge_section* section, Py_ssize_t n,
                       bp_watch* watch) noexcept nogil:
-    """The end of a token of the section, so far from the section's end that earlier tokens are those of the whole text.
+    """The end of a token, so far from the section's end that earlier tokens are tokens of the whole text.
 
     OUT: section, overwritten but for start and stop. Returns like `cut`.
     """
@@ -356,7 +356,7 @@ cdef bint merge_by_passes(MergeTable table, merge_section* section, uint32_t* ra
         step.rank = min(step.rank, ranks[i])
     for i in range(n - 1):
         step.pairs += ranks[i] == step.rank
-    # Of pairs that overlap (x x x) only half are joined, so a pass removes at least pairs / 2 ids.
+    # Overlapping pairs (x x x) lose half of their joins, so a pass removes at least pairs / 2 ids.
     while step.ordered and step.rank != BP_NO_MERGE and step.pairs * PASS_SHARE >= n:
         if bp_work(watch, n):
             return False

@@ -23,7 +23,7 @@ _NO_FOLDER_SYNC = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
 
 
 def write_file(path: Source, data: bytes, *, overwrite: bool = False, suffix: str | None = None) -> None:
-    """Write one file; arguments and errors are those of :func:`create_files`."""
+    """Write one file; for arguments and errors see :func:`create_files`."""
     with create_file(path, overwrite=overwrite, suffix=suffix) as file:
         file.write(data)
 

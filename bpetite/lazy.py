@@ -52,8 +52,8 @@ def lists_options(module: str, options: str, defaults: str) -> Callable[[Functio
 
 
 class _Signature:
-    """The ``inspect.Signature`` of a function, which takes its place when somebody looks at it: the import of that
-    module takes longer than loading a tokenizer."""
+    """A stand-in for a function's ``inspect.Signature`` until somebody looks at it: to import the module of the options
+    takes longer than loading a tokenizer."""
 
     def __init__(self, function: Any, *listed: str) -> None:
         self.function, self.listed = function, listed

@@ -172,7 +172,7 @@ def is_known(pattern: object) -> bool:
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
-#: All names of patterns: also those of encodings and models that cut by one of them.
+#: All names of patterns, and the names of encodings and models that cut by one of them.
 _NAMES = NAMED | {
     "none": None,
     "kimi-k2": KIMI_K2,

@@ -64,7 +64,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
-        unicode: The version of Unicode to use, such as "16.0"; None for that of ``regex``. See docs/unicode.md.
+        unicode: The version of Unicode to use, such as "16.0"; None for ``regex``'s own. See docs/unicode.md.
         errors: The handler of :meth:`decode` for bytes that are not UTF-8: "strict", "replace" or another codec error.
 
     Raises:
@@ -134,7 +134,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             options: Each has its default when not given.
 
                 ``special_tokens``: literals that cut the corpus and are in no merge. They get ids of their own, or
-                those of a dict literal -> id, none of them that of a byte or a learned token.
+                the ids of a dict literal -> id, which no byte and no learned token may have.
                 ``special_ids``: "after" the learned tokens, or "before" the bytes.
                 ``pattern``: the split pattern, see :class:`Tokenizer`.
                 ``min_frequency``: pairs that occur less often are not learned.
@@ -174,7 +174,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             paths: Files (text, JSON lines, JSON, Parquet; also .gz, .zst, .bz2, .xz), folders, glob patterns; or one of
                 them.
             vocab_size: As for :meth:`train`.
-            options: Those of :meth:`train`, and those of reading: ``separator`` of the documents in text files
+            options: As for :meth:`train`, and options of reading: ``separator`` of the documents in text files
                 ("<|endoftext|>"), ``text_key`` of records ("text"), ``whole_files``, ``input_kind``, ``on_error``,
                 see :class:`bpetite.corpus.Options`; ``log`` is called with messages about skipped input.
 
@@ -202,7 +202,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         **options: Unpack[LearningOptions],
     ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
-        machines add up, and the merges are those of training on all the text at once.
+        machines add up, and the merges are the same as from all the text at once.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
@@ -249,7 +249,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             path_or_encoding: The file, or the encoding.
             pattern: The split pattern, which a file does not hold; by default the pattern of the published encoding
-                with the name ``name``, or that of the file, see :func:`bpetite.get_encoding`.
+                with the name ``name``, or the file's name, see :func:`bpetite.get_encoding`.
             special_tokens: A file does not hold these either; without a pattern, the encoding's by default.
             name: The encoding of a file whose name does not tell.
             unicode: As for :class:`Tokenizer`; tiktoken 0.14 itself has "16.0".
@@ -434,7 +434,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return self.from_vocab(kinds.to_merges(self._vocab))
 
     def with_cache(self, cache_bytes: int) -> Tokenizer:
-        """The same tokenizer with another bound of the word cache, 64 MiB at first.
+        """The same tokenizer with another bound of the word cache; by default it has 64 MiB.
 
         Each thread that encodes holds one cache; it fills with the words of the text and forgets when it is full. Ids
         never depend on it, so the tokenizer is equal to this one; pickling does not keep the bound.
@@ -493,7 +493,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Returns:
             The ids, and for each of them (start, end) in characters of the text. Spans ascend. A token that holds a
             part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
-            text has the span that ``tokenizers`` gives it: a composed character has that of its first part.
+            text has the span that ``tokenizers`` gives it: a composed character has its first part's.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")

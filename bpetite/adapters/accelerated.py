@@ -67,7 +67,7 @@ class Accelerated(TokenizersBackend):
 
     @cached_property
     def _tokenizer(self) -> Any:
-        """The backend. That of a pickle or a deep copy is made when asked for: encoding and decoding do without."""
+        """The backend. A pickle or a deep copy makes its own when asked: encoding and decoding do without."""
         own = self.__dict__
         with _unpacking:
             if PACKED in own:

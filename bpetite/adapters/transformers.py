@@ -80,7 +80,7 @@ def _defaults(beside: dict[str, str]) -> dict[str, Any]:
 
 
 def _with_prefix_space(tokenizer: Tokenizer, wanted: bool) -> Tokenizer:
-    """The tokenizer that puts a space before a text, or does not, where its pattern is that of GPT-2: as the classes of
+    """A tokenizer with GPT-2's pattern that puts a space before a text, or does not, as the classes of
     ``transformers`` that have this option set it in ``ByteLevel``."""
     vocab = tokenizer.to_vocab()
     patterns_of: dict[bool, SplitPattern] = {False: GPT2, True: (PrefixSpace(), GPT2)}

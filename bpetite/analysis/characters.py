@@ -17,7 +17,7 @@ __all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "t
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
 
-#: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first: those of living languages, and
+#: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first: scripts of living languages, and
 #: a few others. A name that the installed ``regex`` does not know is skipped; characters of other scripts are COMMON.
 _SCRIPTS = """\
 Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian

@@ -140,7 +140,7 @@ class _Rules:
         self.tokens, self.letters = vocab.tokens, vocab.letters
         self.ordinary = {token: one for token, one in self.id_of.items() if one not in vocab.not_looked_up}
         self.whole = self.ordinary if vocab.merges is None or vocab.ignore_merges else {}
-        #: The rank of a pair, or in the ranks kind that of the joined token.
+        #: The rank of a pair, or in the ranks kind the rank of the joined token.
         self.ranks: dict[Any, int] = self.ordinary
         if vocab.merges is not None:
             tokens = vocab.tokens
@@ -164,7 +164,7 @@ class _Rules:
         return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
 
     def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> tuple[str, list[tuple[bytes, bytes]]]:
-        """The reason why a token is not among those of a text, and the merges that would have been needed."""
+        """The reason why a text does not give a token, and the merges that it would have needed."""
         name = token_repr(wanted)
         if any(wanted in one.tokens for one in pretokens):
             return f"{name} is there", []

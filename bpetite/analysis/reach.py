@@ -168,7 +168,7 @@ def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
 
 
 def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """The pairs (id, text) of which the text, read as ordinary text, gives the id."""
+    """The pairs (id, text) whose text, read as ordinary text, gives the id."""
     try:
         ids, offsets = tokenizer.encode_batch_to_numpy([text for _, text in pairs], allowed_special=())
     except ValueError:  # a byte without a token, in one text or more

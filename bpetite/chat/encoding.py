@@ -143,7 +143,7 @@ def encode(
 
     The ids are those of ``apply_chat_template(messages, tokenize=True)``, unless a text that is not trusted holds a
     special token. Such a text gives none, whatever it holds: a literal, or a part that the template, a filter or the
-    next message completes. There the ids are those of ordinary text.
+    next message completes. There the text gives its ordinary ids.
 
     Args:
         tokenizer: The tokenizer; its folder or object of ``transformers`` brings the template and the named tokens.

@@ -101,7 +101,7 @@ class _Environment(ImmutableSandboxedEnvironment):
 
 
 class _Namespace(Namespace):
-    """As that of ``transformers``: without names that begin with an underscore, which reach into Python."""
+    """The namespace of ``transformers``: no name begins with an underscore, which would reach into Python."""
 
     def __init__(*given: Any, **named: Any) -> None:
         Namespace.__init__(given[0])
@@ -169,7 +169,7 @@ class ChatTemplate:
 
     @contextmanager
     def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
-        """Generation blocks put out characters at their ends, meanwhile."""
+        """Within this context, generation blocks put out characters at their ends."""
         token = _edges.set((opening, closing))
         try:
             yield

@@ -28,7 +28,7 @@ __all__ = ["cli", "main"]
 #: command -> its line in ``--help``, in the order there.
 COMMANDS = {
     "train": "Learn a tokenizer from text files.",
-    "extend": "Learn further tokens after those of a tokenizer.",
+    "extend": "Add learned tokens to a tokenizer.",
     "convert": "Write a tokenizer in another file format.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",
@@ -142,7 +142,7 @@ def _start_and_end_quickly() -> None:
     these than for its encoding."""
     # No command does linear algebra, and NumPy's library for it starts threads that busy-wait.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A vocabulary is hundreds of thousands of objects, none of which is garbage; at Python's default threshold the
+    # A vocabulary is hundreds of thousands of objects and no garbage; at Python's default threshold the
     # collector walks them again and again.
     gc.set_threshold(50_000, 20, 50)
     # glibc returns freed memory to the system above a threshold: twice the size of the largest block that was ever

@@ -47,7 +47,7 @@ class Command(click.Command):
         verdict: Exit code 1 is an answer of this command.
         after_interrupt: What holds after Ctrl-C.
         sections: Heading in the help -> the names of its options; all others come last.
-        arguments: Those of click.
+        arguments: The arguments that click takes.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""``bpetite extend``: learn further tokens after those of a tokenizer."""
+"""``bpetite extend``: add learned tokens to a tokenizer."""
 from __future__ import annotations
 
 from functools import partial
@@ -39,7 +39,7 @@ def command(
     jobs: int | None,
     **others: Any,
 ) -> None:
-    """Learn further tokens from FILES (as for train) after those of a tokenizer, whose ids all stay, and save it."""
+    """Learn further tokens from FILES (as for train), add them to a tokenizer, whose ids all stay, and save it."""
     given = load_tokenizer(tokenizer)
     options, reading = given_options(others, ExtendOptions)
     given.extend({}, 0, **options)  # finds mistakes before the corpus is read

@@ -36,9 +36,9 @@ def command(
     parts: tuple[str, ...], output: str, overwrite: bool, delete: bool, rank: int, world_size: int, jobs: int | None,
     as_json: bool,
 ) -> None:
-    """Join the outputs of `encode --rank R --world-size W` into those of one run.
+    """Join the outputs of `encode --rank R --world-size W` into the files of one run.
 
-    PARTS are the ranks' outputs [default: those of the same name beside the output]. A summary goes to standard output
+    PARTS are the ranks' outputs [default: all of this name in the output's folder]. A summary goes to standard output
     as JSON; to a terminal only with --json.
     """
     with usage():

@@ -144,7 +144,7 @@ def _documents_in(*, required: bool) -> Options:
 
 
 corpus_options: Options = _documents_in(required=True)
-#: The same for a command that also does without FILES.
+#: The options of a command that also runs without FILES.
 sample_options: Options = _documents_in(required=False)
 
 _KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"

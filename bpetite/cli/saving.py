@@ -36,7 +36,7 @@ def target_options(command: Any) -> Any:
     return _to_option(overwrite_option(with_target))
 
 
-#: The same for a command that makes a tokenizer, with -o.
+#: The options of a command that makes a tokenizer, with -o.
 output_options: Options = all_of(
     click.option("-o", "--output", "target", required=True, help="Where the tokenizer goes; - is standard output."),
     target_options,

@@ -92,7 +92,7 @@ def _standard_input() -> str:
 
 
 def _typed(text: str) -> str:
-    """An argument, which Python decodes with surrogates where the locale is not that of the terminal."""
+    """An argument; Python decodes it with surrogates where locale and terminal differ."""
     try:
         if re.search("[\ud800-\udfff]", text):
             return os.fsencode(text).decode("utf-8")

@@ -1,7 +1,7 @@
 """Pre-tokens of a corpus counted on a cluster.
 
 Each task counts its share of the corpus into a sorted table file, and the tables are added up as streams. Counts add up
-exactly, so the merges that are learned from them are those of one process that reads the whole corpus.
+exactly, so their merges are the same as from one process that reads the whole corpus.
 """
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ FAN_IN = 64
 class CountingOptions(ReadingOptions, CountOptions, total=False):
     """The options of :func:`count_pretokens`.
 
-    Keys: those of reading, see `bpetite.corpus.Options`, and of counting, as for `bpetite.count_pretokens`, and
+    Keys: options of reading, see `bpetite.corpus.Options`, of counting, as for `bpetite.count_pretokens`, and
         task_bytes: Input of one task; the counts do not depend on it.
         threads: Threads of a task.
         progress: Called with the bytes of input that have been counted since the last call.

@@ -34,14 +34,14 @@ cdef class Decoder:
     cdef bytes skips               # position -> 1 for a special token that is skipped; None before any is
     cdef str errors
     cdef int strip                 # the spaces that go from the beginning of a text, see STRIPS
-    cdef frozenset byte_tokens     # the ids of byte tokens, a run of which is replaced as a whole; or None
+    cdef frozenset byte_tokens     # the ids of byte tokens, whose runs are replaced as a whole; or None
     cdef frozenset unstripped      # the ids of tokens whose spaces are spelled as spaces
 
     cdef int set_up(self, TokenTable tokens, object vocab) except -1
     cdef int fill(self) except -1  # the tables of `joiner`, when ids are first decoded
     # With `skip`, special tokens give nothing.
     cdef bytes decode_bytes(self, object ids, bint skip=*)
-    # The same with all spaces, for ids that may not be the beginning of a text.
+    # The bytes with all spaces, for ids that may not be the beginning of a text.
     cdef bytes decode_middle(self, object ids)
     cdef str decode(self, object ids, object errors, bint skip=*)
     cdef list decode_batch(self, object batch, object errors, bint skip)

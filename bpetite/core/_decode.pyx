@@ -49,7 +49,7 @@ cdef struct id_view:
     Py_ssize_t n
     uint32_t* owned        # to be freed, or NULL
     bint held              # the buffer is to be released
-    Py_ssize_t first       # the ids of which spaces are left out, and those before them; 0 for none
+    Py_ssize_t first       # the end of the ids whose spaces are left out; 0 for none
     Py_ssize_t size        # the bytes that are left of them
     bp_watch watch
     Py_buffer buffer
@@ -89,7 +89,7 @@ cdef class Decoder:
         cdef uint64_t length, i
         cdef const uint8_t* token
         cdef uint16_t not_ascii
-        if self.filled != NULL:                    # by another thread, meanwhile
+        if self.filled != NULL:                    # by another thread in between
             return 0
         self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
         self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))

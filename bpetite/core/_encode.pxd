@@ -46,7 +46,7 @@ cdef class Encoder:
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1
 
 
-# Append the ids of a text that the scanner cuts. OUT: on NO_TOKEN *offset is that of the byte, in UTF-8.
+# Append the ids of a text that the scanner cuts. OUT: on NO_TOKEN *offset is the byte's, in UTF-8.
 cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil
 
 # Append the ids of a stretch of such a text. Returns DONE or an error.
@@ -56,7 +56,7 @@ cdef int encode_stretch(Worker worker, Specials specials, const text_view* view,
 cdef int encode_checked(Worker worker, Specials specials, object text, const text_view* view,
                         text_stretch* stretch) except -1
 
-# Append the ids of text[0:length], valid UTF-8 of whole characters, of which `readable` bytes can be read: the special
+# Append the ids of text[0:length], valid UTF-8 of whole characters; `readable` bytes can be read: the special
 # tokens of `specials`, none where that is None, the pre-tokens between them, up to the first that ends at or after
 # `stop`. Without `final` more text follows; what that may change is left: the beginning of a special token, the last
 # pre-token. OUT: *done, up to where the text has been encoded, and where the caller begins when there is more; where
@@ -65,10 +65,10 @@ cdef int encode_checked(Worker worker, Specials specials, object text, const tex
 cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
                      bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
 
-# Raise what a status stands for. `offset` is that of a byte of the str or bytes in UTF-8, which begins at `base`.
+# Raise what a status stands for. `offset` is the place of a byte in the UTF-8 of the text, which begins at `base`.
 cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
 
-# Whether a text is so long that it has more than `limit` tokens, whatever they are.
+# True for a text so long that it has more than `limit` tokens, whatever they are.
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit)
 
 # Append the ids of a text from its beginning on, until more than `limit` are certain; all of them where there are no

@@ -94,7 +94,7 @@ cdef class Gather:
         cdef token_t* to
         cdef const token_t* ids
         cdef Py_ssize_t size
-        cdef list waiting, others = []             # which other threads add to meanwhile
+        cdef list waiting, others = []             # other threads add to `others` while this one copies
         with cython.critical_section(share):
             waiting, share.waiting = share.waiting, others
         for buffer in waiting:

@@ -1,4 +1,4 @@
-"""Work that threads share: sections, taken one after the other, whose ids are joined in order meanwhile."""
+"""Work that threads share: sections, taken one after the other; their ids are joined in order as they come."""
 from ._encode cimport Encoder
 from ._gather cimport Buffer, Gather, Share
 from ._worker cimport Worker

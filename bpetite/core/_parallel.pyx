@@ -1,4 +1,4 @@
-"""Work sharing between threads: sections, taken one after the other, whose ids are joined in order meanwhile.
+"""Work sharing between threads: sections, taken one after the other; their ids are joined in order as they come.
 
 Threads live for one call; each takes a worker of its own and asks for the next section when it is done with one, so
 uneven sections are shared evenly. Errors are raised after all threads have ended.

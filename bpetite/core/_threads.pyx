@@ -21,7 +21,7 @@ from typing import Generic, TypeVar
 from ..errors import check_integer
 
 _STARTED = 1 << 15  # bytes that are encoded while a thread is started
-_TAKEN = 1 << 13  # bytes at least that a thread takes, for each thread that may take some meanwhile
+_TAKEN = 1 << 13  # the least bytes that a thread takes, for each thread that may take some at the same time
 _QUOTA_KEPT = 10.0  # seconds; reading it takes as long as encoding a small batch
 
 _Job = TypeVar("_Job")
@@ -44,7 +44,7 @@ def thread_count(num_threads):
 
 
 def job_count(num_threads):
-    """The number of threads that also wait for files and stores: any number, by default that of the processors.
+    """The number of threads that also wait for files and stores: any number, by default one a processor.
 
     >>> job_count(3)
     3

@@ -41,7 +41,7 @@ BP_INLINE uint64_t bp_sieve_bits(bp_vec16 found) {
     return bp_vec_signs(bp_vec_equal8(found, bp_vec_each8(0))) ^ 0xFFFF;
 }
 
-/* Nonzero bytes for those of sixteen positions that may start a string. */
+/* Nonzero bytes for the positions, of sixteen, that may start a string. */
 BP_SHUFFLE_TARGET BP_INLINE bp_vec16 bp_sieve_shuffle(const bp_sieve *sieve, const uint8_t *p) {
     const bp_vec16 here = bp_vec_load(p), next = bp_vec_load(p + 1), low = bp_vec_each8(15);
     return bp_vec_and(

@@ -105,7 +105,7 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
 BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
 BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
-/* Replace the content of a cache by that of another with the same bound. Returns 0 without memory, with no change. */
+/* Copy the content of another cache with the same bound. Returns 0 without memory, with no change. */
 static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
     bp_cache copy = *from;
     copy.shorts = (bp_short *)bp_allocate_zeros(bp_shorts(from), sizeof(bp_short));

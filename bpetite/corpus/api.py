@@ -161,14 +161,14 @@ def _check_input(manifest: dict[str, Any], file: dict[str, Any]) -> None:
 
 
 def _given(function: str, sources: SourcesLike | None, documents: Any) -> SourcesLike:
-    """The sources, out of two arguments of which one is given."""
+    """The sources, from whichever of two arguments is given."""
     if (sources is None) == (documents is None):
         raise TypeError(f"{function}() takes sources or documents, one of them")
     return Sources((given_documents(documents),)) if sources is None else sources
 
 
 def as_sources(sources: SourcesLike, settings: Options) -> Sources:
-    """Sources as they are, or those of paths and patterns; see `find_sources`."""
+    """Sources as they are, or found by paths and patterns; see `find_sources`."""
     if isinstance(sources, Sources):
         return sources
     paths = [sources] if isinstance(sources, str | os.PathLike) else sources
@@ -192,7 +192,7 @@ def count_corpus(
     Args:
         sources, tokenizer, documents, jobs, progress, log, max_errors: As for `encode_corpus`.
         problems: Called with the number of problems so far, before ``progress``.
-        options: See `Options`; those of the output have no effect.
+        options: See `Options`; options of the output have no effect.
 
     Returns:
         "documents", "tokens", "bytes" (of text), "problems", "unread" and "on_error".

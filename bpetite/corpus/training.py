@@ -20,7 +20,7 @@ __all__ = ["FileTrainOptions", "train_from_files"]
 class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
     """The options of :meth:`bpetite.Tokenizer.train_from_files`.
 
-    Keys: those of `TrainOptions` and of `ReadingOptions`, and
+    Keys: as in `TrainOptions` and `ReadingOptions`, and
         num_threads, progress: As for :meth:`bpetite.Tokenizer.train`.
         log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
     """

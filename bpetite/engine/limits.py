@@ -24,7 +24,7 @@ __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 
 FEW = 256  # characters that suffice to estimate the length of a text's tokens
-SPARE = 32  # tokens that are read before the kept part: the first ones may differ from those of the whole text
+SPARE = 32  # tokens that are read before the kept part: the first ones may differ from the whole text's
 
 
 class Splitter(Protocol):

@@ -1,6 +1,6 @@
 """The characters of the given text that each token covers.
 
-Characters of a rewritten text are aligned to those of the given text as Hugging Face's ``tokenizers`` aligns them, so
+Characters of a rewritten text are aligned to the given text as Hugging Face's ``tokenizers`` aligns them, so
 that offsets are those of its ``Encoding``, but for ``trim_offsets``.
 
 Sources: ``normalizer.rs`` (``transform_range``) and ``pre_tokenizer.rs`` (``into_encoding``) in

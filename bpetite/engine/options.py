@@ -50,7 +50,7 @@ class RowOptions(BatchOptions, total=False):
         padding_side: The side of the padding, "left" or "right" (the default).
         truncation_side: The side on which a text that is too long loses tokens, "left" or "right" (the default).
         stride: None (the default) drops the tokens that are cut off. A number keeps them in further rows of
-            ``max_length`` tokens, each of which begins with the last ``stride`` tokens of the row before.
+            ``max_length`` tokens; each begins with the last ``stride`` tokens of the row before.
         pad_to_multiple_of: The width is rounded up to a multiple of this; 1 by default.
     """
 

@@ -119,7 +119,7 @@ class Pipeline:
             text: The text.
             allowed: The special tokens to recognise; None for none.
             trusted: (start, end) in characters of the parts in which they are recognised; None for the whole text.
-            after: Leaves out what comes from the characters before this one, of which none is trusted.
+            after: Leaves out what comes from the characters before this one; none of them is trusted.
 
         Yields:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of

@@ -88,7 +88,7 @@ def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
 
 
 def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
-    """The same text, which must not hold some special tokens."""
+    """The chunks of a text; a disallowed special token in them is an error."""
     held, offset = b"", 0
     for text in data:
         held += text

@@ -183,7 +183,7 @@ def format_by_name(path: Source) -> WritableFormat:
     'compiled'
 
     Raises:
-        FormatError: The name is that of a folder, or of a file that no format here writes.
+        FormatError: The name names a folder, or a file that no format here writes.
     """
     whole = os.fspath(path)
     if whole.endswith(("/", os.sep)):

@@ -41,7 +41,7 @@ LLAMA3 = ("llama-bpe", "llama3", "llama-v3", "falcon3")
 
 
 class _Metadata:
-    """The values under :data:`PREFIX`, of which the last letters are the keys."""
+    """The values under :data:`PREFIX`, by the rest of their keys."""
 
     def __init__(self, data: mmap.mmap, name: str) -> None:
         self._data, self._name, self._at = data, name, len(GGUF_MAGIC)

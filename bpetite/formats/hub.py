@@ -1,4 +1,4 @@
-"""Tokenizers by name: local ones first, then those of the Hugging Face Hub, through ``huggingface_hub``."""
+"""Tokenizers by name: local ones first, then the Hugging Face Hub's, through ``huggingface_hub``."""
 from __future__ import annotations
 
 import os

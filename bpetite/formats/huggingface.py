@@ -159,7 +159,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
             alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], "")
         flags = _flags(added, ids, steps[0]["normalization"] is not None, characters=alphabet is not None)
         new = _added_bytes(added, alphabet, steps, flags)
-        # a token of the model that is spelled alike has its bytes, or those of the printable form, which is a rare case
+        # a token of the model that is spelled alike has its bytes, or rarely the bytes of the printable form
         if any(table.get(token_id, token) != token for token_id, token in new.items()):
             return None
         new = {token_id: token for token_id, token in new.items() if token_id not in table}
@@ -237,7 +237,7 @@ def _build(
     merges: Sequence[tuple[int, int]],
     unreachable: frozenset[int],
 ) -> Vocab:
-    """The vocabulary of a file's tokens, added ones included; `ids` are those of the model, as it spells them."""
+    """The vocabulary of a file's tokens, added ones included; `ids` are the model's, as it spells them."""
     model = content["model"]
     settings, as_bytes = steps
     kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}

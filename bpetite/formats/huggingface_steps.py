@@ -41,7 +41,7 @@ __all__ = [
 NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
-#: The normalizer Nmt: characters that it removes, and those of which it makes spaces.
+#: The normalizer Nmt: characters that it removes, and characters that become spaces.
 NMT = (
     Replace(r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
     Replace(r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),

@@ -34,7 +34,7 @@ MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
 SPACE = "▁"
 #: The most letters of a run that pieces of the same score join.
 LONGEST_RUN = 64
-#: That and no more is done to texts.
+#: The normalization of a model that changes nothing but spaces.
 PLAIN: Normalization = (Replace(r"\ ", SPACE),)
 
 T = TypeVar("T", int, bytes)
@@ -68,7 +68,7 @@ class Rules(NamedTuple):
             longest_first = sorted(kept, key=len, reverse=True)
             made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
         made += [Replace(r"\A +", ""), Replace(" {2,}", " ")] if self.trim else []
-        if self.prefix and not self.suffix:  # before a text of which the map leaves nothing, too
+        if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
         made.append(Replace(r"\ ", SPACE))
         if self.prefix and self.suffix:  # the trimmed text may end in spaces that are spelled
@@ -233,7 +233,7 @@ def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
 def _merges(
     pieces: Sequence[Piece], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
 ) -> list[tuple[int, int]]:
-    """The pairs that merging joins, those of the highest scores first."""
+    """The pairs that merging joins, the highest scores first."""
     normal = [number for number, piece in enumerate(pieces) if piece.kind == NORMAL and number not in unreachable]
     normal.sort(key=lambda number: -pieces[number].score)
     letters = {piece.text for piece in pieces if piece.kind in (NORMAL, USER_DEFINED) and len(piece.text) == 1}

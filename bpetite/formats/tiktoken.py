@@ -47,7 +47,7 @@ def load(
     Args:
         source: The path of the file, or the encoding.
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default the pattern of the encoding.
-        special_tokens: Literals, or literal -> id; by default, if no pattern is given either, those of the encoding.
+        special_tokens: Literals, or literal -> id; by default, if no pattern is given either, the encoding's.
         name: The published encoding that a file holds; by default the file's name without ``.tiktoken``.
         unicode: The version of Unicode, see :class:`bpetite.Vocab`; neither a file nor an encoding names its own.
 

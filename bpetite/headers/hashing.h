@@ -15,7 +15,7 @@
 
 #include "bytes.h"
 
-/* Independent random words; those of `odd` are odd. */
+/* Independent random words; the words of `odd` are odd. */
 typedef struct { uint64_t words[4], odd[2]; } bp_secret;
 
 /* Spread the bits of x over the whole word; the topmost are the best. */

@@ -160,7 +160,7 @@ BP_NOINLINE static void bp_merge_words(const bp_pairs *pairs, bp_words *all) {
     bp_merge_words_by(pairs, all, bp_lowest_plain, bp_close_plain);
 }
 
-/* Add to `all` a word of which ids[0:size] are set, 1 to BP_WORD_IDS of them. */
+/* Add a word to `all`; its ids[0:size] are set, 1 to BP_WORD_IDS of them. */
 static inline void bp_add_word(const bp_pairs *pairs, bp_words *all, bp_word *word, size_t size) {
     const int width = (size >= BP_WORD_NARROWEST) + (size >= BP_WORD_NARROWEST << 1);
     const size_t end = 1 + (2 * BP_WORD_NARROWEST << width); /* what bp_join_words moves to the front, too */

@@ -55,7 +55,7 @@ static const uint8_t bp_utf8_fours[32][16] = {
     {8, 10, 12, 13, 14, 15, 0, 0}, {8, 9, 10, 12, 13, 14, 15, 0}, {8, 10, 11, 12, 13, 14, 15, 0}, {8, 9, 10, 11, 12, 13, 14, 15},
 };
 
-/* Of two characters with four bytes each: bits j and 2 + j say that character j has two bytes or more, and three. */
+/* For two characters with four bytes each, bits j and 2 + j say that character j has two bytes or more, and three. */
 static const uint8_t bp_utf8_twos[32][16] = {
     {0, 4, 0, 0, 0, 0, 0, 0}, {0, 1, 4, 0, 0, 0, 0, 0}, {0, 4, 5, 0, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0},
     {0, 1, 4, 0, 0, 0, 0, 0}, {0, 1, 2, 4, 0, 0, 0, 0}, {0, 1, 4, 5, 0, 0, 0, 0}, {0, 1, 2, 4, 5, 0, 0, 0},

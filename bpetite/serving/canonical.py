@@ -19,7 +19,7 @@ __all__ = ["first_divergence", "given_ids", "is_canonical"]
 
 
 def given_ids(tokenizer: Tokenizer, ids: Ids) -> tuple[list[int], bytes]:
-    """The ids as ints, and their bytes; what is raised is that of :meth:`bpetite.Tokenizer.decode_bytes`."""
+    """The ids as ints, and their bytes; raises as :meth:`bpetite.Tokenizer.decode_bytes` does."""
     ids = list(ids) if isinstance(ids, Iterator) else ids
     data = tokenizer.decode_bytes(ids)  # raises for what are no ids
     return ids.tolist() if hasattr(ids, "tolist") else [*map(index, ids)], data

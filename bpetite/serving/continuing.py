@@ -19,7 +19,7 @@ __all__ = ["continue_ids", "retokenized"]
 def continue_ids(
     tokenizer: Tokenizer, ids: Ids, text: str, *, allowed_special: SpecialSelection = "all"
 ) -> list[int]:
-    """The ids, as they are, and those of a text that follows them in a conversation.
+    """The ids, as they are, and the ids of a text that follows them in a conversation.
 
     The text is cut into pre-tokens as it is after the bytes of the ids. Where it goes on inside a word, its part of
     the word is merged alone: the ids before it stay. After ids of ``encode`` that end with a pre-token, such as a

@@ -25,7 +25,7 @@ class Pretokenizer:
 
     `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
     "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
-    first three have a `scanner`. `unicode` is the version of Unicode of its classes, None for that of `regex`.
+    first three have a `scanner`. `unicode` is the version of Unicode of its classes, None for `regex`'s own.
     `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters; :meth:`split` does without them.
     """
 
@@ -116,7 +116,7 @@ def pretokenizer(
 
     Args:
         pattern: A regular expression, several, or None.
-        unicode: The version of Unicode that assigns code points, None for that of `regex`.
+        unicode: The version of Unicode that assigns code points, None for `regex`'s own.
         scanner_kind: "vector", "tables" or "regex"; the fastest that the pattern allows when None.
 
     Raises:
@@ -179,7 +179,7 @@ def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
 
 
 def pretokenize(text: str, pattern: PatternLike = patterns.GPT2, *, unicode: str | None = None) -> Iterator[str]:
-    """Yield the pre-tokens of `text`. The arguments are those of :class:`bpetite.Tokenizer`.
+    """Yield the pre-tokens of `text`. For the arguments see :class:`bpetite.Tokenizer`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']

@@ -67,7 +67,7 @@ class TrainOptions(LearningOptions, total=False):
 
     Keys, besides `LearningOptions`:
         superwords_from: The number of tokens to learn within words before superwords; None for no superwords.
-        superword_pattern: The pattern of that second stage and of the tokenizer.
+        superword_pattern: The pattern of the second stage, and of the tokenizer.
     """
 
     superwords_from: int | None

@@ -42,7 +42,7 @@ cdef void add_lanes(uint64_t* lanes, const uint8_t* p, uint64_t n) noexcept nogi
 
 
 cdef uint64_t finished(uint64_t* lanes, const uint8_t* p, uint64_t n, uint64_t done) noexcept nogil:
-    """The checksum of n bytes, of which the lanes have the first `done`, a multiple of 64."""
+    """The checksum of n bytes; the lanes have the first `done` of them, a multiple of 64."""
     cdef uint8_t last[64]
     cdef uint64_t whole = n - n % 64, sum = n
     cdef int i
@@ -127,7 +127,7 @@ cdef class Parts:
         self.done = end - first
 
     def checksum(self):
-        """That of the file, from its start on."""
+        """The checksum of the file, from its start on."""
         return finished(self.lanes, &self.file[0] + self.start, self.file.shape[0] - self.start, self.done)
 
     def tokens(self, Py_ssize_t repeated, bytes key not None):

@@ -560,7 +560,7 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
                     bint as_lists=False, str space=None):
     """The merges in a JSON array of strings, each two tokens with a space between; or `as_lists`, of arrays of two.
 
-    Arguments and result are those of :func:`read_tokens` and :func:`read_merges`; with `space`, the tokens are spelled
+    For arguments and result see :func:`read_tokens` and :func:`read_merges`; with `space`, the tokens are spelled
     as for :func:`read_characters`.
     """
     cdef _Reader reader = _Reader(data, start, stop, space)

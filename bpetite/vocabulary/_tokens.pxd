@@ -59,7 +59,7 @@ cdef class TokenTable:
     cdef bytes bytes_at(self, Py_ssize_t slot)
 
 
-# The size of a table, and that of by_bytes for it.
+# The size of a table, and the size of its by_bytes.
 cdef inline void set_size(TokenTable table, Py_ssize_t size) noexcept nogil:
     table.size, table.mask, table.tag_shift = size, 15, 4
     while table.mask + 1 < 2 * <uint64_t> size:

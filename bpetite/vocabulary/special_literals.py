@@ -38,7 +38,7 @@ def place_specials(
     """The ids of special tokens, their flags, and the tokens that are new.
 
     Args:
-        special_tokens: Literals, or literal -> id. A literal without an id keeps that of the token with its bytes;
+        special_tokens: Literals, or literal -> id. A literal without an id keeps the id of the token with its bytes;
             others get the ids after the highest one, in the order given. If literals share an id, the token keeps its
             bytes if they are one of the literals, else it gets the first one.
         tokens: id -> bytes.

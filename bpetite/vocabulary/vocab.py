@@ -492,7 +492,7 @@ def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) 
 
 
 def _check_tokens(tokens: Mapping[int, bytes], special_tokens: dict[str, int], unreachable: frozenset[int]) -> None:
-    """Find two tokens with the same bytes; the higher id may be that of a special token."""
+    """Find two tokens with the same bytes; a special token may have the higher id."""
     special = set(special_tokens.values())
     first: dict[bytes, int] = {}
     for token_id, token in tokens.items():

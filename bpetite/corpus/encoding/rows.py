@@ -71,7 +71,7 @@ class Rows:
         )
 
     def take(self, kept: npt.NDArray[np.bool_]) -> Rows:
-        """Those of the documents that a mask keeps."""
+        """The documents that a mask keeps."""
         return Rows(
             self.tokens[np.repeat(kept, self.lengths)],
             self.lengths[kept],
@@ -226,7 +226,7 @@ def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encode
 
 
 def _encode_one_by_one(documents: Documents, codec: Codec, rules: EncodingRules) -> list[Ids]:
-    """The ids of a block's documents, some of which may be refused: the policy treats those."""
+    """The ids of a block's documents; the policy treats a document that is refused."""
     assert documents.origins is not None
     what = "special-token" if codec.special == "error" else "unencodable"
     rows, kept = [], []

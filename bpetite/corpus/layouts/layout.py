@@ -82,7 +82,7 @@ class Layout:
     Attributes:
         name: As in ``format``.
         suffix, others: Of the file of tokens, and of the other final files of a shard.
-        spool_suffix: Of the file of tokens of a part, see `spool.Spool`.
+        spool_suffix: The suffix of a part's file of tokens, see `spool.Spool`.
         header: Bytes before the tokens.
         eot: Where the end-of-text token goes unless told otherwise.
         exact: Shards have exactly the number of tokens asked for, and documents may cross them; otherwise shards hold

@@ -35,7 +35,7 @@ def layout_of(name: str) -> Layout:
     """The layout of a ``format``.
 
     Raises:
-        ValueError: There is none of that name.
+        ValueError: No layout has this name.
     """
     if name not in LAYOUTS:
         raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}")

@@ -21,7 +21,7 @@ CHUNK = 1 << 20
 class Span:
     """Consecutive tokens of a file.
 
-    ``lengths`` are those of the whole documents that make up the span, or None where the layout does not keep them;
+    ``lengths`` are the lengths of its documents, all whole, or None where the layout does not keep them;
     then documents may cross spans.
     """
 

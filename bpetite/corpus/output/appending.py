@@ -19,7 +19,7 @@ from .durable import begin_writeback, explained, write_at
 
 __all__ = ["HELD", "Appender"]
 
-#: Bytes that may wait to be written, for each thread; and the most parts, each of which has a thread while it waits.
+#: Bytes that may wait to be written, for each thread; and the most parts: each has a thread while it waits.
 HELD = 16 << 20
 MOST_PARTS = 64
 

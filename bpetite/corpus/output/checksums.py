@@ -98,7 +98,7 @@ def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) 
 
 
 def _checked(path: AnyPath, listed: dict[str, Any], sums: Sequence[str], index: int) -> bytes:
-    """The bytes of a range, which are those of its checksum."""
+    """The bytes of a range, compared with its checksum."""
     data = _read(path, listed["bytes"], index)
     if hashlib.sha256(data).hexdigest() != sums[index]:
         stop = min(listed["bytes"], (index + 1) * RANGE)

@@ -127,7 +127,7 @@ def put_whole(there: RemotePath, data: bytes, folder: Path) -> None:
 
 
 class Pieces:
-    """The copy of a file that grows in a store: objects NAME.OFFSET of consecutive bytes, none of which changes."""
+    """The copy of a growing file in a store: objects NAME.OFFSET of consecutive bytes, which never change."""
 
     def __init__(self, there: RemotePath) -> None:
         self._there = there
@@ -174,7 +174,7 @@ _HEAD = b"bpetite journal\n"
 
 
 class Journal:
-    """An append-only list of records, of which only complete ones count.
+    """An append-only list of records; an incomplete last one does not count.
 
     After the first line, a line is a CRC-32 in hex, a space, a JSON object. The first one that is cut short or does not
     match its checksum ends the journal: it was being written when the run was killed. While a journal is open, no other
@@ -182,8 +182,8 @@ class Journal:
 
     Attributes:
         records: What was read when the journal was opened, the first of them the header.
-        existed: Whether there was a file.
-        adopted: Whether the records are those of its copy in a store, and were not here.
+        existed: True if there was a file.
+        adopted: True if the records came from its copy in a store.
     """
 
     def __init__(self, path: Path, copy: RemotePath | None = None) -> None:

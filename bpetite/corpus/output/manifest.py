@@ -51,14 +51,14 @@ def digest(value: object) -> str:
 
 
 def libraries(pieces: Sequence[Piece] = ()) -> dict[str, str]:
-    """The versions that decide the tokens, with those of the packages that parse the inputs."""
+    """The versions that decide the tokens, and the versions of packages that parse the inputs."""
     return {
         "bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version(), **parsers(pieces),
     }  # fmt: skip
 
 
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """All files that a manifest lists: those of tokens, and that of rejected records."""
+    """All files that a manifest lists: token files and rejected records."""
     return [*manifest["files"], *([manifest["rejected"]] if "rejected" in manifest else [])]
 
 

@@ -25,7 +25,7 @@ __all__ = [
     "REJECTED", "Names", "check_output_name", "names_of", "part_stem", "sibling", "splits_of", "stems_of",
 ]  # fmt: skip
 
-#: The stream of rejected records beside those of tokens ("all", or "train" and "val").
+#: The stream of rejected records; the streams of tokens are "all", or "train" and "val".
 REJECTED = "rejected"
 
 #: All streams of an output.
@@ -61,7 +61,7 @@ class Names:
         return self.folder / (self._split(stream) + number)
 
     def layout_of(self, stream: str) -> Layout:
-        """Of the files of a stream."""
+        """The layout of a stream's files."""
         if stream != REJECTED:
             return self.layout
         return Spool(Lines()) if isinstance(self.layout, Spool) else Lines()

@@ -96,7 +96,7 @@ class GrowingShard:
         self._appenders[path] = Appender(file, path, size, self._threads)
 
     def append(self, *data: Any) -> None:
-        """Add bytes to the files, those of tokens first; counting tokens and documents is the caller's."""
+        """Add bytes to the files, tokens first; the caller counts tokens and documents."""
         for appender, added in zip(self._appenders.values(), data, strict=False):
             appender.append(added)
 

@@ -55,7 +55,7 @@ def leave_staging(names: Names) -> None:
 
 
 class Publisher:
-    """Makes checkpoints, of which those at a URL are uploaded meanwhile, one at a time."""
+    """Makes checkpoints; at a URL they are uploaded in the background, one at a time."""
 
     def __init__(self, names: Names, journal: Journal) -> None:
         self._names = names

@@ -45,9 +45,9 @@ class Documents:
     Attributes:
         texts: The documents.
         origins: If asked for, (id of the record, its number in the block) of each.
-        problems: Those of records.
+        problems: The problems of records.
         records: Their number, whether or not they became documents.
-        marks: Byte order marks that were skipped at the start of lines, behind that of a file.
+        marks: Byte order marks that were skipped at the start of lines, the file's first one not counted.
         final_separator: Of text, whether a separator followed the last document.
     """
 
@@ -234,7 +234,7 @@ def _id(value: object) -> str | None:
 
 
 def _getter(key: str | None) -> Callable[[Any], Any]:
-    """A function from a record to the value at "a.b": that of the literal key if there is one, else of b inside a."""
+    """A function from a record to the value at "a.b": the literal key wins, else it is b inside a."""
     if key is None:
         return lambda record: None
     path = key.split(".")

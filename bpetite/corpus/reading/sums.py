@@ -1,6 +1,6 @@
 """Checksums of what is read of each input, by which a later reader finds a change, and where it is.
 
-The CRC-32 of bytes follows from those of their parts: so it is the same whoever reads which part, and when.
+The CRC-32 of bytes follows from the CRC-32 of their parts: it is the same whoever reads which part, and when.
 """
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def add_sums(known: Sums, found: Sums) -> None:
 
 
 def _behind(crc: int, size: int) -> int:
-    """A CRC-32, a polynomial over two elements, times that of ``size`` bytes."""
+    """A CRC-32, as a polynomial over two elements, times x to the power of the bits of ``size`` bytes."""
     for bit in range(size.bit_length()):
         if size >> bit & 1:
             crc = _times(crc, _power(bit))
@@ -58,12 +58,12 @@ def _behind(crc: int, size: int) -> int:
 
 @lru_cache(maxsize=64)
 def _power(bit: int) -> int:
-    """x to the power of the bits of 2^bit bytes; the highest bit of a number is that of x^0."""
+    """x to the power of the bits of 2^bit bytes; the highest bit of a number belongs to x^0."""
     return _times(_power(bit - 1), _power(bit - 1)) if bit else 1 << 23
 
 
 def _times(first: int, second: int) -> int:
-    """The product of two polynomials modulo that of CRC-32."""
+    """The product of two polynomials modulo the polynomial of CRC-32."""
     product = 0
     while first:
         product ^= second if first & 1 << 31 else 0

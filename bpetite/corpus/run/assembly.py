@@ -122,7 +122,7 @@ class Assembly:
         return [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
 
     def dtype_of(self, stream: str) -> np.dtype[Any]:
-        """Of the tokens of a stream."""
+        """The number type of a stream's tokens."""
         return np.dtype("uint8" if stream == REJECTED else self.dtype).newbyteorder("<")
 
     def journal(self, shard: Shard) -> Journal:
@@ -309,7 +309,7 @@ def merge_outputs(
     run: Map = map,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any] | None:
-    """Join the outputs of the ranks of a run into those of a single one. Called again, it makes what is missing.
+    """Join the outputs of a run's ranks into the files of a single run. Called again, it makes what is missing.
 
     Args:
         output: The name that the ranks were given, or another.
@@ -321,11 +321,11 @@ def merge_outputs(
         progress: Called with the tokens of each shard.
 
     Returns:
-        The manifest, equal to that of a single run over the same inputs; None if shards of other processes are missing.
+        The manifest, equal to a single run's over the same inputs; None if shards of other processes are missing.
 
     Raises:
         FormatError: A rank is missing or belongs to another run; a file differs from its checksum.
-        FileExistsError: The output exists already, and is not that of this run.
+        FileExistsError: The output exists already, and another run made it.
     """
     try:
         found = find_parts(output, parts)

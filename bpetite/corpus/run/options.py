@@ -36,7 +36,7 @@ class Options:
     Attributes:
         format: Format of the token files.
         dtype: Type of the tokens; auto is the rule of the format.
-        eot: Place of the end-of-text token; by default that of the format.
+        eot: Place of the end-of-text token; by default the format's.
         special: How special tokens in documents are read: as text, as tokens, or as an error.
         separator: Between the documents of text files; by default the tokenizer's end-of-text literal.
         text_key: Key of the text in records; a.b is b in a.
@@ -163,11 +163,11 @@ class TaskOptions(TypedDict, total=False):
 
 
 class EncodeOptions(CorpusOptions, TaskOptions, total=False):
-    """The options of `bpetite.corpus.encode_corpus`. Keys: those of `CorpusOptions` and of `TaskOptions`."""
+    """The options of `bpetite.corpus.encode_corpus`. Keys: as in `CorpusOptions` and `TaskOptions`."""
 
 
 def split_options(function: str, options: Mapping[str, Any]) -> tuple[Options, TaskOptions]:
-    """The options of the output and those of its course, out of the keyword arguments of a function.
+    """The options of the output and of its course, from the keyword arguments of a function.
 
     Raises:
         TypeError: An option that is not in `EncodeOptions`.

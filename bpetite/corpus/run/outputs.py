@@ -95,7 +95,7 @@ def _place(path: AnyPath) -> tuple[AnyPath, list[str]]:
 
 
 def shards_in(manifest: dict[str, Any]) -> list[ShardFiles]:
-    """The entries of the files of each shard, that of its tokens first."""
+    """The entries of each shard's files, the file of tokens first."""
     layout = layout_in(manifest)
     size = len(layout.outputs(Path("x")))
     files = [file for file in manifest["files"] if file["name"] != layout.whole]
@@ -149,7 +149,7 @@ def _beside(name: str) -> Found:
 
 
 def _parts_in(names: Iterable[str], stem: str, kind: str) -> list[re.Match[str]]:
-    """Those of some names that a kind of file of the parts of an output has; group 1 is the number of parts."""
+    """The names that are files of this kind, of an output's parts, as matches; group 1 is the number of parts."""
     ours = re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of(\d{5})")
     return [found for name in sorted(names) if (found := re.match(rf"{ours}\.(?:{kind})", name))]
 

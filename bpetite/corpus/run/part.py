@@ -162,7 +162,7 @@ class Part(Plan):
                     if problems is not None:
                         problems(tally.noted.count)
                     progress(encoded.raw, tally.tokens, tally.documents)
-                    # where documents are shuffled, later ones than those of the position may be in the files
+                    # where documents are shuffled, documents behind the position may be in the files
                     certain = encoded.end.certain and sink.resumes_behind != position
                     if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
                         self._checkpoint(publisher, sink.record(), shards, run)
@@ -268,7 +268,7 @@ class Part(Plan):
     ) -> tuple[dict[str, Any] | None, Tally, dict[str, list[dict[str, Any]]]]:
         """The state to go on from: (last record of the journal, counts, finished shards)."""
         tally = Tally(self.pieces, self.options.on_error, log, self.max_errors, self.options.stats_by)
-        if journal.adopted:  # the files here are those of another one
+        if journal.adopted:  # the files here belong to another one
             self.names.clear_temporary(unknown=True)
         # the journal of the same command, killed after it had begun to replace the output, is gone on from
         goes_on = journal.records[:1] == [header] and not any(piece.once for piece in self.pieces)

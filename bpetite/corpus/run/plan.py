@@ -74,7 +74,7 @@ class Plan:
 
     @cached_property
     def layout(self) -> Layout:
-        """Of the final files."""
+        """The layout of the final files."""
         return layout_of(self.options.format)
 
     @cached_property

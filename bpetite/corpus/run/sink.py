@@ -129,7 +129,7 @@ class Sink:
         self._writers[split].add(rows.tokens, rows.lengths, rows.meta)
 
     def _cover(self, taken: _Taken) -> None:
-        """Have the next checkpoint cover a result, all documents of which are with the writers."""
+        """Have the next checkpoint cover a result: the writers have all its documents."""
         if REJECTED in self._writers:
             self._writers[REJECTED].add(np.frombuffer(b"".join(taken.rejected), np.uint8))
         self._last = taken

@@ -44,7 +44,7 @@ class Tally:
     """Documents, tokens, bytes and problems so far: the part of a run's state that is not in its output files.
 
     Attributes:
-        documents, tokens, bytes: Written so far; bytes are those of the documents as UTF-8.
+        documents, tokens, bytes: Written so far; bytes of the documents as UTF-8.
         problems: `Problem.what` -> count, and where the first one was.
         final_separator: Whether a separator followed the last document of text; None before there was one.
         piece, records: The number of records that have been read from the piece.
@@ -139,7 +139,7 @@ def group_of(piece: Piece, by: str) -> str:
 
 
 def add_stats(stats: Stats, added: Iterable[tuple[str, Mapping[str, int]]], by: str | None) -> None:
-    """Add to groups, of which there may be too many."""
+    """Add to groups; too many are an error."""
     for group, numbers in added:
         stats.setdefault(group, Counter()).update(numbers)
     if len(stats) > MOST_GROUPS:

@@ -1,6 +1,6 @@
 """Compressed files expanded member by member (gzip, bzip2) or frame by frame (Zstandard, xz), in bounded memory.
 
-The decompressors of Python's `bz2` and `lzma` limit their output. Those of gzip and Zstandard get the same methods.
+The decompressors of Python's `bz2` and `lzma` limit their output. Gzip's and Zstandard's get the same methods.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ except ImportError:
 
 __all__ = ["MOST_WINDOW", "DamagedError", "Expander", "crc32"]
 
-#: Of bytes.
+#: The CRC-32 of bytes.
 crc32: Callable[[Any], int] = _zlib.crc32
 
 #: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
@@ -37,7 +37,7 @@ class DamagedError(ValueError):
 
 
 class _Stepwise:
-    """A decompressor without a limit of its output, given few bytes at a time, with the methods of those of `bz2`."""
+    """A decompressor that has no limit of output, given few bytes at a time, with the methods of `bz2`'s."""
 
     def __init__(self, inner: Any, step: int) -> None:
         self._inner, self._step = inner, step

@@ -160,7 +160,7 @@ def refuse_unread(left_out: Sequence[str], on_error: str) -> None:
 
 
 def _files(name: str) -> list[str]:
-    """The files that one argument stands for; those of a folder or a pattern by the bytes of their paths."""
+    """The files that one argument stands for; a folder's or a pattern's are sorted by the bytes of their paths."""
     if os.path.lexists(name) and not os.path.isdir(name):
         return [name]
     named = {name} if os.path.isdir(name) else _expand(name) if glob.has_magic(name) else set()

@@ -171,7 +171,7 @@ def read_numbers(
 
 
 def sizes_in(folder: AnyPath, names: Iterable[str]) -> dict[str, int]:
-    """name -> bytes of those of some files that are in a folder."""
+    """name -> bytes, for the named files that are in a folder."""
     if isinstance(folder, RemotePath):
         return folder.sizes()
     return {name: (folder / name).stat().st_size for name in names if (folder / name).exists()}

@@ -30,7 +30,7 @@ FIRST_TRIES = 2
 #: Seconds before a call is made again; they double each time.
 WAIT = 0.5
 
-#: What tells the versions of an object apart, the surest first; each store has some of them.
+#: Keys that tell the versions of an object apart, the surest first; each store has some of them.
 VERSIONS = (
     "ETag", "etag", "blob_id", "xet_hash", "generation", "md5Hash", "sha", "checksum", "mtime", "LastModified",
     "last_modified", "Last-Modified", "modified", "created",

@@ -71,7 +71,7 @@ class Stream:
 
     @property
     def verified(self) -> int:
-        """Bytes of the stream that no damage found later can touch; of a compressed file, those of whole members."""
+        """Bytes of the stream that no damage found later can touch; in a compressed file, whole members."""
         return sys.maxsize if self._expander is None else self._expander.verified
 
     @property

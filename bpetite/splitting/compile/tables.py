@@ -1,8 +1,8 @@
-"""The tables of a scanner, and those of the named patterns, which ship with the package.
+"""The tables of a scanner; the tables of named patterns ship with the package.
 
 Making tables takes a tenth of a second: `regex` is asked which code points are in the pattern's classes, so they depend
 on its version of Unicode. `data/scanners-16.0.bin` holds the tables of all named patterns as a release of `regex` with
-Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes that of the installed release
+Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes the installed release's
 anew. (A newer release that is asked for 16.0 gives others in places: versions of Unicode change classes, too.)
 
 Such a file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values

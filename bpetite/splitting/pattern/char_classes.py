@@ -110,7 +110,7 @@ def ranges_of(source: str) -> Ranges:
 
 @lru_cache(maxsize=512)
 def ranges_in(source: str, unicode: str | None) -> Ranges:
-    """The code points that `source` matches as a version of Unicode has them; None for that of `regex`."""
+    """The code points that `source` matches in a version of Unicode; None for the version of `regex`."""
     ranges = ranges_of(source)
     if unicode is None:
         return ranges

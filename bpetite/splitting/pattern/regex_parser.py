@@ -86,7 +86,7 @@ class UnsupportedPattern(ValueError):
 
 
 class Item(NamedTuple):
-    """One member of a set: the code points first..last or, with `source`, the matches of that expression."""
+    """One member of a set: the code points first..last, or the matches of the expression `source`."""
 
     first: int = 0
     last: int = -1
@@ -203,7 +203,7 @@ class Parser:
         return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
 
     def repeats(self, part: Node, start: int) -> Node:
-        """`part`, which began at `start`, with the repeat that follows it, if any."""
+        """`part`, which began at `start`, with the repeat that may follow it."""
         bounds = self.bounds()
         if bounds is None:
             return part
@@ -315,7 +315,7 @@ class Parser:
         return self.literal(code), True
 
     def code_point(self, start: int, char: str) -> int:
-        """That of an escaped character."""
+        """The code point of an escaped character."""
         if char in CONTROLS:
             return CONTROLS[char]
         if char in HEX_DIGITS:

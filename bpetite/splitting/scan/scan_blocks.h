@@ -140,7 +140,7 @@ BP_INLINE void scan_encode_others(const scan_tables *tables, const uint8_t *text
 }
 
 /* Rewrite up to 64 bytes as codes; returns which of them begin a character. Only text[0:size] is read. The last
-   character may reach past byte 64: its code is that of its first byte, and the next block begins with continuation
+   character may reach past byte 64: its first byte gives its code, and the next block begins with continuation
    codes. */
 BP_INLINE uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, Py_ssize_t size, uint8_t *codes)
 {
@@ -264,7 +264,7 @@ BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *
     return (uint32_t)after;
 }
 
-/* Write the outputs at the end of a text, in state span->before_end, in the place of those of the padding. */
+/* Write the outputs at the end of a text, in state span->before_end, in place of the padding's. */
 static inline void scan_put_end(const scan_tables *tables, scan_span *span)
 {
     const uint8_t out = tables->out[tables->end * tables->states + (uint32_t)span->before_end];

@@ -54,7 +54,7 @@ BP_NEON_INLINE void scan_sixteen_rows_neon(const uint8_t *table, const int halve
             found[k] = vbslq_u8(vtstq_u8(states[k], vdupq_n_u8(0x10)), upper[k], found[k]);
 }
 
-/* One step of all lanes: the entries of the states in the rows of the classes, of which there are up to 32. */
+/* One step of all lanes: the entries of the states in the rows of the classes, up to 32 of them. */
 BP_NEON_INLINE void scan_step_neon(const uint8_t *table, const int halves, int count, const uint8_t *classes,
                                    uint8x16_t *states)
 {

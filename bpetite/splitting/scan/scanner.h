@@ -26,7 +26,7 @@ typedef struct {
     uint16_t next;
 } scan_two;
 
-/* That of two codes from a state is steps[first[code] + second[code] + state]. */
+/* The step for two codes from a state is steps[first[code] + second[code] + state]. */
 typedef struct {
     uint32_t first[256], second[256];
     scan_two steps[];

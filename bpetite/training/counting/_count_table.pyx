@@ -339,7 +339,7 @@ cdef class CountTable:
             <const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash).count
 
     def pretokens(self):
-        """A reader of the pre-tokens that occur, in no order; the table must not change meanwhile."""
+        """A reader of the pre-tokens that occur, in no order; the table must not change while it reads."""
         return TableReader(self)
 
     def totals(self):
@@ -399,7 +399,7 @@ cdef class CountTable:
         return made
 
     def sorted(self):
-        """Iterate over (bytes, count), bytes ascending, zero counts left out. The table must not change meanwhile."""
+        """Iterate over (bytes, count), bytes ascending, without zero counts. The table must not change until then."""
         cdef bytes order = self.order()
         cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
         cdef uint64_t i
@@ -410,7 +410,7 @@ cdef class CountTable:
             yield PyBytes_FromStringAndSize(<const char*> data, length), items[i].slot.count
 
     def blocks(self, uint64_t size):
-        """The same as records (count_records.h), in bytes of about `size`; negative counts in two's complement."""
+        """The counts as records (count_records.h), in bytes of about `size`; negative counts in two's complement."""
         cdef bytes order = self.order()
         cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
         cdef uint64_t number = <uint64_t> PyBytes_GET_SIZE(order) // sizeof(sort_item)

@@ -123,7 +123,7 @@ cdef class TextCounter:
         """Count whole texts, str or UTF-8 bytes; no pre-token spans two.
 
         Args:
-            texts: A list that no other thread changes meanwhile.
+            texts: A list that no other thread changes during the call.
             first: The number of the first text, for messages; None to leave numbers out.
 
         Raises:

@@ -10,7 +10,7 @@ from ._text_counter import TextCounter
 __all__ = ["Job", "LongText", "Text"]
 
 Text = str | bytes
-#: Counts something with a counter that no other job uses meanwhile. Returns the size of the texts that are done.
+#: Counts something with a counter of its own while it runs. Returns the size of the texts that are done.
 Job = Callable[[TextCounter], int]
 
 

@@ -208,7 +208,7 @@ def gathered(pairs: Iterable[tuple[str, AnyText]], block: int, held: int) -> Ite
 
     Args:
         pairs: Groups and texts, in any order.
-        held: Characters of all groups that wait at most; then those of the largest are yielded.
+        held: The most characters that wait, in all groups; beyond, the largest group is yielded.
     """
     waiting: dict[str, list[AnyText]] = {}
     sizes: Counter[str] = Counter()
@@ -384,7 +384,7 @@ def _sum_of(tables: list[CountTable]) -> CountTable:
 
 
 def _in_order(jobs: Iterator[Job], counters: list[TextCounter], runs: Runs | None) -> Iterator[int]:
-    """Run jobs, each with a counter that nothing else uses meanwhile; yields their results in order.
+    """Run jobs, each with a counter of its own while it runs; yields their results in order.
 
     A table that is full after a job goes to `runs`.
     """

@@ -28,7 +28,7 @@ cdef class LearnedTokens:
     # The token with the bytes of left + right, or with these bytes (at least two); made if there was none.
     cdef int64_t join(self, uint32_t left, uint32_t right) except -1 nogil
     cdef int64_t add(self, const uint8_t* data, uint64_t length) except -1 nogil
-    # Below, equal to or above 0 as the bytes of `one` sort before, equal or after those of `other`.
+    # Below, equal to or above 0 as the bytes of `one` sort before, equal or after the bytes of `other`.
     cdef int compare(self, uint32_t one, uint32_t other) noexcept nogil
 
 
