@@ -16,6 +16,7 @@ from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import regex
 
 from ..errors import MissingExtraError, short_repr
 from ..serving.segments import encode_segments
@@ -205,7 +206,9 @@ def encode(
         text = bare = compiled.render(context)
         own, found = [], special_spans(tokenizer, text)
     literals = {text[start:end] for start, end in {*found}.difference(own)}.union(literals_in(tokenizer, bare))
-    char = next(free_characters(given + rest + text))
+    # JSON may escape what is not ASCII, and normalizers change what is
+    first = "~^" if tokenizer._pipeline is None else ""
+    char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), first))
     mask = masking(char, None if tokenizer.scanner == "pipeline" else frozenset(literals))
     change = partial(_masked, tokenizer, char, mask)
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
@@ -216,7 +219,7 @@ def encode(
     masked = compiled.render(shielded)
     if not equal_but_for(text, masked, char):
         raise ValueError(_reason(tokenizer, doubtful, literals))
-    return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked))
+    return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked, char))
 
 
 def _plain(value: Any) -> Any:
@@ -286,8 +289,11 @@ def _masked(tokenizer: Tokenizer, char: str, mask: Callable[[str], str], text: s
     return text if seen is text and masked == text else Masked.of(masked, seen)
 
 
-def _parts(tokenizer: Tokenizer, text: str, masked: str) -> list[tuple[str, bool]]:
+def _parts(tokenizer: Tokenizer, text: str, masked: str, char: str) -> list[tuple[str, bool]]:
     """The segments of a text: special tokens without a mask are trusted."""
+    if "single_word" in chain(*tokenizer._vocab.token_flags.values()):  # those look whether a word is beside them
+        pairs = zip(masked, text, strict=True)
+        masked = "".join([MARK if one == char and not regex.match(r"\w", other) else one for one, other in pairs])
     edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]
     cuts = [0, *edges, len(text)]
     return [(text[start:end], bool(number % 2)) for number, (start, end) in enumerate(pairwise(cuts))]

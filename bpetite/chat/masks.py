@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -90,10 +91,22 @@ def _stripping(name: str) -> Callable[..., Any]:
     return strip
 
 
-for _name in ("__eq__", "__ne__", "__lt__", "__contains__", "startswith", "endswith", "find", "index", "count"):
+def _changing(name: str) -> Callable[..., Any]:
+    def change(text: Masked) -> str:
+        changed, seen = getattr(str, name)(text), getattr(text.seen, name)()
+        return Masked.of(changed, seen) if len(changed) == len(seen) else changed
+
+    return change
+
+
+for _name in ("eq", "ne", "lt", "gt", "contains"):
+    setattr(Masked, f"__{_name}__", _seeing(getattr(str, f"__{_name}__")))
+for _name in ("startswith", "endswith", "find", "index", "count"):
     setattr(Masked, _name, _seeing(getattr(str, _name)))
 for _name in ("strip", "lstrip", "rstrip"):
     setattr(Masked, _name, _stripping(_name))
+for _name in ("lower", "upper"):
+    setattr(Masked, _name, _changing(_name))
 
 
 @lru_cache(maxsize=4096)
@@ -125,9 +138,10 @@ def masking(char: str, literals: frozenset[str] | None) -> Callable[[str], str]:
     return mask
 
 
-def free_characters(text: str) -> Iterator[str]:
-    """Printable characters without case and normal forms that are not in a text: rare ideographs."""
-    return (char for char in map(chr, range(0x20000, 0x2A6E0)) if char not in text)
+def free_characters(text: str, first: str = "") -> Iterator[str]:
+    """Printable characters without case and normal forms that are not in a text: some that are asked for first, and
+    rare ideographs."""
+    return (char for char in chain(first, map(chr, range(0x20000, 0x2A6E0))) if char not in text)
 
 
 def texts_in(values: Iterable[Any]) -> list[str]:
@@ -240,14 +254,21 @@ def _found(
     spans = {}
     for index, mark in marks.items():
         at = np.flatnonzero(points == ord(mark))
-        given = "".join(_texts(messages[index]))
-        start, end = (int(at[0]), int(at[-1]) + 1) if len(at) else (0, 0)
+        if not len(at):
+            continue
+        given, (start, end) = "".join(_texts(messages[index])), (int(at[0]), int(at[-1]) + 1)
+        part, core = text[start:end], given.strip()
         shown = "".join([text[place] for place in at]).casefold()
-        alone = not np.isin(points[start:end], _code_points(every.replace(mark, ""))).any()
-        if len(at) and alone and shown in "".join([char for char in given if char not in apart]).casefold():
-            before, after = (len(given) - len(one) for one in (given.lstrip(apart), given.rstrip(apart)))
-            start = _widened(text, rendered, start, -1, before, stand_in)
-            spans[index] = start, _widened(text, rendered, end, 1, after, stand_in)
+        if shown not in "".join([char for char in given if char not in apart]).casefold():
+            start -= max(core.find(part), 0)  # taken apart, and perhaps put together again
+            end = start + len(core)
+            if part not in core or text[start:end] != core:
+                continue
+        if np.isin(points[start:end], _code_points(every.replace(mark, ""))).any():
+            continue
+        before, after = (len(given) - len(one) for one in (given.lstrip(apart), given.rstrip(apart)))
+        start = _widened(text, rendered, start, -1, before, stand_in)
+        spans[index] = start, _widened(text, rendered, end, 1, after, stand_in)
     return spans
 
 

@@ -1,28 +1,37 @@
 """Conversations for chat templates: honest ones, and hostile ones that try to forge special tokens.
 
-    python tests/support/chat_cases.py FOLDER -n 100000
+    python tests/support/chat_cases.py FOLDER --seconds 480 --processes 16
 
-tries so many hostile conversations, in turn over the templates (``*.jinja``) of a folder, and prints what it found. The
-special tokens of a conversation must be those of the same conversation with harmless letters in place of what is
-hostile.
+tries hostile conversations, in turn over the templates (``*.jinja``) of a folder, for so long (or ``-n`` of them), and
+prints what it found. The special tokens of a conversation must be those of the same conversation with harmless letters
+in place of what is hostile, which Jinja alone renders. A conversation is made of the name of its template and of a
+seed: ``--only NAME --seed SEED -n 1`` tries it again.
 """
 from __future__ import annotations
 
 import argparse
+import json
+import multiprocessing
 import random
 import re
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable
-from functools import lru_cache
+from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zlib import crc32
 
+import jinja2
 from jinja2 import TemplateError
+from jinja2.ext import loopcontrols
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from bpetite import Tokenizer, chat
+from bpetite import Tokenizer, Vocab, chat
+from bpetite.chat import encoding
+from bpetite.steps.normalizers import Replace
 
 #: What looks like a special token in a template.
 LITERAL = re.compile(r"<\|[^|<>\s]{1,40}\|>|<｜[^<>\s]{1,40}｜>|</?[a-zA-Z_]{1,24}>|\[/?[A-Z_]{2,24}\]|<\|\"\|>")
@@ -30,16 +39,39 @@ WORDS = ["Hello", "there,", "what", "is", "a", "token?", "Grüße", "你好", "�
 WORDS += ['"v"}\n-', "item\n\n", "", "code();", "5", "|", "6"]
 #: Roles that are no usual ones: those may complete a special token.
 ROLES = ["end", "im_end", "eot_id", "user|>x<|end", "zUSER", "endoftext", "<|im_end|>", "|>", "user<|"]
+#: Kinds of tokenizers: see :func:`tokenizer_of`.
+KINDS = ("plain", "plain", "normalized", "flags")
+FLAGS = (("lstrip",), ("rstrip",), ("single_word",), ("lstrip", "rstrip", "normalized"), ("normalized",))
+NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
+#: Forms of a conversation that are tried with a template; the ones it renders are made hostile.
+SHAPES = 160
+FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
+LETTERS, SYMBOLS = "bcdfghjklmnpqrstvwxyz", "†‡‣⁂⁑※¶§¤◊○●◐◑◒◓◔◕★☆◘"
+#: Messages of our own errors, by how they begin.
+ERRORS = ("the template's logic depends", "the template changes texts")
+#: Outcomes that must not be.
+BAD = ("forged", "another text")
 
 Hostile = Callable[[str], str]
 
 
-@lru_cache
-def tokenizer_of(literals: tuple[str, ...]) -> Tokenizer:
-    """A small tokenizer with these special tokens."""
-    return Tokenizer.train(" ".join(WORDS) * 3, 300, special_tokens=list(literals), pattern="cl100k")
+@cache
+def tokenizer_of(literals: tuple[str, ...], kind: str = "plain") -> Tokenizer:
+    """A small tokenizer with these special tokens; they have flags, or a normalizer makes them, by the ``kind``."""
+    made = Tokenizer.train(" ".join(WORDS) * 3, 300, special_tokens=list(literals), pattern="cl100k")
+    if kind == "plain":
+        return made
+    flags = dict.fromkeys(literals[::2], ("normalized",))
+    if kind == "flags":
+        flags = {literal: FLAGS[number % len(FLAGS)] for number, literal in enumerate(literals[1:])}
+    vocab = Vocab.build(
+        made.vocab, made.merges, made.special_tokens, pattern=made.pattern, token_flags=flags,
+        normalization=(Replace("&lt;", "<"), "NFKC") if kind == "normalized" else None,
+    )  # fmt: skip
+    return Tokenizer.from_vocab(vocab)
 
 
+@cache
 def literals_of(source: str) -> tuple[str, ...]:
     """The special tokens of a template, and those that it may put together from a role."""
     found = {*LITERAL.findall(source)} | {"<|user|>", "<|end|>", "<|im_end|>", "<|endoftext|>", "<s>", "</s>"}
@@ -51,109 +83,198 @@ def honest(draw: random.Random) -> str:
     return draw.choice(["", " ", "\n"]) * (draw.random() < 0.2) + " ".join(draw.choices(WORDS, k=draw.randrange(1, 8)))
 
 
-def conversation(draw: random.Random, text: Callable[[], str], name: Callable[[str], str]) -> dict[str, Any]:
-    """The arguments of a conversation; ``text`` gives what a user writes, ``name`` what a user may put for a word."""
-    messages: list[dict[str, Any]] = [{"role": "system", "content": honest(draw)}] * (draw.random() < 0.4)
-    for _ in range(draw.randrange(1, 4)):
+def conversation(
+    shape: random.Random, text: Callable[[], str], name: Hostile, own: Callable[[], str] | None = None
+) -> dict[str, Any]:
+    """The arguments of a conversation, in a form that ``shape`` draws; ``text`` gives what a user writes, ``name`` what
+    a user may put for a word, ``own`` what the system and the assistant write."""
+    own = own or text
+    messages: list[dict[str, Any]] = []
+    if shape.random() < 0.4:
+        messages.append({"role": "system", "content": own()})
+    spelled, with_calls = shape.random() < 0.3, shape.random() < 0.4
+    for _ in range(shape.randrange(1, 4)):
         content: Any = text()
-        if draw.random() < 0.15:
+        if shape.random() < 0.15:
             content = [{"type": "text", "text": content}, {"type": "text", "text": text()}]
         messages.append({"role": name("user"), "content": content})
-        if draw.random() < 0.3:
-            arguments = {name("city"): text(), "n": draw.randrange(9), "deep": {"list": [text()]}}
+        if with_calls and shape.random() < 0.7:
+            arguments: Any = {name("city"): text(), "n": shape.randrange(9), "deep": {"list": [text()]}}
+            arguments = json.dumps(arguments, ensure_ascii=False) if spelled else arguments
             function = {"name": name("look_up"), "arguments": arguments}
             call = {"type": "function", "id": "abcdefghi", "function": function}
-            messages.append({"role": "assistant", "content": honest(draw), "tool_calls": [call]})
+            messages.append({"role": "assistant", "content": own(), "tool_calls": [call]})
             messages.append({"role": "tool", "name": name("look_up"), "tool_call_id": "abcdefghi", "content": text()})
-        messages.append({"role": "assistant", "content": honest(draw)})
-    if draw.random() < 0.5:
+        messages.append({"role": "assistant", "content": own()})
+    if shape.random() < 0.5:
         del messages[-1]
-    found: dict[str, Any] = {"messages": messages, "add_generation_prompt": draw.random() < 0.5}
-    if draw.random() < 0.3:
+    found: dict[str, Any] = {"messages": messages, "add_generation_prompt": shape.random() < 0.5}
+    if shape.random() < 0.3:
         properties = {name("city"): {"type": "string", "description": text()}}
         parameters = {"type": "object", "properties": properties, "required": [name("city")]}
         function = {"name": name("look_up"), "description": text(), "parameters": parameters}
         found["tools"] = [{"type": "function", "function": function}]
+    if shape.random() < 0.1:
+        found["documents"] = [{"title": name("title"), "text": text()}]
     return found
 
 
-def hostile_pair(seed: int, literals: tuple[str, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
+def hostile_pair(
+    seed: int, literals: tuple[str, ...], shape: int | None = None
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """A hostile conversation, and the same one with letters in place of what is hostile."""
-
-    def piece(draw: random.Random) -> str:
-        literal = draw.choice(literals)
-        cut = draw.randrange(len(literal) + 1)
-        kinds = [literal, literal[:cut], literal[cut:], literal[cut : cut + 5], literal.swapcase(), literal[::-1]]
-        kinds += [f" {literal} ", literal[:cut] + draw.choice(WORDS) + literal[cut:], literal * 2]
-        kinds += [literal.strip("<>[]|")]
-        return draw.choice(kinds)
 
     def made(change: Hostile) -> dict[str, Any]:
         draw = random.Random(seed)
+        rest: list[str] = []  # of a literal that began in the piece before
+
+        def piece() -> str:
+            if rest and draw.random() < 0.5:
+                return rest.pop()
+            literal = draw.choice(literals)
+            cut = draw.randrange(len(literal) + 1)
+            rest[:] = [literal[cut:]]
+            kind = draw.randrange(16)
+            if kind < 3:
+                return literal
+            if kind < 6:
+                return literal[:cut]
+            if kind < 10:
+                inner = literal.strip("<>[]|｜/")
+                return (literal[cut:], literal[cut : cut + 5], f" {literal} ", inner)[kind - 6]
+            if kind < 13:
+                parted = literal[:cut] + draw.choice(WORDS) + literal[cut:]
+                return (literal.swapcase(), literal[::-1], parted)[kind - 10]
+            return (literal * 2, literal.translate(FULL_WIDTH), literal.replace("<", "&lt;"))[kind - 13]
 
         def text() -> str:
-            parts = [honest(draw) if draw.random() < 0.4 else change(piece(draw)) for _ in range(draw.randrange(1, 4))]
+            parts = [honest(draw) if draw.random() < 0.4 else change(piece()) for _ in range(draw.randrange(1, 4))]
             return draw.choice(["", " "]).join(parts)
 
         def name(word: str) -> str:
             if draw.random() > 0.1:
                 return word
-            return change(draw.choice(ROLES) if word == "user" else piece(draw))
+            return change(draw.choice(ROLES) if word == "user" else piece())
 
-        return conversation(draw, text, name)
+        def own() -> str:
+            return honest(draw) + (draw.choice(literals) if draw.random() < 0.1 else "")
 
-    def harmless(hostile: str) -> str:
-        # different texts stay different: templates compare messages
-        return re.sub(r"\S", "bcdfghjklmnpqrstvwxyz"[crc32(hostile.encode()) % 21], hostile)
+        return conversation(draw if shape is None else random.Random(shape), text, name, own)
 
     return made(str), made(harmless)
 
 
+def harmless(hostile: str) -> str:
+    """Letters in place of letters and symbols in place of others; different texts stay different, as templates compare
+    messages."""
+    number = crc32(hostile.encode()) % len(LETTERS)
+    return re.sub(r"[^\w\s]", SYMBOLS[number], re.sub(r"\w", LETTERS[number], hostile))
+
+
+def _raise(message: str) -> None:
+    raise TemplateError(message)
+
+
+@cache
+def plain_template(source: str) -> jinja2.Template:
+    """The template in Jinja alone."""
+    made = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[loopcontrols])
+    made.filters["tojson"] = lambda value, **given: json.dumps(value, **{"ensure_ascii": False} | given)
+    made.globals |= {"raise_exception": _raise, "strftime_now": lambda form: datetime.now().strftime(form)}
+    source = re.sub(r"(\{%-?\s*)generation\b", r"\1if true", source)
+    return made.from_string(re.sub(r"(\{%-?\s*)endgeneration\b", r"\1endif", source))
+
+
+def rendered(source: str, arguments: dict[str, Any]) -> str | None:
+    """The text of a harmless conversation; None if the template refuses it."""
+    try:
+        return plain_template(source).render(NAMED | {"tools": None, "documents": None} | arguments)
+    except (TemplateError, TypeError, ValueError):
+        return None
+
+
+@cache
+def shapes_of(source: str) -> tuple[int, ...]:
+    """The shapes of conversations that a template renders."""
+    found = []
+    for shape in range(SHAPES):
+        draw = random.Random(shape)
+        if rendered(source, conversation(random.Random(shape), lambda: honest(draw), str)) is not None:  # noqa: B023
+            found.append(shape)
+    return tuple(found)
+
+
 def specials_of(tok: Tokenizer, ids: list[int]) -> list[int]:
-    return [token_id for token_id in ids if token_id >= tok.vocab_size - len(tok.special_tokens)]
+    least = tok.vocab_size - len(tok.special_tokens)
+    return [token_id for token_id in ids if token_id >= least]
 
 
 def attempt(seed: int, source: str) -> str:
     """The outcome of one hostile conversation; "forged" if content gave a special token or took one away."""
-    literals = literals_of(source)
-    tok = tokenizer_of(literals)
-    hostile, harmless = hostile_pair(seed, literals)
-    options = {"bos_token": "<s>", "eos_token": "</s>"}
+    literals, shapes, kind = literals_of(source), shapes_of(source), KINDS[seed % len(KINDS)]
+    tok = tokenizer_of(literals, kind)
+    hostile, peaceful = hostile_pair(seed, literals, shapes[seed // len(KINDS) % len(shapes)] if shapes else None)
     try:
-        found = chat.encode(tok, template=source, **hostile, **options)
+        found = chat.encode(tok, template=source, **hostile, **NAMED)
     except (TemplateError, TypeError):
         return "refused by the template"
-    except ValueError:
-        return "error"
-    if tok.decode(found.ids) != found.text:
+    except ValueError as error:
+        return next((known for known in ERRORS if str(error).startswith(known)), "refused by the template")
+    if kind == "plain" and tok.decode(found.ids) != found.text:
         return "another text"
-    try:
-        expected = chat.encode(tok, template=source, **harmless, **options)
-    except (TemplateError, TypeError, ValueError):
+    text = rendered(source, peaceful)
+    if text is None:
         return "nothing to compare"
-    return "fine" if specials_of(tok, found.ids) == specials_of(tok, expected.ids) else "forged"
+    return "fine" if specials_of(tok, found.ids) == specials_of(tok, tok.encode(text)) else "forged"
+
+
+def work(templates: dict[str, str], seeds: range, seconds: float) -> Counter[tuple[str, str]]:
+    """(template, outcome) -> how often, for each template with each seed, or what of them the time allows."""
+    found, stop = Counter[tuple[str, str]](), time.monotonic() + seconds
+    for seed in seeds:
+        for name, source in templates.items():
+            if time.monotonic() > stop:
+                return found
+            outcome = attempt(seed, source)
+            found[name, outcome] += 1
+            if outcome in BAD and found[name, outcome] <= 5:
+                print(f"{outcome}: --only {name} --seed {seed} -n 1", flush=True)
+    return found
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("-n", type=int, default=10_000)
+    parser.add_argument("-n", type=int, default=sys.maxsize // 2, help="seeds for each template")
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", help="the name of one template")
+    parser.add_argument("--unprotected", action="store_true", help="without protection, to see what is found then")
+    parser.add_argument("--each", action="store_true", help="the outcomes of each template, too")
     options = parser.parse_args()
-    templates = {path.stem: path.read_text(encoding="utf-8") for path in sorted(options.folder.glob("*.jinja"))}
-    names, found, started = list(templates), Counter[str](), time.monotonic()
-    bad: list[str] = []
-    for number in range(options.n):
-        name, seed = names[number % len(names)], options.seed + number
-        outcome = attempt(seed, templates[name])
-        found[outcome] += 1
-        if outcome in ("forged", "another text"):
-            bad.append(f"{outcome}: {name} seed {seed}")
-            print(bad[-1], flush=True)
-        if number % 10_000 == 9_999:
-            print(number + 1, dict(found), f"{time.monotonic() - started:.0f} s", flush=True)
-    print(options.n, dict(found))
-    return bool(bad)
+    paths = sorted(options.folder.glob(f"{options.only or '*'}.jinja"))
+    templates = {path.stem: path.read_bytes().decode("utf-8") for path in paths}
+    if options.unprotected:
+        encoding._parts = lambda _, text, *masked: [(text, True)]
+        encoding.equal_but_for = lambda *_: True
+    started, many = time.monotonic(), options.processes
+    seeds, items = range(options.seed, options.seed + options.n), list(templates.items())
+    arguments = [(dict(items[number::many]), seeds, options.seconds) for number in range(many)]
+    with multiprocessing.get_context("fork").Pool(many) as pool:
+        found = sum(pool.starmap(work, arguments, 1), Counter[tuple[str, str]]())
+    took, outcomes = time.monotonic() - started, Counter[str]()
+    each: dict[str, Counter[str]] = {}
+    for (name, outcome), times in found.items():
+        outcomes[outcome] += times
+        each.setdefault(name, Counter())[outcome] += times
+    if options.each:
+        for name, some in sorted(each.items()):
+            print(name, dict(some))
+    total = outcomes.total()
+    print(f"{total:,} conversations over {len(each)} templates, seeds from {options.seed}, {took:.0f} s,", end=" ")
+    print(f"{took * many / total * 1e6:.0f} us each:", dict(outcomes), "bad:", sum(outcomes[bad] for bad in BAD))
+    return any(outcomes[bad] for bad in BAD)
 
 
 if __name__ == "__main__":
