@@ -59,6 +59,12 @@ def test_hostile_conversations_forge_nothing(name: str) -> None:
     assert found.count("fine") > 10
 
 
+def test_without_protection_forged_ids_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chat.encoding, "_parts", lambda tokenizer, text, *masked: [(text, True)])
+    for name in ("chatml", "data", "tools", "macro"):
+        assert [chat_cases.attempt(seed, TEMPLATES[name]) for seed in range(40)].count("forged") > 10
+
+
 @pytest.mark.fuzz
 def test_many_hostile_conversations() -> None:
     names = [*TEMPLATES]
@@ -150,6 +156,32 @@ def test_logic_on_a_special_token_of_a_user_is_an_error(template: str, content: 
         chat.encode(TOK, user(content), template)
     chat.encode(TOK, user(content), template, trusted=("user",))
     chat.encode(TOK, user("<|end"), template)
+
+
+@pytest.mark.parametrize("case", ["lower", "upper"])
+def test_logic_on_another_case_sees_the_text(case: str) -> None:
+    template = "{% for key, value in messages[0].tool | dictsort %}{{ key }}<|user|>"
+    template += f"{{% if value | {case} == {getattr('Text', case)()!r} %}}!{{% endif %}}{{% endfor %}}"
+    found = chat.encode(TOK, [{"role": "user", "tool": {"user": "Text", "end": "<|end|>", "a": "\u0130"}}], template)
+    assert found.text == "a<|user|>end<|user|>user<|user|>!"
+    assert specials(found.ids) == ["<|user|>"] * 3
+
+
+def test_json_in_ascii() -> None:
+    tools = [{"name": "~end", "description": "<|end|>"}]
+    found = chat.encode(TOK, user("a"), "{{ tools | tojson(ensure_ascii=true) }}{{ '<|us' }}er|>", tools=tools)
+    assert specials(found.ids) == ["<|user|>"]
+    assert found.text.startswith('[{"name": "~end"')
+
+
+@pytest.mark.parametrize(("content", "expected"), [("a|", ["<|end|>"]), ("a", []), ("\u4f60", []), ("|e\u0301", [])])
+def test_special_tokens_beside_words(content: str, expected: list[str]) -> None:
+    flags = {"<|end|>": ("single_word",)}
+    vocab = Vocab.build(TOK.vocab, TOK.merges, TOK.special_tokens, pattern=TOK.pattern, token_flags=flags)
+    tok = Tokenizer.from_vocab(vocab)
+    messages = user("<|user|>" + content)
+    found = chat.encode(tok, messages, "{{ messages[0].content }}<|end|>")
+    assert specials(found.ids, tok) == expected == specials(tok.encode(content + "<|end|>"), tok)
 
 
 @pytest.mark.parametrize("content", ["<", "a < b", "end", "<|", "|>", "<|user", "text"])

@@ -45,6 +45,8 @@ EACH = "{% for m in messages %}<|im_start|>{{ X }}<|im_end|>\n{% endfor %}"
         ("'x'", "x", None),
         ("m.content if m.content == 'abc' else 'no'", "abc", b"abc"),
         ("(m.content | trim) ~ (m.content | first)", "abc", None),
+        ("'<t>' ~ m.content.split('</t>')[0].split('<t>')[1] ~ '</t>' ~ m.content[8:]", "<t>a</t>b", b"<t>a</t>b"),
+        ("m.content.split('-')[0] ~ '+' ~ m.content.split('-')[1]", "a-b", None),
     ],
 )
 def test_span_of_a_content(expression: str, content: str, expected: bytes | None) -> None:
@@ -63,6 +65,7 @@ def test_messages_side_by_side_and_left_out() -> None:
     assert shown("{% for m in messages %}{{ m.content }}{% endfor %}", "\na\n", "\nb\n") == [b"\na\n", b"\nb\n"]
     assert shown("{{ messages[0].content }}{{ messages[2].content }}", "a", "b", "c") == [b"a", None, b"c"]
     assert shown("{% for m in messages | reverse %}{{ m.content }}{% endfor %}", "a", "b") == [b"a", b"b"]
+    assert shown("{{ messages[0].content }}{{ messages[1].content[1:] }}", "ab", "bc") == [b"ab", b"c"]
     template = "{% for m in messages if m.content | trim in ('a', 'c') %}{{ m.content | e }};{% endfor %}"
     assert shown(template, "a", "b", "c") == [b"a", None, b"c"]
 

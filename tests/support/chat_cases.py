@@ -40,7 +40,7 @@ WORDS += ['"v"}\n-', "item\n\n", "", "code();", "5", "|", "6"]
 #: Roles that are no usual ones: those may complete a special token.
 ROLES = ["end", "im_end", "eot_id", "user|>x<|end", "zUSER", "endoftext", "<|im_end|>", "|>", "user<|"]
 #: Kinds of tokenizers: see :func:`tokenizer_of`.
-KINDS = ("plain", "plain", "normalized", "flags")
+KINDS = (*["plain"] * 6, "normalized", "flags")
 FLAGS = (("lstrip",), ("rstrip",), ("single_word",), ("lstrip", "rstrip", "normalized"), ("normalized",))
 NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
 #: Forms of a conversation that are tried with a template; the ones it renders are made hostile.
@@ -93,7 +93,7 @@ def conversation(
     if shape.random() < 0.4:
         messages.append({"role": "system", "content": own()})
     spelled, with_calls = shape.random() < 0.3, shape.random() < 0.4
-    for _ in range(shape.randrange(1, 4)):
+    for _ in range(shape.choice((1, 1, 2, 3))):
         content: Any = text()
         if shape.random() < 0.15:
             content = [{"type": "text", "text": content}, {"type": "text", "text": text()}]
