@@ -206,10 +206,9 @@ def encode(
         text = bare = compiled.render(context)
         own, found = [], special_spans(tokenizer, text)
     literals = {text[start:end] for start, end in {*found}.difference(own)}.union(literals_in(tokenizer, bare))
-    # JSON may escape what is not ASCII, and normalizers change what is
-    first = "~^" if tokenizer._pipeline is None else ""
-    char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), first))
-    mask = masking(char, None if tokenizer.scanner == "pipeline" else frozenset(literals))
+    as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
+    char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
+    mask = masking(char, frozenset(literals) if as_it_is else None)
     change = partial(_masked, tokenizer, char, mask)
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {

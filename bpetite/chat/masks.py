@@ -2,7 +2,6 @@
 conversation that they prove to be the contents of messages."""
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
@@ -111,14 +110,13 @@ for _name in ("lower", "upper"):
 
 @lru_cache(maxsize=4096)
 def _forms(char: str) -> frozenset[str]:
-    cases = char + char.upper() + char.lower() + char.title()
-    return frozenset({*unicodedata.normalize("NFKD", cases).casefold(), *cases.casefold()})
+    return frozenset((char + char.upper() + char.lower() + char.title()).casefold())
 
 
 @lru_cache(maxsize=64)
 def masking(char: str, literals: frozenset[str] | None) -> Callable[[str], str]:
     """A function that puts a mask in place of each character of a text that can become one of these literals', in
-    another case or normal form; None stands for any. White space and what is escaped stays.
+    another case; None stands for any, as normalizers change more. White space and what is escaped stays.
     """
     alphabet = {form for one in "".join(literals or ()) for form in _forms(one)}
 

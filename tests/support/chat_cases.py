@@ -40,7 +40,7 @@ WORDS += ['"v"}\n-', "item\n\n", "", "code();", "5", "|", "6"]
 #: Roles that are no usual ones: those may complete a special token.
 ROLES = ["end", "im_end", "eot_id", "user|>x<|end", "zUSER", "endoftext", "<|im_end|>", "|>", "user<|"]
 #: Kinds of tokenizers: see :func:`tokenizer_of`.
-KINDS = (*["plain"] * 6, "normalized", "flags")
+KINDS = (*["plain"] * 14, "normalized", "flags")
 FLAGS = (("lstrip",), ("rstrip",), ("single_word",), ("lstrip", "rstrip", "normalized"), ("normalized",))
 NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
 #: Forms of a conversation that are tried with a template; the ones it renders are made hostile.
