@@ -23,12 +23,7 @@ def _module(name: str, purpose: str) -> Any:
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
-    """As :meth:`bpetite.Tokenizer.as_transformers`.
-
-    Raises:
-        FormatError: tokenizer.json cannot hold the tokenizer; the message says why.
-        MissingExtraError: ``transformers`` is not installed.
-    """
+    """As :meth:`bpetite.Tokenizer.as_transformers`."""
     return _module("transformers", "as_transformers()").fast_tokenizer(tokenizer, options)
 
 

@@ -31,11 +31,7 @@ ALPHABETS = ("ab cd\n", " \t\n\r\u00a0\u3000x", "aA'sStT1 2.", "éß中ア한क
 
 
 def hostile_texts(literals: Iterable[str]) -> list[str]:
-    """Some hundred texts, the same each time, without surrogates.
-
-    Args:
-        literals: The special tokens, which are put into some of them.
-    """
+    """Some hundred texts, the same each time, without surrogates; special tokens are put into some of them."""
     draw = random.Random(1)
 
     def anything() -> str:

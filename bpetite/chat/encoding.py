@@ -208,7 +208,7 @@ def encode(
     literals = {text[start:end] for start, end in {*found}.difference(own)}.union(literals_in(tokenizer, bare))
     as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
     char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
-    mask = masking(char, frozenset(literals) if as_it_is else None)
+    mask = masking(char, frozenset(literals), any_text=not as_it_is)
     change = partial(_masked, tokenizer, char, mask)
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
@@ -216,7 +216,7 @@ def encode(
         "tools": change_texts(known, change),
     }  # fmt: skip
     masked = compiled.render(shielded)
-    if not equal_but_for(text, masked, char):
+    if not equal_but_for(text, masked, char + "\\"):
         raise ValueError(_reason(tokenizer, doubtful, literals))
     return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked, char))
 

@@ -27,6 +27,7 @@ __all__ = [
 
 #: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
 ESCAPED = frozenset("\"'\\\x7f")
+QUOTE = '"'
 #: Stands for a mask in UTF-8, where it has one byte.
 HOLDER = "\x01"
 
@@ -114,19 +115,23 @@ def _forms(char: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=64)
-def masking(char: str, literals: frozenset[str] | None) -> Callable[[str], str]:
+def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[[str], str]:
     """A function that puts a mask in place of each character of a text that can become one of these literals', in
-    another case; None stands for any, as normalizers change more. White space and what is escaped stays.
+    another case; of ``any_text``, as normalizers change more. White space and what is escaped stays, unless it is in
+    one of the literals: a quote becomes a backslash then, which JSON escapes in as many characters.
     """
-    alphabet = {form for one in "".join(literals or ()) for form in _forms(one)}
+    spelled = "".join(literals)
+    alphabet = {form for one in spelled for form in _forms(one)}
 
     def is_masked(one: str) -> bool:
-        may_become = literals is None or not alphabet.isdisjoint(_forms(one))
-        return one > " " and one not in ESCAPED and not one.isspace() and may_become
+        if one <= " " or one in ESCAPED or one.isspace():
+            return one in spelled and one != QUOTE
+        return any_text or not alphabet.isdisjoint(_forms(one))
 
     table = bytes([ord(HOLDER if code < 128 and is_masked(chr(code)) else chr(code)) for code in range(256)])
 
     def mask(text: str) -> str:
+        text = text.replace(QUOTE, "\\") if QUOTE in spelled else text
         held = HOLDER not in text
         found = text.encode("utf-8").translate(table).decode("utf-8") if held else text
         rest = {ord(one): char for one in {*found} if is_masked(one)} if not (held and text.isascii()) else {}

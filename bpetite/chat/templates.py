@@ -282,8 +282,6 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
     found = tokenizer._special_spans(text)
     if spaces:
         return [(start, end) for start, end, _ in found]
-    if tokenizer._pipeline is None:
-        return [(start, end) for start, end, _ in found if not text[start:end].isspace()]
     literals = [(start, end, text[start:end]) for start, end, _ in found]
     return [
         (end - len(literal.lstrip()), start + len(literal.rstrip()))

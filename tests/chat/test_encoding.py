@@ -11,7 +11,7 @@ from jinja2 import TemplateError
 from bpetite import Tokenizer, Vocab, chat
 from bpetite.steps.normalizers import Replace
 
-SPECIAL = ["<|user|>", "<|end|>", "<|im_end|>", "<|assistant|>", "<tool_call>"]
+SPECIAL = ["<|user|>", "<|end|>", "<|im_end|>", "<|assistant|>", "<tool_call>", '<|"|>', "<a b>"]
 TOK = Tokenizer.train("ab ab ab", 258, special_tokens=SPECIAL)
 NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
 
@@ -100,6 +100,9 @@ FORGING = {
         [{"role": "user", "arguments": {"tool_call": 1}}],
     ),
     "a format": ("{{ '<|%s|>' | format(messages[0].content) }}", user("end")),
+    "a quote": ("<|{{ messages[0].content }}|>", user('"')),
+    "an escaped quote": ("<|{{ (messages[0].content | tojson)[2:-1] }}|>", user('"')),
+    "a space": ("<a{{ messages[0].content }}b>", user(" ")),
     "a marked text": ("<|user|>{{ messages[0].content }}", user("\x0e!<|end|>")),
 }  # fmt: skip
 
@@ -172,6 +175,14 @@ def test_json_in_ascii() -> None:
     found = chat.encode(TOK, user("a"), "{{ tools | tojson(ensure_ascii=true) }}{{ '<|us' }}er|>", tools=tools)
     assert specials(found.ids) == ["<|user|>"]
     assert found.text.startswith('[{"name": "~end"')
+
+
+def test_quotes_in_special_tokens_and_in_json() -> None:
+    template = """{% macro q(x) %}<|"|>{{ x }}<|"|>{% endmacro %}{{ q(messages[0].content) }}
+{{- messages[0].content | tojson }}"""
+    found = chat.encode(TOK, user('say "a"\\ <|"|>'), template)
+    assert found.text == '<|"|>say "a"\\ <|"|><|"|>"say \\"a\\"\\\\ <|\\"|>"'
+    assert specials(found.ids) == ['<|"|>'] * 2
 
 
 @pytest.mark.parametrize(("content", "expected"), [("a|", ["<|end|>"]), ("a", []), ("\u4f60", []), ("|e\u0301", [])])
