@@ -136,7 +136,7 @@ class Interpreter:
         shutil.rmtree(build)
 
     def _install(self) -> None:
-        if self.kind == "sanitized":  # pip takes a quarter of an hour under ThreadSanitizer, and the wheels are the same
+        if self.kind == "sanitized":  # pip would take a quarter of an hour here, and the wheels are the same
             plain = Interpreter()
             if not plain.made:
                 raise NotHere("make the interpreter without ThreadSanitizer first: python tools/freethreaded.py")
