@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click import Context, Option
+from corpus_tools import FORMATS
 from paths import PACKAGES
 
 from bpetite import Tokenizer
@@ -17,7 +18,6 @@ from bpetite.cli import cli, main
 from bpetite.cli.options import unescape
 from bpetite.corpus import encode_corpus
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
 
 

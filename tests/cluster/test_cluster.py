@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import FORMATS, HereMap, contents, make_corpus, text_of
+from cluster_tools import HereMap, contents, make_corpus, text_of
+from corpus_tools import FORMATS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but

@@ -19,8 +19,6 @@ from bpetite import Tokenizer
 from bpetite.cluster.calls import Call, results
 from bpetite.corpus.encoding.codec import Codec, Ids, Offsets, codec_of
 
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
-
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "said", "'we'll", "go'", "1", "x\n\n", "", "!"]
 
 

@@ -21,6 +21,13 @@ from bpetite.corpus.reading.records import documents_of
 
 EOT = 256
 
+#: Layouts whose shards stand beside each other; those of mds and litdata have a folder of their own.
+FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
+
+#: Layouts that a crash sees in different ways: with a file of lengths, without one and cut anywhere, with ids besides,
+#: and made of a file that goes. test_kill.py kills runs of all layouts.
+CRASHED = ["npy", "nanogpt", "parquet"]
+
 
 def encode_bytes(texts: Sequence[bytes]) -> tuple[Any, Any]:
     """A token a byte; texts must be UTF-8, and the letter U+0007 has no token."""

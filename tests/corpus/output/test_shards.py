@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus_tools import EOT, ids, outputs, plain_sums, read_llmc, run, some_documents, texts_in
+from corpus_tools import EOT, FORMATS, ids, outputs, plain_sums, read_llmc, run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
@@ -50,10 +50,7 @@ def test_a_tiny_last_shard_joins_the_one_before(ram_path: Path) -> None:
         assert [token for shard in found for token in shard] == [EOT, *ids("x" * (tokens - 1))]
 
 
-@pytest.mark.parametrize(
-    "format",
-    slow_but(["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"], "npy", "dolma", "parquet"),
-)
+@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "dolma", "parquet"))
 @settings(max_examples=15, deadline=None)
 @given(data=st.data())
 def test_shards_do_not_depend_on_how_documents_come_in(
@@ -125,7 +122,7 @@ def test_an_output_named_train_has_val_beside_it(ram_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shard_tokens", slow_but([None, 1, 100, 999], 1, 999))
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_checksums_are_those_of_the_files(ram_path: Path, format: str, shard_tokens: int | None) -> None:
     source = lines(ram_path / "in.jsonl", some_documents(60 if shard_tokens != 1 else 10))
     made = run(source, ram_path / "o", format=format, shard_tokens=shard_tokens)

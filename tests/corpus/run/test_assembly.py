@@ -5,14 +5,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import byte_codec, outputs, run, some_documents, write_inputs
+from corpus_tools import FORMATS, byte_codec, outputs, run, some_documents, write_inputs
 from tiers import slow_but
 
 from bpetite.corpus import Options, make_part, merge_outputs
 from bpetite.corpus.output.manifest import read_manifest, write_manifest
 from bpetite.errors import FormatError
-
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
 
 def ranks(inputs: list[Path], sink: Path, world: int, **options: Any) -> None:

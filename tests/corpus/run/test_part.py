@@ -15,15 +15,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import byte_codec, outputs, plain_sums, run, some_documents, texts_in, write_inputs
+from corpus_tools import (
+    CRASHED,
+    FORMATS,
+    byte_codec,
+    outputs,
+    plain_sums,
+    run,
+    some_documents,
+    texts_in,
+    write_inputs,
+)
 from paths import PYTHONPATH
 from tiers import slow_but
 
 from bpetite.corpus import Options, Sources, make_part
 from bpetite.corpus.reading.given import given_documents
 from tests.support.running import running_threads
-
-FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 
 
 class Crash(BaseException):
@@ -92,7 +100,7 @@ def crash_at(monkeypatch: pytest.MonkeyPatch, folder: Path, moment: int) -> Call
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
 @pytest.mark.parametrize(
-    "format", slow_but([*FORMATS, "npy, in another order"], "parquet", "npy, in another order")
+    "format", slow_but([*CRASHED, "npy, in another order"], "parquet", "npy, in another order")
 )
 def test_a_crash_at_any_durable_operation(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str
@@ -127,7 +135,7 @@ def test_a_crash_at_any_durable_operation(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds files by /proc")
-@pytest.mark.parametrize("format", slow_but(["npy", "dolma", "mds", "litdata"], "litdata"))
+@pytest.mark.parametrize("format", slow_but(["npy", "litdata"], "litdata"))
 @pytest.mark.parametrize("overwrite", slow_but([False, True], False))
 def test_a_crash_of_a_run_over_an_iterable(
     ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, overwrite: bool
@@ -163,7 +171,7 @@ def test_a_crash_of_a_run_over_an_iterable(
     assert moment > 40
 
 
-@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "parquet"))
+@pytest.mark.parametrize("format", slow_but(CRASHED, "npy", "parquet"))
 def test_a_crash_in_the_crash(ram_path: Path, monkeypatch: pytest.MonkeyPatch, format: str) -> None:
     inputs = write_inputs(ram_path / "in", some_documents(60))
     options = {"format": format, "shard_tokens": 700}
@@ -520,7 +528,7 @@ except OSError as error:
 """
 
 
-@pytest.mark.parametrize("format", slow_but(FORMATS, "npy", "nanogpt"))
+@pytest.mark.parametrize("format", slow_but(CRASHED, "npy", "nanogpt"))
 @pytest.mark.skipif(sys.platform != "linux", reason="limits file sizes")
 def test_no_room(ram_path: Path, format: str) -> None:
     source = ram_path / "in.jsonl"
