@@ -14,7 +14,7 @@ from bpetite import Tokenizer
 
 START = """
 import gc, random, sys, threading, time
-from bpetite import Tokenizer, count_pretokens, serving
+from bpetite import Tokenizer
 from bpetite.core import _threads
 
 _threads.processors = lambda: 8
@@ -24,7 +24,6 @@ WORDS = " ".join("".join(letters.choices("abcdefgh", k=6)) for _ in range(100_00
 LONG = " ".join(TEXTS)
 BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
 PLAIN = BYTES.with_cache(0)
-SPECIAL = Tokenizer(BYTES.vocab, [], ["ab", "abc"]).with_cache(0)
 
 
 class Litter:
@@ -54,19 +53,10 @@ def taught():
 
 CALLS = {
     "encode": lambda: PLAIN.encode_to_numpy(LONG, num_threads=2).tobytes(),
-    "encode to a list": lambda: PLAIN.encode(LONG, num_threads=2),
-    "encode, not ASCII": lambda: PLAIN.encode_to_numpy("é" + LONG, num_threads=2).tobytes(),
     "encode_batch": lambda: PLAIN.encode_batch(TEXTS, num_threads=2),
     "encode_batch_to_numpy": lambda: [made.tobytes() for made in PLAIN.encode_batch_to_numpy(TEXTS, num_threads=2)],
-    "count_batch": lambda: PLAIN.count_batch(TEXTS, num_threads=2).tobytes(),
-    "encode_ordinary": lambda: PLAIN.encode_ordinary(LONG, num_threads=2),
-    "encode, special tokens": lambda: SPECIAL.encode_to_numpy(LONG, num_threads=2).tobytes(),
-    "count": lambda: PLAIN.count(LONG, num_threads=2),
     "encode_padded": lambda: PLAIN.encode_padded(TEXTS, pad_token=0, num_threads=2).input_ids.tobytes(),
-    "encode_batch_to_arrow": lambda: PLAIN.encode_batch_to_arrow(TEXTS, num_threads=2).to_pylist(),
-    "encode_bytes": lambda: serving.encode_bytes(PLAIN, LONG.encode() + bytes([255]), errors="bytes", num_threads=2),
     "train": lambda: Tokenizer.train(WORDS[:100_000].split(), 300, num_threads=2).merges,
-    "count_pretokens": lambda: count_pretokens([text.replace("a", " ") for text in TEXTS], num_threads=2),
     "workers": taught,
 }
 
@@ -105,11 +95,7 @@ def run(script: str, name: str) -> None:
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 
-NAMES = [
-    "encode", "encode to a list", "encode, not ASCII", "encode_batch", "encode_batch_to_numpy", "count_batch",
-    "count_pretokens", "workers", "encode_ordinary", "encode, special tokens", "count",
-    "encode_padded", "encode_batch_to_arrow", "encode_bytes", "train",
-]  # fmt: skip
+NAMES = ["encode", "encode_batch", "encode_batch_to_numpy", "encode_padded", "train", "workers"]
 
 
 @pytest.mark.parametrize("name", slow_but(NAMES, "encode", "encode_batch", "encode_batch_to_numpy", "train"))

@@ -111,8 +111,10 @@ def test_equals_sentencepiece(seed: int) -> None:
     check(draw, trained(draw), 60)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(6, 80))
+@pytest.mark.parametrize("seed", [
+    *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(6, 30)),
+    *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(30, 80)),
+])  # fmt: skip
 def test_more_models_equal_sentencepiece(seed: int) -> None:
     draw = random.Random(seed)
     check(draw, trained(draw), 150)
