@@ -377,7 +377,7 @@ def test_gpt2_all_over_the_shared_texts(shared: Callable[[str], Path], text: str
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "text"), [*zip(CONFIGURATIONS, cycle(SHARED))])
+@pytest.mark.parametrize(("name", "text"), [*zip(CONFIGURATIONS, cycle(SHARED[:3]))])  # in every clone
 def test_every_configuration_on_a_shared_text(shared: Callable[[str], Path], name: str, text: str) -> None:
     read = stretch(shared(text), 7_000_000 if "text/" in text else 0, 100_000)
     assert _ours(name).encode(read) == build(name).encode(read, add_special_tokens=False).ids
