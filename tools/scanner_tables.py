@@ -4,14 +4,14 @@ the installed ``regex``.
     python tools/scanner_tables.py
 
 A new named pattern, or a change of how patterns are compiled: run this with a release of ``regex`` for each version in
-RELEASES in `bpetite/splitting/compile/tables.py`. A new release of ``regex``: put it at the end there; with a new
+RELEASES in `bpetite/splitting/compile/scanner_tables.py`. A new release of ``regex``: put it at its end; with a new
 version of Unicode, see `tools/unicode_ages.py` first.
 """
 from pathlib import Path
 
 from bpetite import patterns
-from bpetite.splitting.compile.scanner_tables import compile_pattern
-from bpetite.splitting.compile.tables import file_of, to_file
+from bpetite.splitting.compile.compile_pattern import compile_pattern
+from bpetite.splitting.compile.scanner_tables import file_of, to_file
 from bpetite.splitting.pattern.unicode_version import unicode_version
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
-from .compile.tables import ScannerTables, shipped
+from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
     tables = shipped(stages) if unicode is None and scanner_kind != "regex" else None
     if tables is not None:
         return _scanning(pattern, tables, unicode, scanner_kind)
-    from .compile.scanner_tables import NoTransducer, UnsupportedPattern  # here: they import `regex`, slowly
+    from .compile.compile_pattern import NoTransducer, UnsupportedPattern  # here: they import `regex`, slowly
     from .pattern.regex_parser import compile_regex
 
     for stage in stages:
@@ -173,7 +173,7 @@ def _scanning(
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
     """The tables of a scanner, made now."""
-    from .compile.scanner_tables import compile_pattern
+    from .compile.compile_pattern import compile_pattern
 
     return compile_pattern(stages, unicode)
 

@@ -14,7 +14,7 @@ from tiers import slow_but
 
 from bpetite import patterns
 from bpetite.reference import split
-from bpetite.splitting.compile.scanner_tables import compile_pattern
+from bpetite.splitting.compile.compile_pattern import compile_pattern
 from bpetite.splitting.pretokenizer import pretokenizer
 from bpetite.splitting.scan._scan import Scanner
 

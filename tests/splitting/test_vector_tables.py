@@ -5,7 +5,7 @@ import pytest
 from splits import COMPILED
 
 from bpetite.patterns import as_tuple
-from bpetite.splitting.compile.scanner_tables import compile_pattern
+from bpetite.splitting.compile.compile_pattern import compile_pattern
 from bpetite.splitting.compile.vector_tables import Paged, vector_tables
 
 

@@ -1,6 +1,6 @@
 """A split pattern as a deterministic automaton: leftmost-first, with one character of delay.
 
-scanner_tables.py lists the steps from a pattern to the scanner's tables; this one follows the parser.
+compile_pattern.py lists the steps from a pattern to the scanner's tables; this one follows the parser.
 
 Priorities. Backtracking engines such as `regex` try the alternatives of a pattern in order and take the first that
 leads to a match: `a|ab` matches only the `a` of "ab", and a greedy repeat tries one more round before it tries to stop.

@@ -1,116 +1,109 @@
-"""A split pattern, compiled to the tables that the scanner runs (_scan.pyx).
+"""The tables of a scanner; the tables of named patterns ship with the package.
 
-The whole way from a pattern to these tables:
+Making tables takes a tenth of a second: `regex` is asked which code points are in the pattern's classes, so they depend
+on its version of Unicode. `data/scanners-16.0.bin` holds the tables of all named patterns as a release of `regex` with
+Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes the installed release's
+anew. (A newer release that is asked for 16.0 gives others in places: versions of Unicode change classes, too.)
 
-    regex_parser.py    the pattern's text -> a tree
-    char_classes.py    its character sets -> groups of code points
-    deviations.py      leaves patterns to `regex` that it matches in another way than they read
-    automaton.py       tree and groups -> a deterministic automaton that finds one match
-    transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
-    scanner_tables.py  the transducer -> tables by code and state (this module)
-    vector_tables.py   the same for processors with byte shuffles
-    tables.py          what comes out, and the tables of the named patterns, which ship with the package
-
-The scanner does not read groups but *codes* of one byte: an ASCII character is its own code, the groups of other
-characters are numbered from 128, one code stands for the continuation bytes of a character and changes nothing, one for
-the end of the text. A step is then one look-up by code and state.
+Such a file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values
+in its second version, which every Python reads alike, and which takes no import.
 """
 from __future__ import annotations
 
-from ...patterns import STAGES
-from ..pattern import deviations
-from ..pattern.char_classes import Budget, Groups, NoTransducer
-from ..pattern.regex_parser import UnsupportedPattern, parse, sets_of
-from .automaton import Automaton
-from .tables import ScannerTables
-from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
-from .vector_tables import vector_tables
+import marshal
+import os
+import sys
+from collections.abc import Mapping
+from importlib.machinery import PathFinder
+from typing import Any, NamedTuple
 
-__all__ = ["NoTransducer", "UnsupportedPattern", "compile_pattern"]
+from .vector_tables import Paged, Rows, VectorTables
 
-ASCII = 128
-MAX_CODES = 256
-MAX_STATES = 255
-CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; the same in scan_blocks.h
+__all__ = ["ScannerTables", "shipped", "to_file"]
 
-
-def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:
-    """Tables for a sequence of splits, each inside the parts of the previous one, with a version of Unicode's classes.
-
-    Raises `UnsupportedPattern` for syntax that the parser does not know, and `NoTransducer` if no small transducer cuts
-    as the pattern does, or none is found within the steps of its `Budget`.
-    """
-    trees = [parse(pattern) for pattern in patterns]
-    groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)
-    for pattern, tree in zip(patterns, trees):
-        if pattern not in STAGES:  # these have no deviations, which their tests check
-            deviations.check(pattern, tree, groups)
-    automata = [Automaton(tree, groups) for tree in trees]
-    combined, *later = map(transducer, automata)
-    for one in later:
-        combined = compose(combined, one, groups.budget)
-    return lay_out(combined, groups, all(automaton.always_matches() for automaton in automata))
+#: The releases of ``regex`` that brought another version of Unicode, and the last one known; ascending.
+RELEASES: tuple[tuple[tuple[int, ...], str], ...] = (
+    ((2024, 9, 11), "16.0"),
+    ((2025, 10, 22), "17.0"),
+    ((2026, 9, 29), "18.0"),
+    ((2026, 11, 19), "18.0"),
+)
 
 
-def lay_out(machine: Transducer, groups: Groups, gapless: bool) -> ScannerTables:
-    """The transducer's tables by code and state, and the map from code points to codes."""
-    states = len(machine.next)
-    beyond = sorted({group for start, group in zip(groups.starts, groups.groups) if start >= ASCII}
-                    | {groups.group_of(ASCII)})
-    continuation, end = ASCII + len(beyond), ASCII + len(beyond) + 1
-    if end >= MAX_CODES or states > MAX_STATES:
-        raise NoTransducer(f"{len(beyond)} groups and {states} states are too many")
-    codes = [0] * groups.count
-    for code, group in enumerate(beyond, ASCII):
-        codes[group] = code
+class ScannerTables(NamedTuple):
+    """The tables of a scanner. Bytes by code and state are `table[code * states + state]`."""
 
-    read = (*map(groups.group_of, range(ASCII)), *beyond)
-    back = mark_back(machine)
-    moves = {group: bytes(row[group] for row in machine.next) for group in {*read}}
-    cuts = {group: bytes(output_byte(row[group], back) for row in machine.out) for group in {*read, groups.count}}
-    following = b"".join(map(moves.__getitem__, read)) + bytes(range(states)) + bytes(states)
-    outputs = b"".join(map(cuts.__getitem__, read)) + bytes(states) + cuts[groups.count]
-    rows = [(following[at : at + states], outputs[at : at + states]) for at in range(0, len(following), states)]
-    columns = {row: at for at, row in enumerate(dict.fromkeys(rows))}
-    used_bits = 0
-    for output in set(outputs):
-        used_bits |= output
-    stage, pages = groups.two_stage(codes)
-    return ScannerTables(
-        following, outputs, bytes(map(columns.__getitem__, rows)),
-        synchronizing_pairs([move for move, _ in columns], groups.budget), stage.tobytes(), pages,
-        states, len(columns), used_bits, back, continuation, end, gapless, vector_tables(following, outputs, states),
-    )  # fmt: skip
+    next: bytes
+    out: bytes
+    column: bytes  # code -> column: codes with one column do the same in every state
+    synchronized: bytes  # by two columns: 1 + the state after both if it is the same from every state, else 0
+    stage: bytes  # code point // 64 -> page number, 16 bits each
+    pages: bytes  # page number * 64 + code point % 64 -> code
+    states: int
+    columns: int
+    used_bits: int  # all bits that occur in an output
+    mark_back: int  # distance of the mark in characters
+    continuation: int  # the code of a character's bytes after the first
+    end: int  # the code of the end of the text
+    gapless: bool  # every pattern matches all of every text: no text lies between its matches
+    vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
-def synchronizing_pairs(moves: list[bytes], budget: Budget) -> bytes:
-    """For two columns, 1 + the state after reading both if every state leads there, else 0.
-
-    Args:
-        moves: The next state by state, for each column.
-    """
-    table = bytearray()
-    for first in moves:
-        between = {*first}
-        budget.spend(len(moves) * len(between))
-        for second in moves:
-            states = {second[state] for state in between}
-            table.append(1 + states.pop() if len(states) == 1 else 0)
-    return bytes(table)
+def file_of(unicode: str) -> str:
+    """The file with the tables for the version of Unicode of a release of ``regex``."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.join(package, "data", f"scanners-{unicode}.bin")
 
 
-def mark_back(machine: Transducer) -> int:
-    """The distance of the mark in characters. The scanner knows only one."""
-    marks = {out >> MARK & CUTS for outs in machine.out for out in outs} - {0}
-    backs = {mark.bit_length() - 1 for mark in marks}
-    if len(backs) > 1 or any(back >= CUT_BITS for back in backs):
-        raise NoTransducer("marks at more than one distance")
-    return backs.pop() if backs else 0
+def shipped(stages: tuple[str, ...]) -> ScannerTables | None:
+    """The tables of regular expressions, each inside the parts of the one before, that ship with the package for the
+    installed ``regex``, which is not imported; None if they do not."""
+    known = _unicode_of_regex()
+    if known is None or sys.byteorder != "little" or not os.path.isfile(file_of(known)):
+        return None
+    with open(file_of(known), "rb") as file:
+        packed = marshal.load(file).get(stages)
+    if packed is None:
+        return None
+    import zlib
+
+    return _tables(marshal.loads(zlib.decompress(packed)))
 
 
-def output_byte(out: int, back: int) -> int:
-    """An output as the scanner reads it."""
-    cuts = out & CUTS
-    if cuts >> CUT_BITS:
-        raise NoTransducer("cuts too far back")
-    return cuts | bool(out >> (MARK + back) & 1) << MARK_BIT | bool(out & COMMIT) << COMMIT_BIT
+def to_file(tables: Mapping[tuple[str, ...], ScannerTables]) -> bytes:
+    """The content of a file."""
+    import zlib
+
+    return marshal.dumps({key: zlib.compress(marshal.dumps(_plain(one), 2), 9) for key, one in tables.items()}, 2)
+
+
+def _plain(value: Any) -> Any:
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+def _unicode_of_regex() -> str | None:
+    """The version of Unicode of the installed ``regex``, from its release; None if that is not known."""
+    installed = _release_of_regex()
+    if installed is None or not RELEASES[0][0] <= installed <= RELEASES[-1][0]:
+        return None
+    return [version for release, version in RELEASES if release <= installed][-1]
+
+
+def _release_of_regex() -> tuple[int, ...] | None:
+    # the folder beside the package says it; importlib.metadata takes as long as importing `regex`
+    spec = PathFinder.find_spec("regex")
+    folder = None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
+    names = [] if folder is None or not os.path.isdir(folder) else os.listdir(folder)
+    releases = [name[6:-10].split(".") for name in names if name.startswith("regex-") and name.endswith(".dist-info")]
+    if len(releases) != 1 or not all(part.isdigit() for part in releases[0]):
+        return None
+    return tuple(map(int, releases[0]))
+
+
+def _tables(parts: tuple[Any, ...]) -> ScannerTables:
+    *plain, vector = parts
+    if vector is not None:
+        transition, following, out, subset, all_states, rows = vector
+        rows = None if rows is None else Rows(*rows)
+        vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states, rows)
+    return ScannerTables._make((*plain, vector))

@@ -23,7 +23,7 @@ cdef enum:
 cdef class ByteSplits:
     """A compiled pattern over the printable form of bytes, immutable and safe to share between threads.
 
-    `tables` is a `tables.ScannerTables`, without marks, and `alphabet` holds the character of each byte.
+    `tables` is a `ScannerTables`, without marks, and `alphabet` holds the character of each byte.
     """
 
     def __cinit__(self, tables, str alphabet not None):

@@ -90,7 +90,7 @@ cdef enum:
 cdef class Scanner:
     """A compiled pattern, immutable and safe to share between threads; built by `pretokenizer.pretokenizer`.
 
-    `tables` is a `tables.ScannerTables`; `kind` is "vector" (64 parallel lanes of the text if the processor and
+    `tables` is a `ScannerTables`; `kind` is "vector" (64 parallel lanes of the text if the processor and
     the pattern allow it, else, or with `lanes=4`, four) or "tables" (one).
     """
 
