@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
+from .budget import NoTransducer
 from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
 
@@ -146,8 +147,7 @@ def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | Non
     tables = shipped(stages) if unicode is None and scanner_kind != "regex" else None
     if tables is not None:
         return _scanning(pattern, tables, unicode, scanner_kind)
-    from .compile.compile_pattern import NoTransducer, UnsupportedPattern  # here: they import `regex`, slowly
-    from .pattern.regex_parser import compile_regex
+    from .pattern.regex_parser import UnsupportedPattern, compile_regex  # here: it imports `regex`, slowly
 
     for stage in stages:
         if stage not in patterns.STAGES:

@@ -37,7 +37,8 @@ def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPatter
 def _plain(split: Split, unicode: str | None) -> str | None:
     """The plain pattern that cuts as a split does; it compiles, but for "isolated". None if none is known."""
     # imported here, since few tokenizers have such splits, and these modules import `regex`, slowly
-    from ..splitting.compile.compile_pattern import NoTransducer, UnsupportedPattern
+    from ..splitting.budget import NoTransducer
+    from ..splitting.pattern.regex_parser import UnsupportedPattern
     from ..splitting.pretokenizer import compiled
 
     if split.behavior == "isolated":

@@ -6,9 +6,9 @@ from splits import COMPILED
 from tiers import slow_but
 
 from bpetite import patterns
+from bpetite.splitting.budget import MAX_STEPS, Budget, NoTransducer
 from bpetite.splitting.compile.compile_pattern import compile_pattern
 from bpetite.splitting.pattern import char_classes
-from bpetite.splitting.pattern.char_classes import MAX_STEPS, Budget, NoTransducer
 from bpetite.splitting.pretokenizer import pretokenizer
 
 

@@ -25,7 +25,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..pattern.char_classes import Budget, Groups
+from ..budget import Budget
+from ..pattern.char_classes import Groups
 from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence, sets_of
 
 __all__ = ["Automaton", "State"]

@@ -2,14 +2,14 @@
 
 The whole way from a pattern to these tables:
 
-    regex_parser.py    the pattern's text -> a tree
-    char_classes.py    its character sets -> groups of code points
-    deviations.py      leaves patterns to `regex` that it matches in another way than they read
-    automaton.py       tree and groups -> a deterministic automaton that finds one match
-    transducer.py      the automaton -> a Mealy transducer that cuts a whole text in one pass
-    compile_pattern.py the transducer -> tables by code and state (this module)
-    vector_tables.py   the same for processors with byte shuffles
-    scanner_tables.py  what comes out, and the tables of the named patterns, which ship with the package
+    regex_parser.py     the pattern's text -> a tree
+    char_classes.py     its character sets -> groups of code points
+    deviations.py       leaves patterns to `regex` that it matches in another way than they read
+    automaton.py        tree and groups -> a deterministic automaton that finds one match
+    transducer.py       the automaton -> a Mealy transducer that cuts a whole text in one pass
+    compile_pattern.py  the transducer -> tables by code and state (this module)
+    vector_tables.py    the same for processors with byte shuffles
+    scanner_tables.py   what comes out, and the tables of the named patterns, which ship with the package
 
 The scanner does not read groups but *codes* of one byte: an ASCII character is its own code, the groups of other
 characters are numbered from 128, one code stands for the continuation bytes of a character and changes nothing, one for
@@ -18,15 +18,16 @@ the end of the text. A step is then one look-up by code and state.
 from __future__ import annotations
 
 from ...patterns import STAGES
+from ..budget import Budget, NoTransducer
 from ..pattern import deviations
-from ..pattern.char_classes import Budget, Groups, NoTransducer
-from ..pattern.regex_parser import UnsupportedPattern, parse, sets_of
+from ..pattern.char_classes import Groups
+from ..pattern.regex_parser import parse, sets_of
 from .automaton import Automaton
 from .scanner_tables import ScannerTables
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
 from .vector_tables import vector_tables
 
-__all__ = ["NoTransducer", "UnsupportedPattern", "compile_pattern"]
+__all__ = ["compile_pattern"]
 
 ASCII = 128
 MAX_CODES = 256

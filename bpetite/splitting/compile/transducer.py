@@ -33,10 +33,10 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
-from ..pattern.char_classes import Budget, NoTransducer
+from ..budget import Budget, NoTransducer
 from .automaton import Automaton, State
 
-__all__ = ["COMMIT", "CUTS", "MARK", "NoTransducer", "Transducer", "compose", "transducer"]
+__all__ = ["COMMIT", "CUTS", "MARK", "Transducer", "compose", "transducer"]
 
 # An output is a set of bits: bit k says that a pre-token begins k characters before the present one, bit MARK + k that
 # the mark is to be set there, COMMIT that the mark set last is a cut (in that order: the old mark first).

@@ -17,12 +17,11 @@ from functools import lru_cache
 
 import regex
 
+from ..budget import Budget, NoTransducer
 from .regex_parser import CharSet, Item
 
-__all__ = ["Budget", "Groups", "NoTransducer"]
+__all__ = ["Groups"]
 
-#: o200k takes 250,000, the most of the published patterns.
-MAX_STEPS = 1_000_000
 LIMIT = 0x110000
 PAGE = 64  # code points in a page of the code-point map: the range of the last byte of a UTF-8 sequence
 PLANE = 0x10000
@@ -33,28 +32,6 @@ SEARCH = 10_000  # steps for the code points that one expression matches
 UNIFORM_PLANES = (*range(4, 14), 15, 16)
 
 Ranges = tuple[tuple[int, int], ...]  # ascending, disjoint (start, stop)
-
-
-class NoTransducer(ValueError):
-    """No transducer within the limits of these modules cuts as the pattern does."""
-
-
-class Budget:
-    """Counts the steps of one compilation, in units of about one operation in Python.
-
-    A few patterns have automata that grow exponentially, `(?:a|b)*a(?:a|b){20}` for one, and thousands of alternatives
-    make any of them large. When the steps are spent, the pattern is left to `regex`. Counted work, unlike time, is the
-    same on every machine, so a pattern gets the same kind of scanner everywhere.
-    """
-
-    def __init__(self) -> None:
-        self.left: int = MAX_STEPS
-
-    def spend(self, steps: int) -> None:
-        """Raises `NoTransducer` when the steps are spent."""
-        self.left -= steps
-        if self.left < 0:
-            raise NoTransducer(f"compiling it takes more than {MAX_STEPS:,} steps")
 
 
 def characters(start: int, stop: int) -> str:
