@@ -15,7 +15,7 @@ cl100k, which needs no merging. A first text of 2,000 characters then takes 0.02
 one of a megabyte 0 to 2 ms, and one of 10 MB gains about as much as the filling took.
 
 Where tokens span words, pre-tokens are phrases, and the cache knows few of them. Then a second worker, with a cache of
-its own, applies the merges that stay within words (_word_merges.pyx). Its result is cut again, between two tokens that
+its own, applies the merges that stay within words (_word_cuts.pyx). Its result is cut again, between two tokens that
 are neighbours in no token. This leaves single tokens, two thirds of the result in English, and runs of two or three. So
 phrases take a tenth of the time that merging from their bytes takes. Long phrases do not enter the cache: a cache of
 all phrases takes a tenth longer.
@@ -33,7 +33,7 @@ from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._letters cimport Letters, character_at
 from ..vocabulary._tokens cimport TokenTable
-from ..vocabulary._word_merges cimport WordMerges
+from ..vocabulary._word_cuts cimport WordMerges
 from ._id_memory cimport ids_free, ids_grow
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 

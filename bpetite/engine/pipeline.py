@@ -26,7 +26,7 @@ from ..steps import splits
 from ..steps.normalizers import Precompiled, Prepend, Replace, normalizer, replacements
 from ..steps.simplified import space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
-from ..vocabulary._word_merges import word_cuts
+from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.vocab import Vocab
 from . import offsets
 

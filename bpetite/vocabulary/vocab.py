@@ -18,7 +18,7 @@ from ..record import Record
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
 from ._tokens import TokenTable
-from ._word_merges import WordMerges, first_across
+from ._word_cuts import WordMerges, first_across
 from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it

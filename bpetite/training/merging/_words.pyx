@@ -24,7 +24,7 @@ from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
-from ...vocabulary._word_merges import word_cuts
+from ...vocabulary._word_cuts import word_cuts
 
 cdef extern from "training/merging/pair_search.h" nogil:
     enum:

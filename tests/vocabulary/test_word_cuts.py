@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
 from bpetite.reference import split
-from bpetite.vocabulary._word_merges import WordMerges, first_across
+from bpetite.vocabulary._word_cuts import WordMerges, first_across
 
 ALPHABET = "ab c.é\u00a0"
 BYTES = [bytes([byte]) for byte in range(256)]
