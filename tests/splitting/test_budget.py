@@ -8,7 +8,6 @@ from tiers import slow_but
 from bpetite import patterns
 from bpetite.splitting.budget import MAX_STEPS, Budget, NoTransducer
 from bpetite.splitting.compile.compile_pattern import compile_pattern
-from bpetite.splitting.pattern import char_classes
 from bpetite.splitting.pretokenizer import pretokenizer
 
 
@@ -54,7 +53,7 @@ TOO_LARGE = {
 def test_what_takes_more_is_left_to_regex(name: str) -> None:
     cut = pretokenizer(TOO_LARGE[name])
     assert cut.scanner_kind == "regex"
-    assert cut.reason == f"compiling it takes more than {char_classes.MAX_STEPS:,} steps"
+    assert cut.reason == f"compiling it takes more than {MAX_STEPS:,} steps"
     with pytest.raises(ValueError, match="does not compile: compiling it takes more than"):
         pretokenizer(TOO_LARGE[name], scanner_kind="tables")
 
