@@ -137,7 +137,7 @@ class _Rules:
 
     def __init__(self, vocab: Vocab) -> None:
         self.id_of = vocab.id_of
-        self.tokens, self.letters = vocab.tokens, vocab.letters
+        self.tokens, self.alphabet = vocab.tokens, vocab.alphabet_table
         self.ordinary = {token: one for token, one in self.id_of.items() if one not in vocab.not_looked_up}
         self.whole = self.ordinary if vocab.merges is None or vocab.ignore_merges else {}
         #: The rank of a pair, or in the ranks kind the rank of the joined token.
@@ -154,8 +154,8 @@ class _Rules:
         if len(data) > LONGEST:
             raise ValueError(f"a pre-token of {len(data):,} bytes; up to {LONGEST:,} are explained: {data[:20]!r}...")
         tokens = [bytes([byte]) for byte in data]
-        if self.letters is not None:
-            tokens = [self.tokens[token_id] for token_id in self.letters.ids_of(data)]
+        if self.alphabet is not None:
+            tokens = [self.tokens[token_id] for token_id in self.alphabet.ids_of(data)]
         steps: list[Merge] = []
         while found := candidates(tokens, self.ranks):
             rank, at = min(found)

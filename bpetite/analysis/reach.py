@@ -150,8 +150,8 @@ def _proof(
 def _merged(vocab: Vocab, byte_ids: dict[bytes, int], token: bytes) -> tuple[bytes, ...]:
     """The tokens that the merges make of some bytes alone."""
     parts = [bytes([byte]) for byte in token]
-    if vocab.letters is not None:
-        ids = vocab.letters.ids_of(token)
+    if vocab.alphabet_table is not None:
+        ids = vocab.alphabet_table.ids_of(token)
     elif byte_ids.keys() >= set(parts):
         ids = array("I", [byte_ids[part] for part in parts])
     else:  # a byte without a token, which no merge has

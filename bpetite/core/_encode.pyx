@@ -348,7 +348,7 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     if not encoder.compiled or not isinstance(text, (str, bytes)):
         return False
-    if encoder.core.letters is not None and (encoder.core.letters.gathers or not text.isascii()):
+    if encoder.core.alphabet is not None and (encoder.core.alphabet.gathers or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
     return len(text) // max(encoder.core.tokens.longest, encoder.specials.every.longest, 1) > limit
 

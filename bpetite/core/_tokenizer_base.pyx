@@ -65,7 +65,7 @@ cdef class TokenizerBase:
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                     vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges,
-                    vocab.letters, "" if pipeline is None else pipeline.prefix)
+                    vocab.alphabet_table, "" if pipeline is None else pipeline.prefix)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline

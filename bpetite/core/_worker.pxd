@@ -5,7 +5,7 @@ from .._merge cimport MergeTable, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t
 from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
-from ..vocabulary._letters cimport Letters
+from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
@@ -71,7 +71,7 @@ cdef class Core:
     # With words: the pairs of word tokens that are neighbours in a token -> their rank in merges, or merges.ranks
     # without one.
     cdef readonly MergeTable across
-    cdef Letters letters                   # the characters that merges begin from; None where these are bytes
+    cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
     cdef bint prefixed                     # a text gets a space before it,
     cdef bint prefixed_always              # also if it begins with one;
     cdef bint reopens                      # so does each part after a special token

@@ -31,7 +31,7 @@ from ..headers cimport (
 )
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
-from ..vocabulary._letters cimport Letters, character_at
+from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_cuts cimport WordMerges
 from ._id_memory cimport ids_free, ids_grow
@@ -67,13 +67,13 @@ cdef class Core:
         whole: A pre-token that is a token is taken whole.
         byte_splits: Cuts pre-tokens again, or None.
         word_merges: The merges to apply first, word by word, where pre-tokens are phrases; or None.
-        letters: The characters that merges begin from; None where these are bytes.
+        alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  ByteSplits byte_splits=None, WordMerges word_merges=None, Letters letters=None, str prefix=""):
+                  ByteSplits byte_splits=None, WordMerges word_merges=None, AlphabetTable alphabet=None, str prefix=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -82,7 +82,7 @@ cdef class Core:
         self.scanner = scanner
         self.whole = whole
         self.byte_splits = byte_splits
-        self.letters = letters
+        self.alphabet = alphabet
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.reopens = self.prefixed and prefix != "first"
@@ -263,7 +263,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
     cdef Py_ssize_t end, offset = 0
     cdef uint8_t* copy
     cdef int status
-    if not worker.core.prefixed_always and (text[0] == SPACE or starts_with_space(worker.core.letters, text, length)):
+    if not worker.core.prefixed_always and (text[0] == SPACE or starts_with_space(worker.core.alphabet, text, length)):
         return DONE
     worker.core.scanner.begin(&cursor, text, length, final)
     if worker.core.scanner.next_ends(&cursor, &end, 1) == 0:
@@ -283,10 +283,10 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
     return status
 
 
-cdef inline bint starts_with_space(Letters letters, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     cdef uint32_t first
     character_at(text, length, &first)
-    return first == letters.space
+    return first == alphabet.space
 
 
 cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
@@ -392,8 +392,8 @@ cdef inline Py_ssize_t begin_ids(Core core, const uint8_t* text, Py_ssize_t n, t
                                  Py_ssize_t* bad) noexcept nogil:
     """OUT: ids, the ids that the merges of text[0:n] begin from. Returns their number; -1 without, at *bad."""
     cdef Py_ssize_t i
-    if core.letters is not None:
-        return core.letters.begin(text, n, ids, bad)
+    if core.alphabet is not None:
+        return core.alphabet.begin(text, n, ids, bad)
     for i in range(n):
         if not core.byte_known[text[i]]:
             bad[0] = i

@@ -65,7 +65,7 @@ class Pipeline:
         self._normalization = vocab.normalization
         self._unicode = vocab.unicode
         self._normalize = normalizer(vocab.normalization, vocab.unicode)
-        self._space, self._letters, self._unknown = "", vocab.letters, b""
+        self._space, self._alphabet, self._unknown = "", vocab.alphabet_table, b""
         if vocab.alphabet is not None:
             self._space = vocab.alphabet.space
             self._unknown = b"" if vocab.alphabet.unknown is None else vocab.tokens[vocab.alphabet.unknown]
@@ -107,7 +107,7 @@ class Pipeline:
             self.prefix, self.is_compiled = prefix, True
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
-            cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.letters, split=split)
+            cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.alphabet_table, split=split)
             self.pretokenizer = Pretokenizer(None, "words", cuts, unicode=vocab.unicode)
 
     def items(
@@ -191,8 +191,8 @@ class Pipeline:
         """(start, end) of the characters in a fragment that become the id for unknown ones, for each such id."""
         at = 0
         for part in self.pretokenizer.split(fragment):
-            assert self._letters is not None
-            yield from ((at + start, at + end) for start, end in self._letters.unknown_runs(part))
+            assert self._alphabet is not None
+            yield from ((at + start, at + end) for start, end in self._alphabet.unknown_runs(part))
             at += len(part)
 
     def _fragments(self, stretch: str, is_first: bool) -> list[Fragment]:

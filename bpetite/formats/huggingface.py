@@ -47,7 +47,7 @@ from .spelling import (
 )
 
 if TYPE_CHECKING:
-    from ..vocabulary.characters import Characters
+    from ..vocabulary.alphabet import Alphabet
 
 __all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
@@ -218,7 +218,7 @@ def _steps(content: dict[str, Any], name: str) -> Steps:
 
 
 def _added_bytes(
-    added: dict[str, dict[str, Any]], alphabet: Characters | None, steps: Steps, flags: Mapping[str, tuple[str, ...]]
+    added: dict[str, dict[str, Any]], alphabet: Alphabet | None, steps: Steps, flags: Mapping[str, tuple[str, ...]]
 ) -> dict[int, bytes]:
     """id -> bytes that an added token decodes to."""
     normalization = steps[0]["normalization"]
@@ -232,7 +232,7 @@ def _build(
     ids: Mapping[str, int],
     added: dict[str, dict[str, Any]],
     flags: dict[str, tuple[str, ...]],
-    alphabet: Characters | None,
+    alphabet: Alphabet | None,
     tokens: Mapping[int, bytes],
     merges: Sequence[tuple[int, int]],
     unreachable: frozenset[int],

@@ -18,7 +18,7 @@ from ..steps.normalizers import FORMS, SPACES, Normalization, Normalizer, Precom
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.characters import Characters, Strip
+from ..vocabulary.alphabet import Alphabet, Strip
 from .files import errors_named
 
 __all__ = [
@@ -320,7 +320,7 @@ class SpelledCharacters(Mapping[str, int]):
 
     def __init__(self, tokens: TokenTable, byte_ids: Sequence[int | None], space: str) -> None:
         self._tokens, self._byte_ids = tokens, byte_ids
-        self._spelling = Characters(tuple(byte_ids), space=space)
+        self._spelling = Alphabet(tuple(byte_ids), space=space)
 
     def __getitem__(self, spelled: str) -> int:
         token = self._spelling.decode(spelled)
@@ -339,7 +339,7 @@ class SpelledCharacters(Mapping[str, int]):
 
 def read_alphabet(
     content: dict[str, Any], ids: Mapping[str, int], normalization: Normalization, pattern: SplitPattern, name: str
-) -> Characters:
+) -> Alphabet:
     """The alphabet of a file.
 
     Args:
@@ -367,7 +367,7 @@ def read_alphabet(
     if unknown is not None and unknown not in ids:
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
     with errors_named(name):
-        alphabet = Characters(
+        alphabet = Alphabet(
             byte_ids, None if unknown is None else ids[unknown], bool(model.get("fuse_unk")), space, strip
         )
     lacking = [
@@ -394,7 +394,7 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
 
 
 def read_spelled_characters(
-    ids: dict[str, int], added: Collection[str], alphabet: Characters, name: str
+    ids: dict[str, int], added: Collection[str], alphabet: Alphabet, name: str
 ) -> tuple[dict[int, bytes], frozenset[int]]:
     """Return id -> bytes without added tokens, and the ids that no text gives: empty tokens, tokens with a space that
     is written as another character, and byte tokens of characters that have a token."""
@@ -506,7 +506,7 @@ def write_post_processor(template: Template | None, tokens: Mapping[int, bytes])
     return _sequence(made, "processors")
 
 
-def write_decoder(alphabet: Characters | None) -> dict[str, Any]:
+def write_decoder(alphabet: Alphabet | None) -> dict[str, Any]:
     """The decoder in a file."""
     if alphabet is None:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}

@@ -22,7 +22,7 @@ from .spelling import check_ids, merge_pairs, same_id
 if TYPE_CHECKING:
     from ..vocabulary._merge_list import MergeList
     from ..vocabulary._tokens import TokenTable
-    from ..vocabulary.characters import Characters
+    from ..vocabulary.alphabet import Alphabet
 
 __all__ = ["dump", "from_bytes", "from_head", "from_json", "head_of", "recognizes"]
 
@@ -144,15 +144,15 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
     return check_ids(content["special_tokens"], name, "special_tokens")
 
 
-def _read_alphabet(content: dict[str, Any]) -> Characters | None:
+def _read_alphabet(content: dict[str, Any]) -> Alphabet | None:
     if "alphabet" not in content:
         return None
-    from ..vocabulary.characters import Characters  # not at the top: few files have one
+    from ..vocabulary.alphabet import Alphabet  # not at the top: few files have one
 
-    return Characters.from_json(content["alphabet"])
+    return Alphabet.from_json(content["alphabet"])
 
 
-def _literal_bytes(content: dict[str, Any], alphabet: Characters | None) -> Callable[[str], bytes]:
+def _literal_bytes(content: dict[str, Any], alphabet: Alphabet | None) -> Callable[[str], bytes]:
     if alphabet is None:
         return str.encode
     from ..steps import normalizers

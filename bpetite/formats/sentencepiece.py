@@ -20,7 +20,7 @@ from ..steps.normalizers import Normalization, Normalizer, Precompiled, Prepend,
 from ..steps.template import Template
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
-from ..vocabulary.characters import Characters
+from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
 from .files import errors_named, without_collector
 from .huggingface_steps import read_spelled_characters
@@ -185,7 +185,7 @@ def vocab_of_pieces(
             f"{name}: {len(unknown)} pieces for unknown characters, {len(byte_ids)} for bytes, {SPACE in ids:d} for a "
             f"space, {SPACE!r}; there must be 1, 0 or 256, and 1"
         )
-    alphabet = Characters(byte_ids, unknown[0], True, SPACE, "one" if rules.prefix or rules.trim else "none")
+    alphabet = Alphabet(byte_ids, unknown[0], True, SPACE, "one" if rules.prefix or rules.trim else "none")
     special = {
         piece.text: number
         for number, piece in enumerate(pieces)

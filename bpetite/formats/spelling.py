@@ -10,7 +10,7 @@ from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    from ..vocabulary.characters import Characters
+    from ..vocabulary.alphabet import Alphabet
 
 __all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
            "same_id", "spell", "without_unreachable"]
@@ -116,7 +116,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
 
 
 def _spell_characters(
-    tokens: dict[int, bytes], alphabet: Characters, unreachable: frozenset[int], what: str
+    tokens: dict[int, bytes], alphabet: Alphabet, unreachable: frozenset[int], what: str
 ) -> dict[int, str]:
     spelled = {token_id: alphabet.encode(token, token_id) for token_id, token in tokens.items()}
     letters = set(spelled.values())

@@ -15,7 +15,7 @@ from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
     BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
 )
-from ._letters cimport character_at
+from ._alphabet cimport character_at
 from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 

@@ -3,16 +3,16 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable
 from ..splitting.scan._scan cimport Scanner, scan_cursor
-from ._letters cimport Letters
+from ._alphabet cimport AlphabetTable
 from ._tokens cimport TokenTable
 
 
 cdef class WordCuts(Scanner):
     # Nothing changes after construction.
-    cdef uint8_t cuts[1 << 16]         # byte | next byte << 8 -> a cut between the two; with letters, ASCII only
-    cdef uint64_t* joined              # with letters: bits of the pairs of characters that are joined, but ASCII
+    cdef uint8_t cuts[1 << 16]         # byte | next byte << 8 -> a cut between the two; with an alphabet, ASCII only
+    cdef uint64_t* joined              # with an alphabet: bits of the pairs of characters that are joined, but ASCII
     cdef int shift                     # of their hashes
-    cdef Letters letters               # or None: the alphabet is bytes
+    cdef AlphabetTable alphabet        # or None: the alphabet is bytes
     cdef bint forced                   # there is a cut before every space
 
     cdef Py_ssize_t cut_characters(self, scan_cursor* cursor, Py_ssize_t* place, Py_ssize_t* ends, Py_ssize_t n,

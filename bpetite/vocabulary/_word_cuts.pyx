@@ -22,7 +22,7 @@ from libc.string cimport memchr, memset
 from .._merge cimport MergeTable
 from ..headers cimport BP_NO_MERGE, SPACE, bp_pair_entry, token_t
 from ..splitting.scan._scan cimport NO_PATTERN, Scanner, scan_cursor
-from ._letters cimport Letters, character_at
+from ._alphabet cimport AlphabetTable, character_at
 from ._tokens cimport TokenTable
 
 cdef extern from "vocabulary/word_cuts.h" nogil:
@@ -44,7 +44,7 @@ cdef class WordCuts(Scanner):
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil:
         cursor.text, cursor.length, cursor.final = text, length, final
         cursor.position = 1                    # the next place for a cut
-        while self.letters is not None and cursor.position < length and text[cursor.position] & 0xC0 == 0x80:
+        while self.alphabet is not None and cursor.position < length and text[cursor.position] & 0xC0 == 0x80:
             cursor.position += 1
         cursor.ended = length == 0 or not final
 
@@ -54,7 +54,7 @@ cdef class WordCuts(Scanner):
     cdef Py_ssize_t next_ends(self, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t capacity) noexcept nogil:
         cdef const uint8_t* text = cursor.text
         cdef Py_ssize_t at = cursor.position, length = cursor.length, n = 0, found
-        cdef bint characters = self.letters is not None
+        cdef bint characters = self.alphabet is not None
         while at < length and n < capacity:
             found = -1
             while at + BP_CUT_BYTES <= length and n + BP_CUT_BYTES <= capacity:
@@ -98,10 +98,10 @@ cdef class WordCuts(Scanner):
     cdef bint joins(self, uint32_t left, uint32_t right) noexcept nogil:
         """True if a merge may join two characters."""
         cdef uint64_t hash
-        if self.letters.is_gathered(left) and self.letters.is_gathered(right):
-            return not (self.forced and right == self.letters.space)
-        left = SPACE if left == self.letters.space else left
-        right = SPACE if right == self.letters.space else right
+        if self.alphabet.is_gathered(left) and self.alphabet.is_gathered(right):
+            return not (self.forced and right == self.alphabet.space)
+        left = SPACE if left == self.alphabet.space else left
+        right = SPACE if right == self.alphabet.space else right
         if (left | right) < 0x80:
             return not self.cuts[left | right << 8]
         hash = pair_hash(left, right) >> self.shift
@@ -120,13 +120,13 @@ cdef inline Py_ssize_t character_before(const uint8_t* text, Py_ssize_t at) noex
     return at
 
 
-def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters letters=None, *, bint split=False):
+def word_cuts(TokenTable tokens not None, MergeTable table not None, AlphabetTable alphabet=None, *, bint split=False):
     """Cuts where no merge of a table joins.
 
     Args:
         tokens: The vocabulary.
         table: The merges.
-        letters: Its characters; None where its alphabet is bytes.
+        alphabet: Its characters; None where its alphabet is bytes.
         split: Cut before every space, too; no merge joins across it then.
 
     >>> from bpetite import Tokenizer
@@ -140,8 +140,8 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     cdef int bits = 6
     cdef bp_pair_entry* entry
     memset(made.cuts, 1, sizeof(made.cuts))
-    made.letters, made.forced = letters, split
-    if letters is not None:
+    made.alphabet, made.forced = alphabet, split
+    if alphabet is not None:
         while 1 << bits < BITS * table.size:
             bits += 1
         made.shift = 64 - bits
@@ -151,17 +151,17 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, Letters let
     with nogil:
         for at in range(table.pairs.mask + 1 if table.size else 0):
             entry = table.pairs.entries + at
-            if entry.rank == BP_NO_MERGE or not junction(tokens, letters is not None, entry, &left, &right):
+            if entry.rank == BP_NO_MERGE or not junction(tokens, alphabet is not None, entry, &left, &right):
                 continue
-            if letters is None or (left | right) < 0x80:
+            if alphabet is None or (left | right) < 0x80:
                 made.cuts[left | right << 8] = 0
             else:
                 hash = pair_hash(left, right) >> made.shift
                 made.joined[hash >> 6] |= <uint64_t> 1 << (hash & 63)
-        if letters is not None:
+        if alphabet is not None:
             for left in range(0x80):           # unknown characters that become one token
                 for right in range(0x80):
-                    if letters.is_gathered(left) and letters.is_gathered(right):
+                    if alphabet.is_gathered(left) and alphabet.is_gathered(right):
                         made.cuts[left | right << 8] = 0
         for left in range(0x100 if split else 0):
             made.cuts[left | SPACE << 8] = 1

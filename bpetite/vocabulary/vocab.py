@@ -29,8 +29,8 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
-    from ._letters import Letters
-    from .characters import Characters
+    from ._alphabet import AlphabetTable
+    from .alphabet import Alphabet
     from .prefix_index import PrefixIndex
 
     class Settings(TypedDict, total=False):
@@ -38,7 +38,7 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
 
         normalization: Normalization
         ignore_merges: bool
-        alphabet: Characters | None
+        alphabet: Alphabet | None
         errors: ErrorHandler
         token_flags: dict[str, tuple[str, ...]]
         template: Template | None
@@ -83,7 +83,7 @@ class Vocab(Record):
             Steps that tokenizer.json knows beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
-        alphabet: The characters that merges begin from, see :class:`bpetite.vocabulary.characters.Characters`; None for
+        alphabet: The characters that merges begin from, see :class:`bpetite.vocabulary.alphabet.Alphabet`; None for
             the 256 bytes.
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
@@ -122,7 +122,7 @@ class Vocab(Record):
     pattern: SplitPattern = patterns.GPT2
     normalization: Normalization = None
     ignore_merges: bool = False
-    alphabet: Characters | None = None
+    alphabet: Alphabet | None = None
     errors: ErrorHandler = "strict"
     token_flags: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - each has its own copy
     template: Template | None = None
@@ -400,13 +400,13 @@ class Vocab(Record):
         return rank
 
     @cached_property
-    def letters(self) -> Letters | None:
+    def alphabet_table(self) -> AlphabetTable | None:
         """The characters that merges begin from, as the compiled core reads them; None where these are bytes."""
         if self.alphabet is None:
             return None
-        from ._letters import Letters
+        from ._alphabet import AlphabetTable
 
-        return Letters(self.tokens, self.alphabet, self.special_only)
+        return AlphabetTable(self.tokens, self.alphabet, self.special_only)
 
     @property
     def kind(self) -> Literal["merges", "ranks"]:
@@ -504,7 +504,7 @@ def _check_tokens(tokens: Mapping[int, bytes], special_tokens: dict[str, int], u
 
 def literal_bytes(
     literal: str,
-    alphabet: Characters | None = None,
+    alphabet: Alphabet | None = None,
     flags: Mapping[str, Collection[str]] = {},
     normalization: Normalization = None,
     unicode: str | None = None,
@@ -520,7 +520,7 @@ def literal_bytes(
     return alphabet.decode(literal)
 
 
-def _is_letter(token: bytes, alphabet: Characters | None) -> bool:
+def _is_letter(token: bytes, alphabet: Alphabet | None) -> bool:
     """True for a token of one byte, or of one character where merges begin from these."""
     return len(token if alphabet is None else token.decode("utf-8", "replace")) == 1
 
@@ -533,7 +533,7 @@ def _check_specials(literals: dict[str, bytes], special_tokens: dict[str, int], 
 
 
 def _check_flags(
-    token_flags: dict[str, tuple[str, ...]], special_tokens: dict[str, int], alphabet: Characters | None
+    token_flags: dict[str, tuple[str, ...]], special_tokens: dict[str, int], alphabet: Alphabet | None
 ) -> None:
     for literal, flags in token_flags.items():
         if literal not in special_tokens:

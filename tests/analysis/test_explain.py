@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns, reference
 from bpetite.analysis import explain
-from bpetite.vocabulary.characters import Characters
+from bpetite.vocabulary.alphabet import Alphabet
 
 CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
 SMALL = Tokenizer.train(CORPUS, 290)
@@ -122,7 +122,7 @@ def test_the_command() -> None:
 
 def test_merges_that_begin_from_characters() -> None:
     tokens = {0: b"<unk>", 1: "▁".encode(), 2: b"a", 3: "é".encode(), 4: "aé".encode()}
-    vocab = Vocab(tokens, [(2, 3)], {"<unk>": 0}, pattern=None, alphabet=Characters(unknown=0))
+    vocab = Vocab(tokens, [(2, 3)], {"<unk>": 0}, pattern=None, alphabet=Alphabet(unknown=0))
     found = explain(Tokenizer.from_vocab(vocab), "aéa")
     assert [(step.left, step.right) for step in found.pretokens[0].merges] == [(b"a", "é".encode())]
     assert [token_id for one in found.pretokens for token_id in one.ids] == found.ids == [4, 2]

@@ -16,7 +16,7 @@ from limit_cases import llama
 from bpetite import Tokenizer, Vocab
 from bpetite.steps.normalizers import Prepend, Replace
 from bpetite.steps.splits import Metaspace
-from bpetite.vocabulary.characters import Characters
+from bpetite.vocabulary.alphabet import Alphabet
 
 LETTERS = "ab,▁é中1"
 TEXT = st.text("ab ,▁é中1漢\n\U0001f600", max_size=40)
@@ -81,7 +81,7 @@ def vocabularies(draw: st.DrawFn) -> tuple[dict[str, int], list[tuple[str, str]]
             parts.append("".join(pair))
     tokens = list(dict.fromkeys(tokens + parts))
     ids = {token: number for number, token in enumerate(tokens)}
-    alphabet = Characters(
+    alphabet = Alphabet(
         tuple(ids[f"<0x{byte:02X}>"] for byte in range(256)) if falls_back else (),
         ids["<unk>"], draw(st.booleans()), "▁", draw(st.sampled_from(["none", "one", "token"])),
     )  # fmt: skip
@@ -223,7 +223,7 @@ def test_faults(change: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         vocab.replace(alphabet=vocab.alphabet.replace(**change))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the character 'z' has the id 4294967295"):
-        Vocab({1: b"a", 2**32 - 1: b"z"}, (), {}, None, alphabet=Characters())
+        Vocab({1: b"a", 2**32 - 1: b"z"}, (), {}, None, alphabet=Alphabet())
 
 
 def test_what_needs_bytes_is_refused() -> None:
@@ -237,6 +237,6 @@ def test_what_needs_bytes_is_refused() -> None:
 
 
 def test_a_character_without_any_token_is_an_error_with_its_offset() -> None:
-    vocab = llama().to_vocab().replace(alphabet=Characters(space="▁"), unreachable=frozenset(range(2, 258)))
+    vocab = llama().to_vocab().replace(alphabet=Alphabet(space="▁"), unreachable=frozenset(range(2, 258)))
     with pytest.raises(ValueError, match="byte 0xc3, at offset 4 "):
         Tokenizer.from_vocab(vocab).encode("the é")

@@ -20,18 +20,18 @@ cdef enum:
 
 
 @final
-cdef class Letters:
+cdef class AlphabetTable:
     """First ids of a text.
 
     Args:
         tokens: The vocabulary.
-        alphabet: Its :class:`bpetite.vocabulary.characters.Characters`.
+        alphabet: Its :class:`bpetite.vocabulary.alphabet.Alphabet`.
         excluded: Ids that ordinary text does not give.
 
     >>> from bpetite import Vocab
-    >>> from bpetite.vocabulary.characters import Characters
-    >>> letters = Vocab({0: b"<unk>", 1: b"a"}, (), {}, None, alphabet=Characters(unknown=0)).letters
-    >>> letters.ids_of(b"abca")
+    >>> from bpetite.vocabulary.alphabet import Alphabet
+    >>> table = Vocab({0: b"<unk>", 1: b"a"}, (), {}, None, alphabet=Alphabet(unknown=0)).alphabet_table
+    >>> table.ids_of(b"abca")
     array('I', [1, 0, 0, 1])
     """
 

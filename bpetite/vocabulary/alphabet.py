@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
     from ._merge_list import MergeList
 
-__all__ = ["Characters"]
+__all__ = ["Alphabet"]
 
 #: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
 Strip: TypeAlias = Literal["none", "one", "token"]
 
 
-class Characters(Record):
+class Alphabet(Record):
     """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
 
     Args:
@@ -29,7 +29,7 @@ class Characters(Record):
         strip: What decoding takes from the beginning of a text: "none", "one" space, or all spaces of the first
             "token".
 
-    >>> Characters(unknown=0).unknown
+    >>> Alphabet(unknown=0).unknown
     0
     """
 
@@ -73,7 +73,7 @@ class Characters(Record):
     def decode(self, spelled: str) -> bytes:
         """The bytes of a token as a file spells it.
 
-        >>> Characters(space="▁").decode("▁the"), Characters(byte_ids=(None,) * 256).decode("<0x0A>")
+        >>> Alphabet(space="▁").decode("▁the"), Alphabet(byte_ids=(None,) * 256).decode("<0x0A>")
         (b' the', b'\\n')
         """
         if len(spelled) == 6 and self.byte_ids and re.fullmatch("<0x[0-9A-F]{2}>", spelled):
@@ -86,7 +86,7 @@ class Characters(Record):
             return f"<0x{token[0]:02X}>"
         return token.decode("utf-8").replace(" ", self.space or " ")
 
-    def renumbered(self, ids: Mapping[int, int]) -> Characters:
+    def renumbered(self, ids: Mapping[int, int]) -> Alphabet:
         """The alphabet after its tokens got other ids: old id -> new id."""
         byte_ids = tuple(None if token_id is None else ids[token_id] for token_id in self.byte_ids)
         return self.replace(byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
@@ -96,7 +96,7 @@ class Characters(Record):
         return self.settings() | {"byte_ids": list(self.byte_ids)}
 
     @classmethod
-    def from_json(cls, value: Any) -> Characters:
+    def from_json(cls, value: Any) -> Alphabet:
         """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
         if not isinstance(value, dict) or value.keys() != {*cls.names}:
             raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(value)}")

@@ -4,7 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t
 from ..headers cimport token_t
 
 
-cdef class Letters:
+cdef class AlphabetTable:
     # Nothing changes after construction.
     cdef token_t* ids                  # code point -> id + 1 of its token, 0 for none
     cdef token_t byte_ids[256]         # byte -> id + 1 of its token, for characters without a token; 0 for none
