@@ -8,7 +8,7 @@ import click
 
 from .. import formats
 from ..analysis import audit, disagreements
-from ..formats.files import is_compiled
+from ..formats.files import binary_format
 from .base import Command
 from .options import load_tokenizer, needed_tokenizer, sample_options, sampled
 from .outputs import check_output, report_options, show_report
@@ -63,7 +63,7 @@ def command(
             show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
         raise click.exceptions.Exit(bool(found))
     loaded = load_tokenizer(tokenizer)
-    if is_compiled(tokenizer):
+    if binary_format(tokenizer) == "compiled":
         formats.compiled.verify(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)

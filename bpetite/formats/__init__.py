@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of
 from ..vocabulary.vocab import Vocab
-from .files import FILES, GGUF_MAGIC, Format, Source, WritableFormat, is_compiled, parse_json, read_file, remember
+from .files import FILES, Format, Source, WritableFormat, binary_format, parse_json, read_file, with_settings
 
 if TYPE_CHECKING:
     from . import compiled, gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
@@ -125,10 +125,9 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         return by_name
     if os.path.isdir(name):
         return _load_directory(name, format)
-    if format == "compiled" or (format is None and is_compiled(name)):
-        return cast("Vocab", _module("compiled").read(name))
-    if format == "gguf" or (format is None and is_compiled(name, GGUF_MAGIC)):
-        return cast("Vocab", _module("gguf").read(name))
+    binary = format or binary_format(name)
+    if binary in ("compiled", "gguf"):
+        return cast("Vocab", _module(binary).read(name))
     data = read_file(name)
     is_model = data[:1] == b"\n" and _module("sentencepiece").recognizes(data)
     if format == "sentencepiece" or (format is None and is_model):
@@ -166,7 +165,7 @@ def _load_directory(folder: str, format: Format | None) -> Vocab:
         first = os.path.join(folder, files[0])
         if format in (None, known) and os.path.isfile(first):
             vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
-            return remember(vocab, folder)
+            return with_settings(vocab, folder)
     holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "

@@ -14,20 +14,20 @@ from ..vocabulary.vocab import Vocab
 __all__ = [
     "BESIDE",
     "FILES",
+    "Format",
     "GGUF_MAGIC",
     "MAGIC",
-    "Format",
     "Source",
     "TEMPLATES",
     "WritableFormat",
+    "binary_format",
     "decode_utf8",
     "errors_named",
     "expect_keys",
-    "is_compiled",
     "parse_json",
     "read_file",
-    "remember",
-    "without",
+    "replaced",
+    "with_settings",
     "without_collector",
 ]
 
@@ -95,12 +95,13 @@ def read_file(path: Source) -> bytes:
     return data
 
 
-def is_compiled(path: Source, magic: bytes = MAGIC) -> bool:
-    """True for a file that begins like a compiled one, or another. A pipe, which can be read only once, is none."""
+def binary_format(path: Source) -> Literal["compiled", "gguf"] | None:
+    """The format that a file's first bytes name; None for others, and for a pipe, which can be read only once."""
     if not os.path.isfile(path):
-        return False
+        return None
     with open(path, "rb") as file:
-        return file.read(len(magic)) == magic
+        begin = file.read(len(MAGIC))
+    return "compiled" if begin == MAGIC else "gguf" if begin.startswith(GGUF_MAGIC) else None
 
 
 def decode_utf8(data: bytes, name: str) -> str:
@@ -111,10 +112,10 @@ def decode_utf8(data: bytes, name: str) -> str:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
 
 
-def without(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
+def replaced(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
     """Replace parts of a file, (start, stop) -> bytes.
 
-    >>> without(b"{[1, 2]}", {(1, 7): b"[]"})
+    >>> replaced(b"{[1, 2]}", {(1, 7): b"[]"})
     b'{[]}'
     """
     kept, at = [], 0
@@ -169,7 +170,7 @@ def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], op
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
 
-def remember(vocab: Vocab, folder: str) -> Vocab:
+def with_settings(vocab: Vocab, folder: str) -> Vocab:
     """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept."""
     import json  # not at the top: a regular file is read without it
 

@@ -8,7 +8,7 @@ from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
 from . import gpt2, named, unknown_name
 from . import load as load_local
-from .files import BESIDE, FILES, TEMPLATES, Source, remember
+from .files import BESIDE, FILES, TEMPLATES, Source, with_settings
 
 __all__ = ["TIMEOUT", "load"]
 
@@ -82,7 +82,7 @@ def _kept(folder: str, name: str) -> Vocab:
     for file in sorted({file for files in FILES.values() for file in (*files, gpt2.ADDED)}):
         with suppress(OSError), open(os.path.join(folder, file), "rb") as opened:
             digest.update(f"{file} {sha256(opened.read()).hexdigest()} ".encode())
-    return remember(kept(name.replace("/", "--"), digest.digest(), cache_folder(), lambda: load_local(folder)), folder)
+    return with_settings(kept(name.replace("/", "--"), digest.digest(), cache_folder(), lambda: load_local(folder)), folder)
 
 
 def _why_lost(name: str, revision: str | None) -> str | None:

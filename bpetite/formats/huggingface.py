@@ -19,7 +19,7 @@ from ..vocabulary._printable import members, read_characters, read_merge_list, r
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
-from .files import FILES, errors_named, parse_json, read_file, remember, without, without_collector
+from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings, without_collector
 from .huggingface_steps import (
     SpelledCharacters,
     check_decoder,
@@ -90,8 +90,8 @@ def from_object(source: Any) -> Vocab:
         if os.path.isdir(name):
             folder, name = name, os.path.join(name, *FILES["huggingface"])
             if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
-                return remember(gpt2.load_directory(folder), folder)
-            return remember(read(read_file(name), name), folder)
+                return with_settings(gpt2.load_directory(folder), folder)
+            return with_settings(read(read_file(name), name), folder)
         return read(read_file(name), name)
     inside = getattr(source, "backend_tokenizer", source)
     if not callable(getattr(inside, "to_str", None)):
@@ -107,7 +107,7 @@ def from_object(source: Any) -> Vocab:
     with TemporaryDirectory() as folder:  # for the files in which transformers keeps named tokens and templates
         source.save_pretrained(folder)
         content = read_file(os.path.join(folder, *FILES["huggingface"]))
-        return remember(read(content, name), folder)
+        return with_settings(read(content, name), folder)
 
 
 def recognizes(content: Any) -> bool:
@@ -136,7 +136,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         return None
     vocab, listed = spans["model.vocab"], spans["model.merges"]
     try:
-        content = parse_json(without(data, {vocab: b"{}", listed: b"[]"}), "")
+        content = parse_json(replaced(data, {vocab: b"{}", listed: b"[]"}), "")
         steps = _steps(content, "")
         alphabet, space, hidden = None, None, frozenset[int]()
         ids: Mapping[str, int]

@@ -16,7 +16,7 @@ from ..errors import FormatError, short_repr
 from ..vocabulary._printable import read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
-from .files import errors_named, expect_keys, parse_json, without, without_collector
+from .files import errors_named, expect_keys, parse_json, replaced, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
     table = read_tokens(data, *spans["tokens"]) if "tokens" in spans else None
     if table is None:
         return None
-    rest = without(data, {spans[key]: empty for key, empty in EMPTY.items() if key in spans})
+    rest = replaced(data, {spans[key]: empty for key, empty in EMPTY.items() if key in spans})
     try:
         content = parse_json(rest, "")
         specials = _check_head(content, "")

@@ -17,7 +17,7 @@ from ..vocabulary._printable import read_ranked
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import errors_named, parse_json, without, without_collector
+from .files import errors_named, parse_json, replaced, without_collector
 from .tiktoken import canonical_base64
 
 __all__ = ["from_bytes", "from_json", "recognizes"]
@@ -45,7 +45,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
     if not spans.keys() >= {"config", "vocab"}:
         return None
     try:
-        content = parse_json(without(data, {spans["vocab"]: b"[]"}), "")
+        content = parse_json(replaced(data, {spans["vocab"]: b"[]"}), "")
         if not recognizes(content):
             return None
         literals, ranks = _head(content, MAX_ID, "")
