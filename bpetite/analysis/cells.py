@@ -1,4 +1,4 @@
-"""Tokens laid out for display: the characters of each, groups that share characters, rows; and as text for a terminal.
+"""Tokens laid out for display: the characters of each, groups that share characters, rows.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: they are shown
 as one group, and a later one shows only the characters that begin in it. Bytes that form no character, which only ids
@@ -13,20 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from .. import bytelevel
 from ..tokenizer import Tokenizer
-from .characters import escape, token_repr
+from .characters import token_repr
 
-__all__ = ["Cell", "coloured", "groups", "lay_out", "listed", "printable", "rows_of", "token_ends"]
+__all__ = ["Cell", "groups", "lay_out", "listed", "rows_of", "token_ends"]
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
-
-#: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
-_BACKGROUNDS = (153, 222, 157, 218, 183)
-_SPECIAL = "\x1b[7;1m"
-_RESET = "\x1b[0m"
-_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @dataclass(frozen=True)
@@ -126,36 +119,7 @@ def _edges(side: list[Cell]) -> set[int]:
     return {cell.end for cell in side} - joined
 
 
-def coloured(cells: Iterable[Cell]) -> str:
-    """Return tokens on coloured backgrounds; escape sequences in them are escaped.
-
-    Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
-    """
-    out: list[str] = []
-    for number, group in enumerate(groups(cells)):
-        style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
-        text = "".join(cell.text for cell in group)
-        count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
-        *lines, last = "".join(map(_visible, text)).split("\n")
-        # The colour ends before the line does, or the terminal paints the rest of the line.
-        out += [f"{style}{line}↵{_RESET}\n" for line in lines]
-        if last or count:
-            out.append(f"{style}{last}{count}{_RESET}")
-    return "".join(out)
-
-
-def _visible(character: str) -> str:
-    if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character if character == "\n" else escape(character)
-
-
 def listed(cells: Iterable[Cell]) -> str:
     """One token per line: its id, a tab, its text or bytes as Python writes them."""
     fields = ([str(cell.id), token_repr(cell.data), "special" if cell.special else ""] for cell in cells)
     return "\n".join("\t".join(filter(None, line)) for line in fields)
-
-
-def printable(cells: Iterable[Cell]) -> str:
-    """Tokens in GPT-2's printable form, separated by spaces; the form itself holds none."""
-    return " ".join(bytelevel.encode_token(cell.data) for cell in cells)

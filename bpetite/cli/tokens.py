@@ -4,18 +4,26 @@ from __future__ import annotations
 import os
 import re
 import sys
+from collections.abc import Iterable
 
 import click
 
+from .. import bytelevel
 from ..analysis import explain
-from ..analysis.cells import coloured, lay_out, listed, printable
-from ..analysis.characters import token_repr
+from ..analysis.cells import Cell, groups, lay_out, listed
+from ..analysis.characters import escape, token_repr
 from ..errors import counted
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
 from .reports import say, show, show_json
 
 __all__ = ["command"]
+
+#: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
+_BACKGROUNDS = (153, 222, 157, 218, 183)
+_SPECIAL = "\x1b[7;1m"
+_RESET = "\x1b[0m"
+_SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
 @click.command(
@@ -74,9 +82,9 @@ def command(
     elif as_ids:
         show(" ".join(map(str, ids)))
     elif as_printable:
-        show(printable(cells))
+        show(" ".join(bytelevel.encode_token(cell.data) for cell in cells))
     elif _colours(color):
-        show(coloured(cells), color=True)
+        show(_coloured(cells), color=True)
     elif cells:
         show(listed(cells))
     if not (as_json or as_ids or as_printable):
@@ -106,3 +114,27 @@ def _colours(asked: bool | None) -> bool:
     if asked is not None:
         return asked
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _coloured(cells: Iterable[Cell]) -> str:
+    """Return tokens on coloured backgrounds; escape sequences in them are escaped.
+
+    Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
+    """
+    out: list[str] = []
+    for number, group in enumerate(groups(cells)):
+        style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
+        text = "".join(cell.text for cell in group)
+        count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
+        *lines, last = "".join(map(_visible, text)).split("\n")
+        # The colour ends before the line does, or the terminal paints the rest of the line.
+        out += [f"{style}{line}↵{_RESET}\n" for line in lines]
+        if last or count:
+            out.append(f"{style}{last}{count}{_RESET}")
+    return "".join(out)
+
+
+def _visible(character: str) -> str:
+    if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
+        return f"\\x{ord(character) - 0xDC00:02x}"
+    return character if character == "\n" else escape(character)

@@ -82,7 +82,8 @@ def _kept(folder: str, name: str) -> Vocab:
     for file in sorted({file for files in FILES.values() for file in (*files, gpt2.ADDED)}):
         with suppress(OSError), open(os.path.join(folder, file), "rb") as opened:
             digest.update(f"{file} {sha256(opened.read()).hexdigest()} ".encode())
-    return with_settings(kept(name.replace("/", "--"), digest.digest(), cache_folder(), lambda: load_local(folder)), folder)
+    vocab = kept(name.replace("/", "--"), digest.digest(), cache_folder(), lambda: load_local(folder))
+    return with_settings(vocab, folder)
 
 
 def _why_lost(name: str, revision: str | None) -> str | None:
