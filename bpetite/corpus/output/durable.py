@@ -30,7 +30,7 @@ __all__ = [
     "NO_ROOM",
     "PARTIAL",
     "Journal",
-    "Pieces",
+    "Increments",
     "begin_writeback",
     "explained",
     "open_own",
@@ -43,8 +43,8 @@ __all__ = [
 #: The end of the temporary name of an output file.
 PARTIAL = ".partial"
 
-#: The most bytes of an object that is a piece of a growing file.
-PIECE = 32 << 20
+#: The most bytes of an object that is an increment of a growing file.
+INCREMENT = 32 << 20
 
 #: The disk or a quota is full, or a file has the largest possible size.
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -126,46 +126,46 @@ def put_whole(there: RemotePath, data: bytes, folder: Path) -> None:
         here.unlink(missing_ok=True)
 
 
-class Pieces:
+class Increments:
     """The copy of a growing file in a store: objects NAME.OFFSET of consecutive bytes, which never change."""
 
     def __init__(self, there: RemotePath) -> None:
         self._there = there
         self.size: int = 0  # that is in the store, as far as is known here
 
-    def _piece(self, offset: int) -> RemotePath:
+    def _increment(self, offset: int) -> RemotePath:
         return self._there.with_name(f"{self._there.name}.{offset:015d}")
 
     def read(self) -> Iterator[bytes]:
-        """All bytes, a piece at a time."""
+        """All bytes, an increment at a time."""
         self.size = 0
         with suppress(FileNotFoundError):
             while True:
-                data = self._piece(self.size).read_bytes()
+                data = self._increment(self.size).read_bytes()
                 self.size += len(data)
                 yield data
 
     def find(self, sizes: Mapping[str, int]) -> None:
         """Find the size, by a list of all objects."""
-        while (piece := self._piece(self.size).name) in sizes:
-            self.size += sizes[piece]
+        while (name := self._increment(self.size).name) in sizes:
+            self.size += sizes[name]
 
     def push(self, path: Path, size: int) -> None:
         """Add what the store lacks of the first ``size`` bytes of the file."""
         with path.open("rb") as file:
             while self.size < size:
                 file.seek(self.size)
-                data = file.read(min(PIECE, size - self.size))
-                put_whole(self._piece(self.size), data, path.parent)
+                data = file.read(min(INCREMENT, size - self.size))
+                put_whole(self._increment(self.size), data, path.parent)
                 self.size += len(data)
 
     def delete(self) -> None:
-        """Delete the pieces that follow each other."""
+        """Delete the increments that follow each other."""
         self.size = at = 0
         with suppress(FileNotFoundError):
             while True:
-                size = self._piece(at).stat().st_size
-                self._piece(at).unlink()
+                size = self._increment(at).stat().st_size
+                self._increment(at).unlink()
                 at += size
 
 
@@ -208,7 +208,7 @@ class Journal:
                 if not held:
                     raise BlockingIOError(errno.EAGAIN, "another run is writing this output", str(path))
             self._read()
-            self._copy = None if copy is None else Pieces(copy)
+            self._copy = None if copy is None else Increments(copy)
             self.adopted: bool = self._copy is not None and self._adopt(self._copy)
         except BaseException:
             self._file.close()
@@ -231,7 +231,7 @@ class Journal:
         self._file.truncate(good)
         self._file.seek(good)
 
-    def _adopt(self, copy: Pieces) -> bool:
+    def _adopt(self, copy: Increments) -> bool:
         """Take the content of the copy unless this is a continuation of it; returns whether that was done."""
         data = b"".join(copy.read())
         self._file.seek(0)
@@ -282,7 +282,7 @@ class Journal:
 def read_records(path: AnyPath) -> list[dict[str, Any]]:
     """The records of a journal, here or in a store, which another process may be writing; nothing is changed."""
     if isinstance(path, RemotePath):
-        if not (data := b"".join(Pieces(path).read())):
+        if not (data := b"".join(Increments(path).read())):
             raise FileNotFoundError(errno.ENOENT, "no journal", str(path))
         return _parse(io.BytesIO(data), path)[0]
     with path.open("rb") as file:

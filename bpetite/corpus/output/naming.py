@@ -166,13 +166,13 @@ class Names:
         """Delete what is in the store of an unfinished output alone."""
         assert self.home is not None
         for name in self.home.sizes():
-            if name == self.marker.name or self.kind_of(name) == "piece":
+            if name == self.marker.name or self.kind_of(name) == "increment":
                 (self.home / name).unlink(missing_ok=True)
 
     def kind_of(self, name: str) -> str | None:
         """The kind of a file of this output or of its parts, by its name: "sign", which is there once the output, or a
-        part of it, has been begun; "finished"; "temporary"; "piece" of a growing file, an object, see `durable.Pieces`.
-        None for the name of any other file."""
+        part of it, has been begun; "finished"; "temporary"; "increment", an object of a growing file, see
+        `durable.Increments`. None for the name of any other file."""
         return next((kind for kind, names in self._kinds.items() if re.fullmatch(names, name)), None)
 
     @cached_property
@@ -183,12 +183,12 @@ class Names:
         part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._].*")
         grows = rf"(?:{own}|{self._finished([self.layout], growing=True)}){re.escape(PARTIAL)}"
         grows += rf"|(?:{'|'.join(map(self._base, STREAMS))}){re.escape(SHARD)}"
-        piece = rf"(?:{journal}|{grows})\.\d{{15}}"
+        increment = rf"(?:{journal}|{grows})\.\d{{15}}"
         return {
             "sign": rf"{own}|{journal}|{part}",
             "finished": self._finished([self.layout]),
-            "piece": piece,
-            "temporary": rf"{grows}|(?:{piece}){re.escape(PARTIAL)}",
+            "increment": increment,
+            "temporary": rf"{grows}|(?:{increment}){re.escape(PARTIAL)}",
         }
 
     def clear_temporary(self, *, unknown: bool) -> None:

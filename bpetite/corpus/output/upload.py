@@ -21,7 +21,7 @@ from typing import Any
 
 from ...core._threads import Future
 from ..sources.paths import RemotePath
-from .durable import Journal, Pieces, put_whole
+from .durable import Increments, Journal, put_whole
 from .naming import Names
 from .shards import publish
 
@@ -61,7 +61,7 @@ class Publisher:
         self._names = names
         self._journal = journal
         self._uploading: Future[None] | None = None
-        self._copies: dict[str, Pieces] = {}  # of the files that grow
+        self._copies: dict[str, Increments] = {}  # of the files that grow
         self._claim: dict[str, str] = {
             "host": socket.gethostname(), "staging": os.path.abspath(names.folder), "token": secrets.token_hex(8),
         }  # fmt: skip
@@ -75,7 +75,7 @@ class Publisher:
         """Have the files that grow, name -> bytes, as the journal's last record lists them."""
         if self._names.home is None:
             return
-        self._copies = {name: Pieces(self._names.home / name) for name in files}
+        self._copies = {name: Increments(self._names.home / name) for name in files}
         sizes = {} if self._journal.adopted else self._names.home.sizes()
         for name, copy in self._copies.items():
             if self._journal.adopted:
@@ -103,7 +103,7 @@ class Publisher:
         self._check_claim()
         publish(self._names, shards)
         for name, size in grown.items():
-            copy = self._copies.setdefault(name, Pieces(home / name))
+            copy = self._copies.setdefault(name, Increments(home / name))
             copy.push(self._names.folder / name, size)
         self._journal.push()
         for name in self._copies.keys() - grown.keys():
