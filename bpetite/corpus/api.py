@@ -210,7 +210,7 @@ def count_corpus(
     found = as_sources(_given("count_corpus", sources, documents), settings)
     refuse_unread(found.left_out, settings.on_error)
     require(found.pieces)
-    part = Part(found.pieces, tokenizer, "count", settings, max_errors=max_errors)
+    part = Part(found.pieces, tokenizer, "", settings, max_errors=max_errors)
     tally = Tally(part.pieces, settings.on_error, log, max_errors)
     with closing(part.results(Position(), jobs)) as results:
         for encoded in results:

@@ -3,6 +3,7 @@
 Run by test_kill.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
 number of kills, of runs, and of kills that found a journal to go on from.
 """
+import gzip
 import os
 import random
 import shutil
@@ -50,6 +51,9 @@ def main(folder: Path, seed: int, wanted: int) -> None:
     chosen = random.Random(seed)
     documents = some_documents(120)
     inputs = write_inputs(folder / "in", documents)
+    packed = [folder / "in" / f"{number}.txt.gz" for number in range(9)]
+    for number, path in enumerate(packed):
+        path.write_bytes(gzip.compress("<|endoftext|>".join(documents[number::9]).encode()))
     kills = runs = resumed = 0
     while kills < wanted:
         format = FORMATS[runs % len(FORMATS)]
@@ -69,7 +73,7 @@ def main(folder: Path, seed: int, wanted: int) -> None:
             max_document_bytes=chosen.choice([1 << 30, 100]),
         )
         made = []
-        sources = inputs if ranks > 1 else chosen.choice([inputs, inputs, Sources((given_documents(documents),))])
+        sources = inputs if ranks > 1 else chosen.choice([inputs, packed, Sources((given_documents(documents),))])
         block, seconds = chosen.choice([100, 300, 1000]), chosen.choice([0, 0, 0.005])
         for name in ("whole", "killed"):
             out = folder / name

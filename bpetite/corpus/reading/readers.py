@@ -14,7 +14,6 @@ import io
 import json
 from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from ...errors import MissingExtraError
@@ -29,8 +28,8 @@ from .problems import Flaw
 from .records import loads, texts_of_values
 
 __all__ = [
-    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_each",
-    "read_range", "parsers", "require",
+    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",
+    "parsers", "require",
 ]  # fmt: skip
 
 
@@ -38,16 +37,14 @@ __all__ = [
 MOST_ROW_GROUP = 64 << 20
 
 
-def read_blocks(pieces: Sequence[Piece], reading: Reading, position: Position | None = None) -> Iterator[Block]:
+def read_blocks(
+    pieces: Sequence[Piece], reading: Reading, position: Position | None = None
+) -> Generator[Block, None, None]:
     """The blocks of all pieces in order, from a position on, the ``end`` of an earlier block."""
-    return chain.from_iterable(read_each(pieces, reading, position or Position()))
-
-
-def read_each(pieces: Sequence[Piece], reading: Reading, position: Position) -> Iterator[Generator[Block, None, None]]:
-    """The blocks of each piece, as of `read_blocks`."""
+    position = position or Position()
     for number in range(position.piece, len(pieces)):
-        here = position if number == position.piece else Position(number)
-        yield _READERS[pieces[number].kind](pieces[number], here, reading)
+        yield from _READERS[pieces[number].kind](pieces[number], position, reading)
+        position = Position(number + 1)
 
 
 def require(pieces: Sequence[Piece]) -> None:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...core._threads import in_order
 from ...errors import file_exists
-from ..encoding.rows import Encoded, encode_blocks
+from ..encoding.rows import Encoded, Rows, encode_blocks
 from ..output.durable import NO_ROOM, Journal, explained, read_records
 from ..output.manifest import VERSION, listed_files, read_manifest, write_manifest, write_small
 from ..output.naming import REJECTED, Names
@@ -24,7 +25,7 @@ from ..output.upload import Publisher, begin_staging, end_staging, leave_staging
 from ..reading.blocks import TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
-from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_each, read_range, require
+from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of
@@ -47,9 +48,15 @@ SIGN_SECONDS = 15.0
 
 WAY_OUT = "give the same command again to go on, or overwrite=True to start anew"
 
-#: Blocks of each file that are read ahead, by several jobs or where it is compressed: so decompressing goes on while
-#: others encode.
+#: Blocks of a compressed file that are read ahead, so that decompressing goes on while others encode; and results of a
+#: stretch that wait in memory.
 AHEAD = 8
+
+#: Results of a stretch that wait where nothing is written.
+MOST = 1 << 16
+
+#: Blocks of text, about, of a stretch of inputs at least: so small files are worked on together.
+STRETCH = 4
 
 #: The most small blocks that are worked on together.
 TOGETHER = 1024
@@ -156,7 +163,7 @@ class Part(Plan):
             if resumed:
                 progress(_raw_before(self.pieces, position), tally.tokens, tally.documents)
             last_time = last_sign = time.monotonic()
-            with closing(self.results(position, jobs)) as results:
+            with closing(self.results(position, jobs, self.names.folder)) as results:
                 for encoded in results:
                     sink.add(encoded)
                     if problems is not None:
@@ -186,10 +193,35 @@ class Part(Plan):
         write_manifest(self.names.manifest, manifest, staging=self.names.folder)
         return manifest, resumed
 
-    def results(self, position: Position, jobs: int) -> Generator[Encoded, None, None]:
-        """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads."""
-        batches = self.batches(position, jobs)
-        pool = in_order(self.work, batches, jobs, size=attrgetter("size"), held=HELD)
+    def results(self, position: Position, jobs: int, aside: Path | None = None) -> Generator[Encoded, None, None]:
+        """The results of the blocks from a position on, in order: read, and encoded by `jobs` threads. Where there are
+        several stretches, as many are worked on at a time; what is not due yet is put into files in the folder
+        ``aside``, if anything is written."""
+        together = jobs == 1 or any(piece.once for piece in self.pieces)  # no thread waits for a pipe
+        stretches = [(position, len(self.pieces))] if together else self._stretches(position)
+        sources = [
+            self._encoded(*stretch, max(1, jobs // (len(stretches) - number)))
+            for number, stretch in enumerate(stretches)
+        ]
+        found = sources[0] if len(sources) == 1 else read_ahead(sources, jobs, AHEAD if self.output else MOST, aside)
+        with closing(found):
+            yield from found
+
+    def _stretches(self, position: Position) -> list[tuple[Position, int]]:
+        """(start, number of the piece behind it) of consecutive inputs: many where there are compressed ones, each of
+        which can be read by one thread alone."""
+        found, start, size = [], position, 0
+        for number in range(position.piece + 1, len(self.pieces)):
+            before, piece = self.pieces[number - 1 : number + 1]
+            size += text_of(before)
+            if size >= STRETCH * self.block and (before.compression or piece.compression):
+                found.append((start, number))
+                start, size = Position(number), 0
+        return [*found, (start, len(self.pieces))]
+
+    def _encoded(self, position: Position, stop: int, threads: int) -> Generator[Encoded, None, None]:
+        batches = self.batches(position, threads, stop)
+        pool = in_order(self.work, batches, threads, size=attrgetter("size"), held=HELD)
         with closing(batches), closing(pool):
             yield from pool
 
@@ -201,30 +233,32 @@ class Part(Plan):
             blocks = list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
             if not blocks:  # nothing but a byte-order mark
                 return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
-        return encode_blocks(blocks, self.codec, self.rules)
+        encoded = encode_blocks(blocks, self.codec, self.rules)
+        if not self.output:  # nothing is written: so results that wait are small
+            tokens = [int(rows.lengths.sum()) for rows in encoded.splits.values()]
+            encoded.splits = {"all": Rows(np.empty(0, np.uint8), np.array([sum(tokens)]))}
+        return encoded
 
-    def batches(self, position: Position, jobs: int = 1) -> Generator[Batch, None, None]:
-        """Blocks from a position on, small ones together. Of several jobs, each reads ranges of large files by itself;
-        compressed files are read ahead by as many."""
-        first, reading = position.piece, self.rules.reading
-        for number in range(first, len(self.pieces)):
+    def batches(self, position: Position, jobs: int = 1, stop: int | None = None) -> Generator[Batch, None, None]:
+        """Blocks from a position on, up to a piece, small ones together. Of several jobs, each reads ranges of large
+        files by itself."""
+        reading, stop = self.rules.reading, len(self.pieces) if stop is None else stop
+        for number in range(position.piece, stop):
             piece = self.pieces[number]
             if jobs > 1 and piece.raw_bytes > 2 * self.block and has_ranges(piece, reading):
-                yield from self._blocks(position, number, jobs)
+                yield from self._blocks(position, number)
                 offset = position.offset if number == position.piece else 0
                 for start, stop, size in cut_ranges(piece, offset, reading):
                     yield Batch([], size, (number, start, stop))
                 position = Position(number + 1)
-        yield from self._blocks(position, len(self.pieces), jobs)
+        yield from self._blocks(position, stop)
 
-    def _blocks(self, position: Position, stop: int, jobs: int) -> Generator[Batch, None, None]:
+    def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
         """The blocks from a position on, up to a piece."""
-        reading, pieces = self.rules.reading, self.pieces[:stop]
-        left = pieces[position.piece :]
-        found: Iterable[Block] = read_blocks(pieces, reading, position)
-        if all(map(_reads_apart, left)) and not (jobs > 1 and all(has_ranges(piece, reading) for piece in left)):
-            ahead = AHEAD if jobs > 1 or any(piece.compression for piece in left) else 1
-            found = read_ahead(read_each(pieces, reading, position), jobs, ahead)
+        left = self.pieces[position.piece : stop]
+        found = read_blocks(self.pieces[:stop], self.rules.reading, position)
+        if left and all(map(_reads_apart, left)):
+            found = read_ahead([found], 1, AHEAD if any(piece.compression for piece in left) else 1)
         blocks: list[Block] = []
         size = 0
         for block in found:

@@ -83,7 +83,7 @@ class Tally:
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
         self.marks += encoded.marks
-        self.tokens += sum(len(split.tokens) for split in encoded.splits.values())
+        self.tokens += sum(int(rows.lengths.sum()) for rows in encoded.splits.values())
         if encoded.final_separator is not None:
             self.final_separator = encoded.final_separator
         if self._stats_by is not None:

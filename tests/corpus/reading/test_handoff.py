@@ -3,6 +3,7 @@ import threading
 import time
 from collections.abc import Generator
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -142,3 +143,42 @@ def test_several_sources_are_read_at_a_time(threads: int) -> None:
     next(reading)
     reading.close()
     assert running_threads() == before
+
+
+def test_what_is_not_due_is_put_aside(tmp_path: Path) -> None:
+    before = running_threads()
+    made = [0] * 20
+
+    def source(number: int) -> Generator[Job, None, None]:
+        for one in range(number + 5):
+            made[number] += 1
+            yield Job(10 * number + one)
+
+    reading = read_ahead(map(source, range(20)), 8, 2, tmp_path)
+    assert next(reading).number == 0
+    deadline = time.monotonic() + 20
+    while sum(made) < sum(range(5, 13)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert made[:9] == [*range(5, 13), 0]  # none waits for the first, and no more are read than there are threads
+    assert [job.number for job in reading] == [10 * n + one for n in range(20) for one in range(n + 5)][1:]
+    assert running_threads() == before
+    assert not [*tmp_path.iterdir()]
+    reading = read_ahead(map(source, range(20)), 8, 2, tmp_path)
+    next(reading)
+    reading.close()
+    assert running_threads() == before
+    assert not [*tmp_path.iterdir()]
+    reading = read_ahead(map(source, range(20)), 8, 2, tmp_path / "missing")
+    with pytest.raises(FileNotFoundError, match="missing"):
+        list(reading)
+
+
+def test_eight_threads_read_in_an_eighth_of_the_time(tmp_path: Path) -> None:
+    def source() -> Generator[Job, None, None]:
+        for number in range(10):
+            time.sleep(0.01)  # as a reader that decompresses without the interpreter lock
+            yield Job(number)
+
+    began = time.monotonic()
+    assert len(list(read_ahead((source() for _ in range(24)), 8, 2, tmp_path))) == 240
+    assert time.monotonic() - began < 2.4 / 3
