@@ -257,7 +257,9 @@ class Part(Plan):
         """The blocks from a position on, up to a piece."""
         left = self.pieces[position.piece : stop]
         found = read_blocks(self.pieces[:stop], self.rules.reading, position)
-        if left and all(map(_reads_apart, left)):
+        # standard input may keep a reader waiting; making objects of uncompressed records needs the interpreter lock,
+        # and so does the reader after each block
+        if left and all(not piece.once and (piece.compression or piece.kind == "text") for piece in left):
             found = read_ahead([found], 1, AHEAD if any(piece.compression for piece in left) else 1)
         blocks: list[Block] = []
         size = 0
@@ -466,12 +468,6 @@ def summary_of(plan: Plan, manifest: dict[str, Any], seconds: float, resumed: in
         "tokens_before": resumed,
         "seconds": round(seconds, 3),
     }
-
-
-def _reads_apart(piece: Piece) -> bool:
-    """True for a piece that is read in a thread of its own. Not standard input, which may keep a reader waiting; not
-    uncompressed records: making objects of them needs the interpreter lock, and so does the reader after each block."""
-    return not piece.once and (piece.compression is not None or piece.kind == "text")
 
 
 def _raw_before(pieces: Sequence[Piece], position: Position) -> int:
