@@ -248,8 +248,8 @@ class Part(Plan):
             if jobs > 1 and piece.raw_bytes > 2 * self.block and has_ranges(piece, reading):
                 yield from self._blocks(position, number)
                 offset = position.offset if number == position.piece else 0
-                for start, stop, size in cut_ranges(piece, offset, reading):
-                    yield Batch([], size, (number, start, stop))
+                for start, behind, size in cut_ranges(piece, offset, reading):
+                    yield Batch([], size, (number, start, behind))
                 position = Position(number + 1)
         yield from self._blocks(position, stop)
 
