@@ -51,7 +51,7 @@ def test_documents_together_are_documents_one_by_one(
         (folder / name).mkdir()
         task = make_part([source], folder / name / "o", one, options=Options(format=format, shard_tokens=40))
         task = replace(task, block=block)
-        assert task.rules.together == (name == "together")
+        assert task.rules.as_one_text == (name == "together")
         made.append((task.run()["documents"], outputs(folder / name)))
     assert made[0] == made[1]
 
@@ -62,7 +62,7 @@ def test_documents_together_are_documents_one_by_one(
 def test_documents_are_cut_apart_where_they_have_to_be(ram_path: Path, options: dict[str, object]) -> None:
     (ram_path / "in.txt").write_text("a")
     task = make_part([ram_path / "in.txt"], ram_path / "o", TOK, options=Options(**options))  # type: ignore[arg-type]
-    assert not task.rules.together
+    assert not task.rules.as_one_text
 
 
 def test_only_where_the_tokenizer_agrees() -> None:
