@@ -8,12 +8,17 @@ Source: ``bytes_to_unicode`` in ``encoder.py`` of https://github.com/openai/gpt-
 from collections.abc import Collection, Iterable
 from itertools import accumulate
 
-__all__ = ["ALPHABET", "decode_token", "decode_token_bytes", "decode_tokens_bytes", "encode_token", "encode_tokens"]
+__all__ = [
+    "ALPHABET", "ORDER", "decode_token", "decode_token_bytes", "decode_tokens_bytes", "encode_token", "encode_tokens",
+]
 
 _MOVED = [*range(0x21), *range(0x7F, 0xA1), 0xAD]
 
 #: The character of each byte: ``ALPHABET[byte]``.
 ALPHABET = bytes(range(0x100)).decode("latin-1").translate({byte: 0x100 + at for at, byte in enumerate(_MOVED)})
+
+#: The bytes by their characters, as GPT-2 and Hugging Face's trainer number them: printable ones first.
+ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
 
 # Both directions go through Latin-1, where byte and code point are the same number. A character below U+0100 that
 # stands for no byte becomes U+FFFF, which encoding to Latin-1 refuses as it refuses all characters from U+0100 on.

@@ -15,7 +15,7 @@ import os
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..bytelevel import decode_tokens_bytes
+from ..bytelevel import ORDER, decode_tokens_bytes
 from ..errors import FormatError, warn_caller
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
@@ -75,10 +75,8 @@ R50K, P50K, CL100K, O200K, GPT2_MERGES = (RankFile(path, sha256) for path, sha25
 def _of_merges(data: bytes, name: str) -> TokenTable:
     """rank -> bytes: the 256 bytes, printable ones first, then the result of each line of GPT-2's merges."""
     merges = decode_utf8(data, name).split("\n")[1:-1]
-    printable = [byte for byte in range(256) if chr(byte).isprintable() and chr(byte) != " "]
-    single = [*printable, *(byte for byte in range(256) if byte not in printable)]
     joined = decode_tokens_bytes([merge.replace(" ", "") for merge in merges])
-    return TokenTable(dict(enumerate([*(bytes([byte]) for byte in single), *joined])))
+    return TokenTable(dict(enumerate([*(bytes([byte]) for byte in ORDER), *joined])))
 
 
 def _with_spaces(read: Callable[[bytes, str], TokenTable]) -> Callable[[bytes, str], TokenTable]:

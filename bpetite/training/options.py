@@ -42,7 +42,7 @@ class MergeOptions(TypedDict, total=False):
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
             ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
             pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
-            their printable characters (:data:`bpetite.bytelevel.ALPHABET`); ids of the result do not change.
+            their printable characters (:data:`bpetite.bytelevel.ORDER`); ids of the result do not change.
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
     """
 

@@ -12,7 +12,7 @@ from itertools import islice
 from typing import Any
 
 from .. import patterns
-from ..bytelevel import ALPHABET
+from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from .counting.counts import MAX_COUNT, CountFile, Counts, reader_of
@@ -40,8 +40,6 @@ log: logging.Logger = logging.getLogger(__name__)
 
 MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
-#: The bytes as Hugging Face's trainer numbers them: by their printable characters.
-PRINTABLE_ORDER = bytes(sorted(range(256), key=ALPHABET.__getitem__))
 MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
 STEP = 1 << 20  # stretches of words searched between two calls of `progress`: milliseconds
 
@@ -194,7 +192,7 @@ def new_merger(options: TrainingOptions, max_words: int = 0, sharing: Merger | N
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",
         min(options.max_token_bytes or 0, MAX_LENGTH),
-        PRINTABLE_ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
+        ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
         max_words,
         sharing,
     )
