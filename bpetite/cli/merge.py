@@ -47,7 +47,7 @@ def command(
     with progress_bar(unit=" tokens", unit_scale=True) as bar:
         manifest = merge_outputs(
             output, parts, overwrite=overwrite, delete=delete, rank=rank, world_size=world_size,
-            run=lambda function, items: in_order(function, items, job_count(jobs)), progress=bar.update,
+            mapped=lambda function, items: in_order(function, items, job_count(jobs)), progress=bar.update,
         )
     if manifest is None:
         say("the shards of this process are made; others are missing")

@@ -74,7 +74,7 @@ def _add_up(job: tuple[list[str], str]) -> None:
 
 
 def count_pretokens(
-    run: Map,
+    mapped: Map,
     sources: SourcesLike,
     *,
     work: str | os.PathLike[str],
@@ -86,7 +86,7 @@ def count_pretokens(
     the shares that had not been counted; called again with the same inputs and options, it gives the same file.
 
     Args:
-        run: ``map(function, items)`` of a cluster.
+        mapped: ``map(function, items)`` of a cluster.
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, made if there is none. The counts stay there; delete
             it when they have been used.
@@ -121,7 +121,7 @@ def count_pretokens(
         return CountFile(whole)
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
     call = _Count(reading, settings.on_error, cutting, threads)
-    for share, messages in zip(cut, run(call, list(zip(cut, tables, strict=True))), strict=True):
+    for share, messages in zip(cut, mapped(call, list(zip(cut, tables, strict=True))), strict=True):
         if log is not None:
             for message in messages:
                 log(message)
@@ -133,7 +133,7 @@ def count_pretokens(
         tables = [str(folder / f"{prefix}-level{level}-{number:05d}.table") for number in range(len(groups))]
         if len(groups) == 1:
             tables = [str(whole)]
-        for _ in run(_add_up, list(zip(groups, tables, strict=True))):
+        for _ in mapped(_add_up, list(zip(groups, tables, strict=True))):
             pass
         level += 1
     for path in [*folder.glob(f"{prefix}-*"), *folder.glob(f".{prefix}*")]:

@@ -32,7 +32,7 @@ MESSAGES = 20
 
 
 def encode_corpus(
-    run: Map,
+    mapped: Map,
     sources: SourcesLike,
     sink: str | os.PathLike[str],
     tokenizer: Any,
@@ -49,7 +49,7 @@ def encode_corpus(
     and here. Until the end, the tokens need disk space twice.
 
     Args:
-        run: ``map(function, items)`` of a cluster: picklable calls, results in order.
+        mapped: ``map(function, items)`` of a cluster: picklable calls, results in order.
         sources, sink, tokenizer, options: As for `bpetite.corpus.encode_corpus`.
         task_bytes: Input of one task: the most work that a lost worker costs. The output does not depend on it.
         threads: Threads of a task.
@@ -64,10 +64,10 @@ def encode_corpus(
         TypeError, ValueError, OSError: As `bpetite.corpus.encode_corpus`.
     """
     check_positive(task_bytes=task_bytes, threads=threads)
-    settings, how = split_options("encode_corpus", options)
+    chosen, task = split_options("encode_corpus", options)
     if is_url(sink):
         raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
-    whole = make_part(sources, sink, tokenizer, options=settings, **how)
+    whole = make_part(sources, sink, tokenizer, options=chosen, **task)
     began, log, progress = time.perf_counter(), log or ignore, progress or ignore
     begun = begun_at(sink)  # by a call that was killed, whatever its task_bytes were
     count = (begun and begun[2]) or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
@@ -83,9 +83,9 @@ def encode_corpus(
             check_room(whole.names, whole.streams)
         if begun is not None:
             log(f"going on: {sum(names.manifest.exists() for names in parts)} of {count} parts are finished")
-        _encode_parts(run, shared, count, threads, progress, log)
+        _encode_parts(mapped, shared, count, threads, progress, log)
         if count > 1:
-            done = merge_outputs(whole.output, [str(names.manifest) for names in parts], run=run)
+            done = merge_outputs(whole.output, [str(names.manifest) for names in parts], mapped=mapped)
         else:
             done = read_manifest(whole.names.manifest)
         if done is None:
@@ -96,7 +96,7 @@ def encode_corpus(
 
 
 def _encode_parts(
-    run: Map,
+    mapped: Map,
     whole: Part,
     count: int,
     threads: int,
@@ -107,7 +107,7 @@ def _encode_parts(
     tokens = documents = 0
     told: set[str] = set()
     cut = shares(whole.inputs, count, cut_files=whole.cuts_files)
-    for pieces, (summary, said) in zip(cut, run(partial(_encode, whole, threads, count), range(count)), strict=True):
+    for pieces, (summary, said) in zip(cut, mapped(partial(_encode, whole, threads, count), range(count)), strict=True):
         tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
         for message in said:
             if message not in told and len(told) < MESSAGES:

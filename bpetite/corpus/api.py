@@ -83,12 +83,12 @@ def encode_corpus(
     >>> np.load(folder / "out.npy").tolist(), np.load(folder / "out.offsets.npy").tolist()
     ([256, 257, 258, 256, 258], [0, 3, 5])
     """
-    settings, how = split_options("encode_corpus", options)
+    chosen, task = split_options("encode_corpus", options)
     for name, value in (("sink", sink), ("tokenizer", tokenizer)):
         if value is None or (name == "sink" and sources is None and value == ""):
             raise TypeError(f"encode_corpus() missing 1 required argument: {name!r}")
     sources = _given("encode_corpus", sources, documents)
-    part = make_part(sources, sink, tokenizer, rank=rank, world_size=world_size, options=settings, **how)
+    part = make_part(sources, sink, tokenizer, rank=rank, world_size=world_size, options=chosen, **task)
     return part.run(jobs=jobs, progress=progress, log=log)
 
 
@@ -100,23 +100,23 @@ def make_part(
     rank: int = 0,
     world_size: int = 1,
     options: Options,
-    **settings: Unpack[TaskOptions],
+    **task: Unpack[TaskOptions],
 ) -> Part:
     """The picklable call that `encode_corpus` makes, for callers that schedule it themselves.
 
     Args:
         sources, sink, tokenizer, rank, world_size: As for `encode_corpus`.
         options: Of the output.
-        settings: Of the run.
+        task: Of the run.
 
     Raises:
-        TypeError: There is no such setting.
+        TypeError: There is no such option.
     """
-    refuse_unknown("make_part", settings, TaskOptions)
+    refuse_unknown("make_part", task, TaskOptions)
     found = as_sources(sources, options)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout_of(options.format).shard_tokens)
-    whole = Part(found.pieces, tokenizer, os.fspath(sink), options, **settings)
+    whole = Part(found.pieces, tokenizer, os.fspath(sink), options, **task)
     inputs, own = leave_out_own(found, whole.names)
     refuse_unread(inputs.left_out, options.on_error)
     if not inputs.pieces:
@@ -167,12 +167,12 @@ def _given(function: str, sources: SourcesLike | None, documents: Any) -> Source
     return Sources((given_documents(documents),)) if sources is None else sources
 
 
-def as_sources(sources: SourcesLike, settings: Options) -> Sources:
+def as_sources(sources: SourcesLike, options: Options) -> Sources:
     """Sources as they are, or found by paths and patterns; see `find_sources`."""
     if isinstance(sources, Sources):
         return sources
     paths = [sources] if isinstance(sources, str | os.PathLike) else sources
-    return find_sources(paths, kind=settings.input_kind, whole_files=settings.whole_files)
+    return find_sources(paths, kind=options.input_kind, whole_files=options.whole_files)
 
 
 def count_corpus(
@@ -203,15 +203,15 @@ def count_corpus(
     refuse_unknown("count_corpus", options, CorpusOptions)
     if tokenizer is None:
         raise TypeError("count_corpus() missing 1 required argument: 'tokenizer'")
-    settings = replace(
+    chosen = replace(
         Options(**options), format="npy", eot="none", rejected=False, shuffle=None, memory=Options.memory,
         shard_tokens=None, stats_by=None,
     )
-    found = as_sources(_given("count_corpus", sources, documents), settings)
-    refuse_unread(found.left_out, settings.on_error)
+    found = as_sources(_given("count_corpus", sources, documents), chosen)
+    refuse_unread(found.left_out, chosen.on_error)
     require(found.pieces)
-    part = Part(found.pieces, tokenizer, "", settings, max_errors=max_errors)
-    tally = Tally(part.pieces, settings.on_error, log, max_errors)
+    part = Part(found.pieces, tokenizer, "", chosen, max_errors=max_errors)
+    tally = Tally(part.pieces, chosen.on_error, log, max_errors)
     with closing(part.results(Position(), jobs)) as results:
         for encoded in results:
             tally.add(encoded)
@@ -226,5 +226,5 @@ def count_corpus(
         "bytes": tally.bytes,
         "problems": tally.problems,
         "unread": len(found.left_out),
-        "on_error": settings.on_error,
+        "on_error": chosen.on_error,
     }

@@ -242,7 +242,7 @@ def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
 def assemble(
     assembly: Assembly,
     manifests: Sequence[dict[str, Any]],
-    run: Map,
+    mapped: Map,
     *,
     rank: int = 0,
     world_size: int = 1,
@@ -253,7 +253,7 @@ def assemble(
     shards = assembly.shards()
     mine = shards[rank::world_size]
     calls = [(assembly.only(shard), shard) for shard in mine]
-    for shard, _ in zip(mine, run(make_shard, calls), strict=True):
+    for shard, _ in zip(mine, mapped(make_shard, calls), strict=True):
         if progress is not None and shard.stream != REJECTED:
             progress(shard.tokens)
     return patiently(partial(_finish, assembly, manifests, shards), PATIENCE)
@@ -306,7 +306,7 @@ def merge_outputs(
     delete: bool = False,
     rank: int = 0,
     world_size: int = 1,
-    run: Map = map,
+    mapped: Map = map,
     progress: Callable[[int], object] | None = None,
 ) -> dict[str, Any] | None:
     """Join the outputs of a run's ranks into the files of a single run. Called again, it makes what is missing.
@@ -317,7 +317,7 @@ def merge_outputs(
         overwrite: Replace an existing output.
         delete: Delete the files of the ranks once they are joined.
         rank, world_size: Make this part of the shards; several processes may, and the last one finishes the output.
-        run: Makes the shards.
+        mapped: Makes the shards, as ``map`` does.
         progress: Called with the tokens of each shard.
 
     Returns:
@@ -344,7 +344,7 @@ def merge_outputs(
         check_parts(found, output)
         check_room(names, assembly.streams, overwrite=overwrite)
         manifests = [manifest for _, manifest in found]
-        manifest = assemble(assembly, manifests, run, rank=rank, world_size=world_size, progress=progress)
+        manifest = assemble(assembly, manifests, mapped, rank=rank, world_size=world_size, progress=progress)
     if manifest is not None:
         if overwrite or not names.runs.exists():
             runs = [path.read_bytes() for path in (runs_beside(path) for path, _ in found) if path.is_file()]

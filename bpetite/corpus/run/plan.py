@@ -160,7 +160,7 @@ class Plan:
         return (*self.splits, REJECTED) if self.options.rejected else self.splits
 
     @cached_property
-    def settings(self) -> dict[str, Any]:
+    def identity_of_options(self) -> dict[str, Any]:
         """Everything that the output depends on, besides the inputs, as JSON."""
         options = asdict(self.options)
         return {
@@ -186,10 +186,10 @@ class Plan:
         Raises:
             ValueError: A worker has other versions than the process that has made the plan.
         """
-        found = digest([self.settings, [piece.describe() for piece in self.inputs]])
+        found = digest([self.identity_of_options, [piece.describe() for piece in self.inputs]])
         if self.known_digest not in (None, found):
             raise ValueError(f"this worker would write another output than the plan says: versions here are "
-                             f"{self.settings['libraries']}; install the same everywhere")
+                             f"{self.identity_of_options['libraries']}; install the same everywhere")
         return found
 
     @property
@@ -207,8 +207,8 @@ class Plan:
         return {
             "run": self.run_digest,
             "rank": self.rank_of_world,
-            **self.settings,
-            "tokenizer": {"name": self.codec.name, **self.settings["tokenizer"]},
+            **self.identity_of_options,
+            "tokenizer": {"name": self.codec.name, **self.identity_of_options["tokenizer"]},
             "inputs": {
                 **list_inputs(self.inputs), "files": list_inputs(self.pieces)["files"],
                 **({"unread": self.unread} if self.unread else {}),
