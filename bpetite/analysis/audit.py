@@ -387,37 +387,31 @@ def _same_after(form: Any, texts: dict[int, str]) -> list[list[int]]:
 # The page
 
 
-def _headline(report: AuditReport) -> list[tuple[str, str]]:
-    figures = [
-        (f"{len(report.tokens):,}", "tokens"),
-        (f"{len(report.unreachable):,}", "tokens that no text can produce"),
-    ]
+def _headline(report: AuditReport) -> Iterator[tuple[str, str]]:
     usage = report.usage
-    if usage is None:
-        return figures
-    total = usage.total
-    return [
-        (f"{total.bytes_per_token:.3f}", "bytes per token"),
-        (f"{total.tokens_per_word:.3f}", "tokens per word"),
-        (f"{100 * total.whole_word_share:.1f} %", "of words are one token"),
-        *figures,
-        (f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"),
-        (f"{usage.renyi_efficiency:.3f}", "Renyi efficiency"),
-        (f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"),
-        (f"{total.bytes:,}", "bytes of text"),
-        (f"{total.tokens:,}", "tokens of text"),
-    ]
+    if usage is not None:
+        yield f"{usage.total.bytes_per_token:.3f}", "bytes per token"
+        yield f"{usage.total.tokens_per_word:.3f}", "tokens per word"
+        yield f"{100 * usage.total.whole_word_share:.1f} %", "of words are one token"
+    yield f"{len(report.tokens):,}", "tokens"
+    yield f"{len(report.unreachable):,}", "tokens that no text can produce"
+    if usage is not None:
+        yield f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"
+        yield f"{usage.renyi_efficiency:.3f}", "Renyi efficiency"
+        yield f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"
+        yield f"{usage.total.bytes:,}", "bytes of text"
+        yield f"{usage.total.tokens:,}", "tokens of text"
 
 
 def _sections(report: AuditReport) -> Iterator[Section]:
     rows = [_finding(one) for one in report.findings]
-    findings = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=len(rows))
+    findings = Table("Findings", ["count", "severity", "finding"], rows, numbers=1, few=None)
     yield "Findings", [findings, Raw("" if rows else "<p>Nothing.</p>", "" if rows else "Findings: nothing")]
     if report.usage is not None:
         yield from _usage_sections(report, report.usage)
     yield _tokens(report)
     settings = [[_spaced(key), Code(describe(value))] for key, value in report.settings.items()]
-    yield "Settings", [Table("Settings", [], settings, named=True, few=len(settings))]
+    yield "Settings", [Table("Settings", [], settings, named=True, few=None)]
 
 
 def _finding(finding: Finding) -> list[str | list[str]]:

@@ -222,17 +222,13 @@ def _sections(report: Comparison, names: list[str]) -> Iterator[Section]:
         [group, f"{report.documents[group]:,}", f"{report.tokenizers[0].groups[group].bytes:,}"]
         for group in report.groups
     ]
-    drawn, tables = [], [_by_group(f"Texts by {by}", [by, "documents", "bytes"], sizes)]
+    drawn, tables = [], [Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, 2, True, few=None)]
     for name, of in RATES.items():
         columns = {group: [of(one.groups[group]) for one in report.tokenizers] for group in report.groups}
         groups = list(zip(short_names(report.groups), columns.values(), strict=True))
         drawn.append((bars(groups[:GROUPS], x=name, names=names), f"{name.capitalize()} by {by}{more}"))
         rows_of_groups = [[group, *(f"{value:.3f}" for value in column)] for group, column in columns.items()]
         heads = [name, *(one.name for one in report.tokenizers)]
-        tables.append(_by_group(f"{name.capitalize()} by {by}", heads, rows_of_groups))
+        tables.append(Table(f"{name.capitalize()} by {by}", heads, rows_of_groups, len(heads) - 1, True, few=None))
     yield f"By {by}", [plots(drawn)]
     yield f"Figures by {by}", tables
-
-
-def _by_group(label: str, heads: list[str], rows: list[list[str]]) -> Table:
-    return Table(label, heads, rows, len(heads) - 1, True, few=len(rows))

@@ -113,12 +113,6 @@ class DiffReport(Report):
         unequal = self.settings or self.specials or self.only_a or self.only_b or self.moved
         return not unequal and self.first_merge is None and not self.documents_differing
 
-    @property
-    def sizes(self) -> tuple[int, int]:
-        """The number of tokens, as different byte strings, of each vocabulary."""
-        common = self.shared + len(self.moved)
-        return common + len(self.only_a), common + len(self.only_b)
-
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON; a token is written as :func:`repr` has it."""
         return super().to_dict() | {"same": self.same}
@@ -298,24 +292,18 @@ class _TextComparison:
 # The page
 
 
-def _headline(report: DiffReport) -> list[tuple[str, str]]:
-    size_a, size_b = report.sizes
-    figures = [
-        (f"{size_a:,}", "tokens in A"),
-        (f"{size_b:,}", "tokens in B"),
-        (f"{report.shared:,}", "the same in both"),
-        (f"{len(report.moved):,}", "under other ids"),
-        (f"{len(report.only_a):,}", "only in A"),
-        (f"{len(report.only_b):,}", "only in B"),
-    ]
-    if report.documents is None:
-        return figures
-    change = 100 * (report.tokens_b / max(report.tokens_a, 1) - 1)
-    return [
-        (f"{report.documents_differing:,} of {report.documents:,}", "documents get other ids"),
-        (f"{change:+.2f} %", "tokens of the texts in B, against A"),
-        *figures,
-    ]
+def _headline(report: DiffReport) -> Iterator[tuple[str, str]]:
+    if report.documents is not None:
+        change = 100 * (report.tokens_b / max(report.tokens_a, 1) - 1)
+        yield f"{report.documents_differing:,} of {report.documents:,}", "documents get other ids"
+        yield f"{change:+.2f} %", "tokens of the texts in B, against A"
+    common = report.shared + len(report.moved)
+    yield f"{common + len(report.only_a):,}", "tokens in A"
+    yield f"{common + len(report.only_b):,}", "tokens in B"
+    yield f"{report.shared:,}", "the same in both"
+    yield f"{len(report.moved):,}", "under other ids"
+    yield f"{len(report.only_a):,}", "only in A"
+    yield f"{len(report.only_b):,}", "only in B"
 
 
 def _sections(report: DiffReport) -> Iterator[Section]:

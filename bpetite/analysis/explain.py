@@ -4,15 +4,14 @@ The pre-tokens come from the engine; the merges are followed here by the plain r
 """
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple
 
+from ..engine.pipeline import Pipeline
 from ..errors import counted
 from ..reference import candidates
-from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 from .characters import token_repr
@@ -103,33 +102,18 @@ def explain(
     vocab = tokenizer.to_vocab()
     rules = _Rules(vocab)
     pretokens: list[Pretoken] = []
-    for item in _items(tokenizer, text, allowed):
+    pipeline = tokenizer._pipeline or Pipeline(vocab, vocab.pattern)
+    for item in pipeline.items(text, tokenizer._specials(allowed)[0]):
         if isinstance(item, int):
             token = vocab.tokens[item]
             pretokens.append(Pretoken(token, "special", [item], [token]))
             continue
-        data, ends = item if isinstance(item, tuple) else (item, tokenizer._pretokenizer.ends(item))
+        data, ends = item if isinstance(item, tuple) else (item, pipeline.pretokenizer.ends(item))
         pretokens += [rules.encode(data[start:end]) for start, end in pairwise([0, *ends])]
     data = b"".join([one.data for one in pretokens])
     wanted = expect.encode("utf-8") if isinstance(expect, str) else expect
     verdict, missing = rules.verdict(pretokens, wanted) if wanted else ("", [])
     return Explanation(text, data.decode("utf-8"), ids, pretokens, verdict, missing)
-
-
-def _items(
-    tokenizer: Tokenizer, text: str, allowed: Literal["all"] | tuple[str, ...]
-) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
-    """The ids of special tokens, and between them the normalized bytes, with the ends of pre-tokens if steps cut it."""
-    if tokenizer._pipeline is not None:
-        yield from tokenizer._pipeline.items(text, tokenizer._specials(allowed)[0])
-        return
-    normalize = normalizer(tokenizer.normalization, tokenizer._vocab.unicode) or str
-    done = 0
-    for start, end, token_id in tokenizer._specials(allowed)[0].spans(text):
-        yield normalize(text[done:start]).encode("utf-8")
-        yield token_id
-        done = end
-    yield normalize(text[done:]).encode("utf-8")
 
 
 class _Rules:

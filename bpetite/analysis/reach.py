@@ -2,14 +2,7 @@
 
 A token is *reachable* when there is a text, of whole characters, whose ``encode_ordinary`` holds it. This module
 decides that for each token of whole characters. A reachable one comes with such a text, which the tokenizer itself has
-encoded. An unreachable one comes with the reason:
-
-``utf-8``          no UTF-8 text holds these bytes (0xFF; a lead byte without the bytes that must follow)
-``normalization``  the tokenizer normalizes, and no text in that form holds these characters
-``merges``         the merges make other tokens of these bytes, whatever surrounds them
-``decode-only``    the vocabulary keeps it as one that no text reaches, see :class:`bpetite.Vocab`
-``pattern``        the merges would make it, but the split pattern (or a normalization that is not one of Unicode's
-                   forms) separated its bytes in every text tried
+encoded; an unreachable one comes with its reason, one of :data:`REASONS`.
 
 All but ``pattern`` are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`. A token that
 is part of a character counts as reachable unless ``utf-8``, ``normalization`` or ``merges`` rules it out: it may still

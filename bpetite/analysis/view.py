@@ -7,7 +7,7 @@
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from itertools import accumulate, zip_longest
@@ -169,10 +169,9 @@ def _page(view: TokenView) -> str:
     if len(view.sides) == 2 and view.aligned:
         left, right = ({(cell.start, cell.end) for cell in side.cells} for side in view.sides)
         edges = [right, left]
-    rows = _rows(view)
     shown = [0] * len(view.sides)
     lines = []
-    for number, row in zip(_line_numbers(view, rows), rows, strict=True):
+    for number, row in _rows(view):
         parts = []
         for side, cells in enumerate(row):
             text = "".join(tokens_html(cells, shown[side], edges=edges[side]))
@@ -202,24 +201,20 @@ def _page(view: TokenView) -> str:
     )
 
 
-def _rows(view: TokenView) -> list[list[list[Cell]]]:
-    """Rows of cells: rows[number][side]. Sides that show different texts are broken into rows apart."""
+def _rows(view: TokenView) -> Iterator[tuple[str, list[list[Cell]]]]:
+    """The cells of each row, row[side], after the number of the line that it begins, or "" where it continues a line.
+    Sides that show different texts are broken into rows apart."""
     if view.aligned:
-        return rows_of([side.cells for side in view.sides])
-    apart = ([row[0] for row in rows_of([side.cells])] for side in view.sides)
-    return [list(row) for row in zip_longest(*apart, fillvalue=list[Cell]())]
-
-
-def _line_numbers(view: TokenView, rows: list[list[list[Cell]]]) -> list[str]:
-    """For each row the number of the line that it begins; empty where it continues a line."""
-    numbers: list[str] = []
+        rows = rows_of([side.cells for side in view.sides])
+    else:
+        apart = ([row[0] for row in rows_of([side.cells])] for side in view.sides)
+        rows = [list(row) for row in zip_longest(*apart, fillvalue=list[Cell]())]
     line, begins = view.line, True
     for row in rows:
-        numbers.append(str(line) if begins else "")
+        yield str(line) if begins else "", row
         line_ends = sum(cell.text.count("\n") for cell in row[0])
         line += line_ends
         begins = line_ends > 0
-    return numbers
 
 
 def _header(view: TokenView) -> str:

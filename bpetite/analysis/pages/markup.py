@@ -37,13 +37,8 @@ def _hash(content: str) -> str:
 
 
 def element(body: str, *, classes: str = "", styles: Iterable[str] = ()) -> str:
-    """One element for a page of somebody else, such as a notebook, with its own styles, colours and background.
-
-    Args:
-        body: HTML that is already escaped.
-        classes: Classes of the element, besides "bpe".
-        styles: Files of styles, besides tokens.css.
-    """
+    """One element for a page of somebody else, such as a notebook, with its own styles, colours and background; its
+    body is HTML already."""
     style = "".join(map(asset, ["tokens.css", *styles]))
     return f'<div class="{escape(f"bpe {classes}".strip())}"><style>{style}</style>{body}</div>'
 
@@ -60,15 +55,8 @@ def document(
     """A whole page in one file.
 
     Its content security policy allows its own style sheet and script, by their hashes, and nothing else: no network,
-    no images, no frames, no forms, no script that a text could smuggle in.
-
-    Args:
-        title: Plain text.
-        body: HTML that is already escaped.
-        classes: Classes of the root element, besides "bpe".
-        styles: Files of styles, besides page.css.
-        script: JavaScript.
-        data: Put as JSON into the element with the id "data", for the script.
+    no images, no frames, no forms, no script that a text could smuggle in. The title is plain text, the body HTML
+    already; the script finds its data as JSON in the element with the id "data".
     """
     style = "".join(map(asset, ["tokens.css", "page.css", *styles]))
     policy = ["default-src 'none'", f"style-src {_hash(style)}", "base-uri 'none'", "form-action 'none'"]
@@ -98,14 +86,9 @@ def _json(data: Any) -> str:
 def tokens_html(
     cells: Iterable[Cell], first: int, *, edges: Collection[tuple[int, int]] | None = None, titles: bool = False
 ) -> Iterator[str]:
-    """Spans of tokens, a group of tokens that share characters at a time.
-
-    Args:
-        cells: Consecutive tokens.
-        first: The number of the first one, for its colour.
-        edges: (start, end) of the tokens of another tokenizer; tokens that are not among them are marked as differing.
-        titles: Put id and bytes into the title attribute, for pages without a script.
-    """
+    """Spans of consecutive tokens, a group of tokens that share characters at a time; the number of the first one gives
+    its colour. Tokens that are not among the edges, (start, end) of another tokenizer's, are marked as differing.
+    Titles, for pages without a script, have id and bytes."""
     number = first
     for group in groups(cells):
         tokens = []

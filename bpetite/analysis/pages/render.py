@@ -77,10 +77,9 @@ class Table:
     Attributes:
         label: The name of the table, for text and for screen readers.
         heads: Heads of the columns; ``[]`` for a table of names and values.
-        rows: Cells as plain text.
         numbers: The number of first columns, after a column of names, that hold numbers.
         named: The first cell of a row names it.
-        few: The rows that text shows at most.
+        few: The rows that text shows at most; None for all.
         turned: A page has a row for each column of numbers: there may be many.
     """
 
@@ -89,7 +88,7 @@ class Table:
     rows: Sequence[Sequence[Cell]]
     numbers: int = 0
     named: bool = False
-    few: int = 12
+    few: int | None = 12
     turned: bool = False
 
     def is_number(self, column: int) -> bool:
@@ -139,7 +138,7 @@ class Table:
                 cells.append(column[number].rjust(width) if self.is_number(at) else column[number].ljust(width))
             lines.append(f"  {'  '.join(cells)}".rstrip())
             lines += [f"      {more}" for cell in row for more in cell[1:]]
-        if len(self.rows) > self.few:
+        if self.few is not None and len(self.rows) > self.few:
             lines.append(f"  and {len(self.rows) - self.few:,} more")
         return "\n".join(lines)
 
