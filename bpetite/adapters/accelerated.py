@@ -33,12 +33,7 @@ _unpacking = RLock()
 
 
 class Encodings(Sequence[Any]):
-    """The encodings of a batch, made by ``tokenizers`` when one of them is asked for; pickled, a list of them.
-
-    Args:
-        ids: The ids of each row.
-        make: Makes the encodings.
-    """
+    """The encodings of a batch, made by ``tokenizers`` when one of them is asked for; pickled, a list of them."""
 
     def __init__(self, ids: Sequence[Sequence[int]], make: Callable[[], Sequence[Any]]) -> None:
         self._ids, self._make = ids, make

@@ -43,8 +43,7 @@ def encode_rows(
     """The data of a ``BatchEncoding``, in the order of the original; None if the original has to give it.
 
     Args:
-        owner: The tokenizer that is called.
-        mirror: Its mirror.
+        owner, mirror: The tokenizer that is called, and its mirror.
         columns: The first texts, and for pairs the second ones.
         options: The options of ``TokenizersBackend._encode_plus``.
 

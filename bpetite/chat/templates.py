@@ -88,7 +88,7 @@ def _to_json(
 
 class _Environment(ImmutableSandboxedEnvironment):
     def getattr(self, obj: Any, attribute: str) -> Any:
-        """As there; a key of a message is found at once, not after an AttributeError."""
+        """As in Jinja; a key of a message is found at once, not after an AttributeError."""
         if type(obj) is dict and attribute in obj and attribute not in OF_DICTS:
             return obj[attribute]
         return super().getattr(obj, attribute)

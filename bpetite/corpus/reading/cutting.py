@@ -107,7 +107,7 @@ def _first(edge: bytes, chunk: bytes, separator: bytes) -> int:
 
 
 def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end of the last separator, likewise; occurrences are matched from the left, without overlap."""
+    """The end, in ``chunk``, of the last separator, or 0; occurrences are matched from the left, without overlap."""
     window = edge + chunk
     if overlaps_itself(separator):
         found = len(window) - len(window.split(separator)[-1])

@@ -171,8 +171,8 @@ def check_parts(found: Found, output: str | os.PathLike[str]) -> None:
 
 
 def leave_out_own(sources: Sources, names: Names) -> tuple[Sources, tuple[str, ...]]:
-    """(sources without the files that an earlier call of the same run wrote among them, by their names; the paths of
-    those that a reader would know).
+    """Leave out the files that an earlier call of the same run wrote, by their names. Returns (the other sources, the
+    paths left out that a reader would know).
 
     Raises:
         FileExistsError: A file of such a name is there, and no manifest or journal of the output.

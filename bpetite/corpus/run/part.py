@@ -286,7 +286,7 @@ class Part(Plan):
         _list_finished(record, shards)
 
     def _note(self, error: BaseException, journal: Journal) -> None:
-        """Record what has ended a run, for `status`; whoever goes on does so from the record before."""
+        """Record what has ended a run, for `status`; a later run goes on at the record before."""
         with suppress(OSError):
             written = read_records(self.names.journal)  # an append may have failed when all was written
             if len(written) > 1:
@@ -393,7 +393,7 @@ class Part(Plan):
 
 
 def ignore(*_: object) -> None:
-    """Nobody asked for it."""
+    """The default of ``progress`` and ``log``."""
 
 
 def _list_finished(record: dict[str, Any], shards: dict[str, list[dict[str, Any]]]) -> None:

@@ -35,11 +35,9 @@ class RemoteFile(io.RawIOBase):
         self.opened: Found = patiently(url, "opening", self._open)
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
         return True
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
