@@ -114,7 +114,7 @@ def _forms(char: str) -> frozenset[str]:
     return frozenset((char + char.upper() + char.lower() + char.title()).casefold())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=512)
 def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[[str], str]:
     """A function that puts a mask in place of each character of a text that can become one of these literals', in
     another case; of ``any_text``, as normalizers change more. White space and what is escaped stays, unless it is in

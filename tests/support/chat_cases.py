@@ -44,7 +44,7 @@ KINDS = (*["plain"] * 14, "normalized", "flags")
 FLAGS = (("lstrip",), ("rstrip",), ("single_word",), ("lstrip", "rstrip", "normalized"), ("normalized",))
 NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
 #: Forms of a conversation that are tried with a template; the ones it renders are made hostile.
-SHAPES = 160
+SHAPES = 96
 FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 LETTERS, SYMBOLS = "bcdfghjklmnpqrstvwxyz", "†‡‣⁂⁑※¶§¤◊○●◐◑◒◓◔◕★☆◘"
 #: Messages of our own errors, by how they begin.
