@@ -137,12 +137,7 @@ class Mirror:
             self._probe = encode_token(token) if alphabet is None else alphabet.encode(token, probe)
 
     def in_step(self, backend: Any, decoding: bool) -> bool:
-        """True while the backend is unchanged since it was read.
-
-        Args:
-            backend: The present backend.
-            decoding: Look at changes of decoding only.
-        """
+        """True while the backend is unchanged since it was read, or its ``decoding`` is."""
         if backend is not self.backend or changes_of(backend) != self._changes:
             return False
         if decoding:

@@ -70,7 +70,8 @@ class ChatEncoding:
         They are proven by rendering the conversation again. A token over an edge of a content belongs to it. A message
         without content, or with one that the template leaves out, repeats or changes beyond recognition, has none.
         """
-        found = content_spans(self._context["messages"], self.text, self._render)
+        literals = partial(special_spans, self._tokenizer)
+        found = content_spans(self._context["messages"], self.text, self._render, literals)
         return [(index, *self._tokens(*span)) for index, span in sorted(found.items())]
 
     @cached_property

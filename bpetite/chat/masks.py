@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -36,6 +36,7 @@ Messages = list[dict[str, Any]]
 Render = Callable[[Messages | None], str]
 #: (start, end) in characters.
 Span = tuple[int, int]
+Literals = Callable[[str], list[Span]]
 
 #: Stand-ins for characters that a mask would change too much: JSON escapes these in two characters, and a filter
 #: trims those.
@@ -187,23 +188,20 @@ def equal_but_for(text: str, masked: str, chars: str) -> bool:
     return bool(((one == other) | np.isin(other, _code_points(chars), kind=kind)).all())
 
 
-def content_spans(messages: Messages, text: str, render: Render) -> dict[int, Span]:
+def content_spans(messages: Messages, text: str, render: Render, literals: Literals) -> dict[int, Span]:
     """The part of the text that comes from the content of each message; none for those that are not found.
 
     Each content is rendered as masks, a character of its own in place of each of its characters. The text must be equal
-    but for these.
+    but for these. Else white space stays, and what ``literals`` finds, as templates look for some special tokens.
     """
     chars = free_characters("".join(texts_in(messages)) + text)
-    marks = {index: next(chars) for index, message in enumerate(messages) if any(map(str.strip, _texts(message)))}
-    for stand_in in STAND_INS:
-        found = _found(messages, marks, text, render, stand_in)
-        if found is not None:
-            return found
-    spans: dict[int, Span] = {}
-    for index, mark in marks.items():
-        alone = (_found(messages, {index: mark}, text, render, stand_in) for stand_in in STAND_INS)
-        spans |= next((one for one in alone if one), {})
-    return spans
+    every = {index: next(chars) for index, message in enumerate(messages) if any(map(str.strip, _texts(message)))}
+
+    def found(marks: dict[int, str]) -> dict[int, Span]:
+        ways = (_found(messages, marks, text, render, *way) for way in [*product(STAND_INS, [None]), ("\b", literals)])
+        return next(filter(None, ways), {})
+
+    return found(every) or {index: span for one in every.items() for index, span in found(dict([one])).items()}
 
 
 def block_spans(text: str, render: Render, template: ChatTemplate) -> list[Span]:
@@ -240,19 +238,20 @@ def _with_texts(message: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]
 
 
 def _found(
-    messages: Messages, marks: dict[int, str], text: str, render: Render, stand_in: str
-) -> dict[int, Span] | None:
-    """The spans of the marks; None if the text differs otherwise."""
-    apart = STAND_INS[stand_in]
-    made = [*messages]
+    messages: Messages, marks: dict[int, str], text: str, render: Render, stand_in: str, literals: Literals | None
+) -> dict[int, Span]:
+    """The spans of the marks; none if the text differs otherwise."""
+    apart, made = STAND_INS[stand_in], [*messages]
     for index, mark in marks.items():
         texts = _texts(made[index])
         masked = ["".join([stand_in if char in apart else mark for char in one]) for one in texts]
+        if literals is not None:
+            masked = [_with_parts(one, other, literals(one)) for one, other in zip(texts, masked, strict=True)]
         made[index] = _with_texts(made[index], map(Masked.of, masked, texts))
     rendered = render(made)
     every = "".join(marks.values())
     if stand_in in text or not equal_but_for(text, rendered, f"{every}{stand_in}b"):
-        return None
+        return {}
     points = _code_points(rendered)
     spans = {}
     for index, mark in marks.items():
@@ -260,19 +259,26 @@ def _found(
         if not len(at):
             continue
         given, (start, end) = "".join(_texts(messages[index])), (int(at[0]), int(at[-1]) + 1)
-        part, core = text[start:end], given.strip()
+        part, core, others = text[start:end], given.strip(), _code_points(every.replace(mark, ""))
         shown = "".join([text[place] for place in at]).casefold()
-        if shown not in "".join([char for char in given if char not in apart]).casefold():
-            start -= max(core.find(part), 0)  # taken apart, and perhaps put together again
-            end = start + len(core)
-            if part not in core or text[start:end] != core:
-                continue
-        if np.isin(points[start:end], _code_points(every.replace(mark, ""))).any():
+        marked = "".join([char for char in given if char not in apart]).casefold()
+        first = start - max(core.find(part), 0)
+        last = first + len(core)
+        if part in core and text[first:last] == core and not np.isin(points[first:last], others).any():
+            start, end = first, last  # perhaps taken apart, and put together again
+        elif (part not in core if literals else shown not in marked) or np.isin(points[start:end], others).any():
             continue
         before, after = (len(given) - len(one) for one in (given.lstrip(apart), given.rstrip(apart)))
         start = _widened(text, rendered, start, -1, before, stand_in)
         spans[index] = start, _widened(text, rendered, end, 1, after, stand_in)
     return spans
+
+
+def _with_parts(text: str, masked: str, parts: list[Span]) -> str:
+    """The masks of a text, with some parts and all white space as they are."""
+    kept = {at for part in parts for at in range(*part)}
+    pairs = enumerate(zip(text, masked, strict=True))
+    return "".join([char if at in kept or char.isspace() else mask for at, (char, mask) in pairs])
 
 
 def _widened(text: str, rendered: str, at: int, step: int, most: int, stand_in: str) -> int:

@@ -55,6 +55,29 @@ def test_span_of_a_content(expression: str, content: str, expected: bytes | None
     assert shown(template, content, "other x words x", content)[::2] == [expected] * 2
 
 
+MACRO = "{% macro of(m) %}{{ m.content }}{% endmacro %}{% for m in messages %}{% set text = of(m) | trim %}"
+THOUGHT = "text.split('<|im_end|>')[0].split('<|im_start|>')[1]"
+PUT_TOGETHER = f"'<|im_start|>\\n' ~ ({THOUGHT} | trim) ~ '\\n<|im_end|>\\n\\n'"
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (f"{PUT_TOGETHER} ~ text.split('<|im_end|>')[1] | trim", b"<|im_start|>\na b\n<|im_end|>\n\nc d"),
+        ("text.split('<|im_end|>')[-1] | trim", b"c d"),
+        ("text.split('<|im_end|>')[-1] | replace('c', '')", None),
+    ],
+)
+def test_spans_where_a_template_looks_for_special_tokens(expression: str, expected: bytes | None) -> None:
+    """As for the reasoning of a model; what a macro gives is a new text for Jinja."""
+    template = f"{MACRO}<|im_start|>{{{{ ({expression}) if '<|im_end|>' in text else text }}}}<|im_end|>{{% endfor %}}"
+    content = "<|im_start|>\na b\n<|im_end|>\n\nc d"
+    messages = [{"role": "assistant", "content": one} for one in (content, "e f", content)]
+    found = chat.encode(BYTES, messages, template)
+    spans = {index: BYTES.decode_bytes(found.ids[first:last]) for index, first, last in found.spans}
+    assert [spans.get(index) for index in range(3)] == [expected, b"e f", expected]
+
+
 def test_parts_of_a_content_have_one_span() -> None:
     template = "{% for m in messages %}<|im_start|>{% for p in m.content %}{{ p.text }}, {% endfor %}{% endfor %}"
     parts = [{"type": "text", "text": "a "}, {"type": "image"}, {"type": "text", "text": " b"}]
