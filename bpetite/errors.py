@@ -116,8 +116,8 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     from difflib import get_close_matches  # imported only on the way to an error
 
     spelled = {one.lower(): one for one in known}
-    found = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7)
-    return spelled[found[0]] if found else None
+    matches = get_close_matches(name.lower(), spelled, n=1, cutoff=0.7)
+    return spelled[matches[0]] if matches else None
 
 
 def not_a_text(given: object) -> TypeError:

@@ -140,10 +140,10 @@ def merge_pretoken(pretoken: bytes, ranks: Mapping[Pair, int] | Mapping[bytes, i
     """
     tokens = [bytes([byte]) for byte in pretoken]
     while True:
-        found = candidates(tokens, ranks)
-        if not found:
+        joins = candidates(tokens, ranks)
+        if not joins:
             return tokens
-        _, at = min(found)
+        _, at = min(joins)
         tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
 
 
@@ -153,12 +153,12 @@ def candidates(tokens: Sequence[bytes], ranks: Mapping[Pair, int] | Mapping[byte
     >>> candidates([b"a", b"b", b"c"], {b"ab": 256, b"bc": 257})
     [(256, 0), (257, 1)]
     """
-    found = []
+    pairs = []
     for at, pair in enumerate(pairwise(tokens)):
         rank = ranks.get(pair, ranks.get(pair[0] + pair[1]))  # type: ignore[call-overload]
         if rank is not None:
-            found.append((rank, at))
-    return found
+            pairs.append((rank, at))
+    return pairs
 
 
 def encode(

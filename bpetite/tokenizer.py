@@ -657,11 +657,11 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         if not isinstance(given, (str, bytes)):
             hint = "; token_bytes gives the bytes of an id" if isinstance(given, int) else ""
             raise TypeError(f"token is the bytes or the text of a token, not {short_repr(token)}{hint}")
-        found = self._vocab.find(str.encode(token, "utf-8") if isinstance(token, str) else bytes(token))
-        if found is None:
+        token_id = self._vocab.find(str.encode(token, "utf-8") if isinstance(token, str) else bytes(token))
+        if token_id is None:
             raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
                                     f"gives the ids of any text")
-        return found
+        return token_id
 
     def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""

@@ -152,8 +152,8 @@ class Accelerated(TokenizersBackend):
                     if clean:
                         original([], clean_up_tokenization_spaces=True)  # says once that this does nothing to BPE
                     return text
-        found: str = original(to_py_obj(token_ids), skip_special_tokens, clean_up_tokenization_spaces, **options)
-        return found
+        decoded: str = original(to_py_obj(token_ids), skip_special_tokens, clean_up_tokenization_spaces, **options)
+        return decoded
 
 
 def _restore(kind: type, state: dict[str, Any]) -> Any:

@@ -132,8 +132,8 @@ class Encoding:
             return whole, []
         stable = self.tokenizer.encode(text[:at], allowed_special=options["allowed_special"])
         more, rest = _open_end(self.tokenizer, text[at:].encode("utf-8"))
-        found = _completions(self.tokenizer, self.tokenizer.decode_bytes(rest))
-        return stable + more, found
+        completions = _completions(self.tokenizer, self.tokenizer.decode_bytes(rest))
+        return stable + more, completions
 
     # Ids to text
 
@@ -236,9 +236,9 @@ class Encoding:
     @cached_property
     def _mergeable_ranks(self) -> dict[bytes, int]:
         vocab = self.tokenizer.to_ranks()._vocab
-        found = [(t, token_id) for token_id, t in vocab.tokens.items() if token_id not in self._special_token_values]
+        ranked = [(t, token_id) for token_id, t in vocab.tokens.items() if token_id not in self._special_token_values]
         # where two ids have the same bytes, the id that text gives comes last and stays
-        return dict(sorted(found, key=lambda pair: pair[1] not in vocab.unreachable) if vocab.unreachable else found)
+        return dict(sorted(ranked, key=lambda pair: pair[1] not in vocab.unreachable) if vocab.unreachable else ranked)
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of one pre-token; special tokens are read as text."""
@@ -323,7 +323,7 @@ def _completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
         """The ids of bytes by merging alone, even if all of them are one token."""
         return [*tokenizer._vocab.merge_table.apply(array("I", [tokenizer.token_id(bytes([one])) for one in data]))]
 
-    found: set[tuple[int, ...]] = {(tokenizer.token_id(token),) for token in starting_with(unstable)}
+    endings: set[tuple[int, ...]] = {(tokenizer.token_id(token),) for token in starting_with(unstable)}
     # a token may begin inside the unstable bytes and go on behind them
     for at in range(1, len(unstable)):
         for token in starting_with(unstable[at:]):
@@ -332,10 +332,10 @@ def _completions(tokenizer: Tokenizer, unstable: bytes) -> list[list[int]]:
             except UnicodeDecodeError:
                 ids = merged(unstable[:at] + token)
             ends = accumulate(len(tokenizer.token_bytes(token_id)) for token_id in ids)
-            found.add((*ids[: 1 + sum(end < len(unstable) for end in ends)],))
+            endings.add((*ids[: 1 + sum(end < len(unstable) for end in ends)],))
     # `\s+(?!\S)` cuts before the last space when a word follows
     last = unstable.decode("utf-8")[-1]
     rest = unstable[: -len(last.encode("utf-8"))]
     if rest and last.isspace() and last not in "\x1c\x1d\x1e\x1f":  # which are white space to Python alone
-        found.add((*merged(rest), *merged(last.encode("utf-8"))))
-    return [list(ids) for ids in sorted(found)]
+        endings.add((*merged(rest), *merged(last.encode("utf-8"))))
+    return [list(ids) for ids in sorted(endings)]

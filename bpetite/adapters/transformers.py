@@ -54,10 +54,10 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
 
 
 def _config(beside: dict[str, str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    config: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        found |= json.loads(beside.get(name, "{}"))
-    return found
+        config |= json.loads(beside.get(name, "{}"))
+    return config
 
 
 def _defaults(beside: dict[str, str]) -> dict[str, Any]:
@@ -71,12 +71,12 @@ def _defaults(beside: dict[str, str]) -> dict[str, Any]:
     kind = tokenizer_class_from_name(name)
     if not isinstance(kind, type) or not issubclass(kind, PreTrainedTokenizerBase):
         return {}
-    found: dict[str, Any] = {key: getattr(kind, key) for key in SETTINGS}
+    defaults: dict[str, Any] = {key: getattr(kind, key) for key in SETTINGS}
     for key, parameter in inspect.signature(kind).parameters.items():
         named = key in PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
         if (named and isinstance(parameter.default, str | AddedToken)) or key == "add_prefix_space":
-            found[key] = parameter.default
-    return {key: value for key, value in found.items() if key not in config}
+            defaults[key] = parameter.default
+    return {key: value for key, value in defaults.items() if key not in config}
 
 
 def _with_prefix_space(tokenizer: Tokenizer, wanted: bool) -> Tokenizer:

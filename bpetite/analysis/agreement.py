@@ -78,15 +78,15 @@ def disagreements(folder: str | os.PathLike[str], texts: Iterable[str] = (), *, 
         raise ValueError(f"{os.fspath(folder)} cannot be loaded: {error}") from error
     if not getattr(made, "is_fast", False):
         raise ValueError(f"{os.fspath(folder)}: AutoTokenizer gives {type(made).__name__}, which has no backend")
-    found: list[Disagreement] = []
+    differences: list[Disagreement] = []
     for text in [*hostile_texts(made.get_added_vocab()), *texts]:
         ids, expected = made(text, verbose=False)["input_ids"], theirs.encode(text).ids
         if ids != expected:
             cause = _cause(Tokenizer, source, made.backend_tokenizer, text, ids)
-            found.append(Disagreement(text, ids, expected, cause))
-            if len(found) >= most:
+            differences.append(Disagreement(text, ids, expected, cause))
+            if len(differences) >= most:
                 break
-    return found
+    return differences
 
 
 def _bare(tokenizer: Any) -> Any:

@@ -304,10 +304,10 @@ def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[E
         yield text
 
 
-def _first_difference(found: str, expected: str) -> str:
-    length = min(len(found), len(expected))
-    at = next((at for at in range(length) if found[at] != expected[at]), length)
-    return f"{found[at : at + 20]!r} instead of {expected[at : at + 20]!r} at character {at}"
+def _first_difference(decoded: str, expected: str) -> str:
+    length = min(len(decoded), len(expected))
+    at = next((at for at in range(length) if decoded[at] != expected[at]), length)
+    return f"{decoded[at : at + 20]!r} instead of {expected[at : at + 20]!r} at character {at}"
 
 
 def _in_chunks(text: str) -> Iterator[str]:

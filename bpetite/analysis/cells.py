@@ -86,12 +86,12 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
 
 def groups(cells: Iterable[Cell]) -> list[list[Cell]]:
     """Consecutive cells that share characters; a cell that shares none is a group of its own."""
-    found: list[list[Cell]] = []
+    grouped: list[list[Cell]] = []
     for cell in cells:
-        if not (found and cell.joined):
-            found.append([])
-        found[-1].append(cell)
-    return found
+        if not (grouped and cell.joined):
+            grouped.append([])
+        grouped[-1].append(cell)
+    return grouped
 
 
 def rows_of(sides: Sequence[list[Cell]]) -> list[list[list[Cell]]]:

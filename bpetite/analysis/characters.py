@@ -57,14 +57,14 @@ def scripts_of(characters: Iterable[str]) -> dict[str, str]:
     {'a': 'Latin', 'ж': 'Cyrillic'}
     """
     left = "".join(sorted(set(characters)))
-    found: dict[str, str] = {}
+    script_of: dict[str, str] = {}
     for name, finder in _finders():
         if not left:
             break
         if of_script := "".join(finder.findall(left)):
-            found.update(dict.fromkeys(of_script, name))
+            script_of.update(dict.fromkeys(of_script, name))
             left = finder.sub("", left)
-    return found
+    return script_of
 
 
 def main_script(text: str, scripts: dict[str, str]) -> str:

@@ -261,9 +261,9 @@ class _TextComparison:
         self.report.cut_places += len(opens)
         self.report.other_ids += len(other_id)
         cut = zip(opens[: self.left[True]].tolist(), closes[: self.left[True]].tolist(), strict=True)
-        found = [(first, last, True) for first, last in cut]
-        found += [(at, at, False) for at in other_id[: self.left[False]].tolist()]
-        for first, last, is_cut in sorted(found):
+        changes = [(first, last, True) for first, last in cut]
+        changes += [(at, at, False) for at in other_id[: self.left[False]].tolist()]
+        for first, last, is_cut in sorted(changes):
             tokens_a = ours[first_a[first] : last_a[last] + 1]
             tokens_b = theirs[first_b[first] : last_b[last] + 1]
             start = int(edges[first - 1]) if first else 0

@@ -141,8 +141,8 @@ class _Rules:
         if self.alphabet is not None:
             tokens = [self.tokens[token_id] for token_id in self.alphabet.ids_of(data)]
         steps: list[Merge] = []
-        while found := candidates(tokens, self.ranks):
-            rank, at = min(found)
+        while joins := candidates(tokens, self.ranks):
+            rank, at = min(joins)
             steps.append(Merge(rank, tokens[at], tokens[at + 1], len(b"".join(tokens[:at]))))
             tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
         return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)

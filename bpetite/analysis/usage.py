@@ -299,10 +299,10 @@ class Meter:
 
     def look_up(self, codes: npt.NDArray[np.uint32]) -> Numbers:
         """The properties of code points; new ones are asked for first."""
-        found = self.properties.take(codes, mode="clip")
-        new = np.flatnonzero(np.bincount(codes[found == UNKNOWN]))
+        properties = self.properties.take(codes, mode="clip")
+        new = np.flatnonzero(np.bincount(codes[properties == UNKNOWN]))
         if not len(new):
-            return found
+            return properties
         characters = new.astype(np.uint32).tobytes().decode("utf-32-le")
         self.properties[new] = 0
         for character, script in scripts_of(characters).items():

@@ -127,8 +127,8 @@ def view(
         raise ValueError(f"{len(names)} names for {len(tokenizers)} tokenizers: {names!r}")
     options: dict[str, Any] = {"allowed_special": ()} if ordinary else {}
     ids = [one.encode_to_numpy(text, **options) for one in tokenizers]
-    data = [one.decode_bytes(found) for one, found in zip(tokenizers, ids, strict=True)]
-    ends = [token_ends(one, found) for one, found in zip(tokenizers, ids, strict=True)]
+    data = [one.decode_bytes(row) for one, row in zip(tokenizers, ids, strict=True)]
+    ends = [token_ends(one, row) for one, row in zip(tokenizers, ids, strict=True)]
     aligned = len(set(data)) == 1
     if aligned:
         edges = [_shared_edges(ends, data[0])] * len(tokenizers)

@@ -71,8 +71,8 @@ class ChatEncoding:
         without content, or with one that the template leaves out, repeats or changes beyond recognition, has none.
         """
         literals = partial(special_spans, self._tokenizer)
-        found = content_spans(self._context["messages"], self.text, self._render, literals)
-        return [(index, *self._tokens(*span)) for index, span in sorted(found.items())]
+        span_of = content_spans(self._context["messages"], self.text, self._render, literals)
+        return [(index, *self._tokens(*span)) for index, span in sorted(span_of.items())]
 
     @cached_property
     def assistant_mask(self) -> list[int]:
@@ -199,14 +199,14 @@ def encode(
             return ChatEncoding(tokenizer, compiled, context, text, None)
         parts = marked.split(MARK)  # ordinary text and special tokens, in turn
         ends = [*accumulate(map(len, parts))]
-        own, found = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
-        if found == own and not special_spans(tokenizer, given):
+        own, literal_spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
+        if literal_spans == own and not special_spans(tokenizer, given):
             return ChatEncoding(tokenizer, compiled, context, text, None)
         bare = MARK.join(parts[::2])
     else:
         text = bare = compiled.render(context)
-        own, found = [], special_spans(tokenizer, text)
-    literals = {text[start:end] for start, end in {*found}.difference(own)}.union(literals_in(tokenizer, bare))
+        own, literal_spans = [], special_spans(tokenizer, text)
+    literals = {text[start:end] for start, end in {*literal_spans}.difference(own)}.union(literals_in(tokenizer, bare))
     as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
     char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
     mask = masking(char, frozenset(literals), any_text=not as_it_is)
@@ -254,15 +254,15 @@ def _messages(given: list[Any]) -> list[dict[str, Any]]:
 
 
 def _message(index: int, message: Any) -> dict[str, Any]:
-    found = _plain(message)
-    if type(found) is not dict:
+    plain = _plain(message)
+    if type(plain) is not dict:
         raise TypeError(f"messages[{index}] is a dict, not {short_repr(message)}")
-    if None in found.values():
-        found = {key: value for key, value in found.items() if value is not None}
-    if found.keys().isdisjoint(REASONING):
-        return found
-    reasoning = next(found[name] for name in REASONING if name in found)
-    return {"thinking": reasoning, **found, "reasoning_content": reasoning}
+    if None in plain.values():
+        plain = {key: value for key, value in plain.items() if value is not None}
+    if plain.keys().isdisjoint(REASONING):
+        return plain
+    reasoning = next(plain[name] for name in REASONING if name in plain)
+    return {"thinking": reasoning, **plain, "reasoning_content": reasoning}
 
 
 def _trusted_keys(message: dict[str, Any], trusted: Collection[str]) -> Collection[str]:

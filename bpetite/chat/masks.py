@@ -134,10 +134,10 @@ def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[
     def mask(text: str) -> str:
         text = text.replace(QUOTE, "\\") if QUOTE in spelled else text
         held = HOLDER not in text
-        found = text.encode("utf-8").translate(table).decode("utf-8") if held else text
-        rest = {ord(one): char for one in {*found} if is_masked(one)} if not (held and text.isascii()) else {}
-        found = found.translate(rest) if rest else found
-        return found.replace(HOLDER, char) if held else found
+        masked = text.encode("utf-8").translate(table).decode("utf-8") if held else text
+        rest = {ord(one): char for one in {*masked} if is_masked(one)} if not (held and text.isascii()) else {}
+        masked = masked.translate(rest) if rest else masked
+        return masked.replace(HOLDER, char) if held else masked
 
     return mask
 
@@ -150,19 +150,19 @@ def free_characters(text: str, first: str = "") -> Iterator[str]:
 
 def texts_in(values: Iterable[Any]) -> list[str]:
     """The texts in values of JSON, keys included."""
-    found: list[str] = []
+    texts: list[str] = []
     waiting = [*values]
     if {*map(type, waiting)} == {str}:
         return waiting
     for one in waiting:  # which grows
         if isinstance(one, str):
-            found.append(one)
+            texts.append(one)
         elif isinstance(one, dict):
             waiting += one
             waiting += one.values()
         elif isinstance(one, list | tuple):
             waiting += one
-    return found
+    return texts
 
 
 def change_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -146,12 +146,12 @@ class ChatTemplate:
 
     def _mark(self, text: str) -> str:
         """A text with marks around its special tokens."""
-        found = self._kept.get(text)
-        if found is None:
+        marked = self._kept.get(text)
+        if marked is None:
             cuts = [0, *(at for span in special_spans(self._tokenizer, text) for at in span), len(text)]
-            found = MARK.join([text[start:end] for start, end in pairwise(cuts)])
-            self._kept = {text: found} | (self._kept if len(self._kept) < KEPT else {})
-        return found
+            marked = MARK.join([text[start:end] for start, end in pairwise(cuts)])
+            self._kept = {text: marked} | (self._kept if len(self._kept) < KEPT else {})
+        return marked
 
     def _around(self, value: Any, before: str, after: str) -> Any:
         """The sum, with marks that go over the value if that is a trusted role."""
@@ -279,10 +279,10 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
     those that are white space, and with what they take of the text around them."""
     if not Model.of(tokenizer).may_have_special(text):
         return []
-    found = tokenizer._special_spans(text)
+    spans = tokenizer._special_spans(text)
     if spaces:
-        return [(start, end) for start, end, _ in found]
-    literals = [(start, end, text[start:end]) for start, end, _ in found]
+        return [(start, end) for start, end, _ in spans]
+    literals = [(start, end, text[start:end]) for start, end, _ in spans]
     return [
         (end - len(literal.lstrip()), start + len(literal.rstrip()))
         for start, end, literal in literals
@@ -293,8 +293,8 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
 def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
     """The special tokens that a text spells anywhere, but white space; they begin in those that are found."""
     longest = max(map(len, tokenizer.special_tokens), default=0)
-    found = special_spans(tokenizer, text, spaces=True)
-    near = "\0".join(text[start : end + longest] for start, end in found)
+    spans = special_spans(tokenizer, text, spaces=True)
+    near = "\0".join(text[start : end + longest] for start, end in spans)
     return [literal for literal in tokenizer.special_tokens if literal in near and not literal.isspace()]
 
 
@@ -339,8 +339,8 @@ class Model:
     def of(cls, tokenizer: Tokenizer) -> Model:
         """The one of a tokenizer."""
         kept = vars(tokenizer._vocab)
-        found: Model | None = kept.get("_chat_model")
-        return kept.setdefault("_chat_model", cls(tokenizer)) if found is None else found
+        model: Model | None = kept.get("_chat_model")
+        return kept.setdefault("_chat_model", cls(tokenizer)) if model is None else model
 
     def all_are_marked(self, text: str, marks: int, given: str) -> bool:
         """True if the text has no special tokens but those between its marks, so many, and none are in the texts that
@@ -367,9 +367,9 @@ class Model:
             none = "no chat template: load the folder of its model, or give template="
             raise ValueError(f"the tokenizer has {known if self._own else none}")
         source = self._own.get(template, template)
-        found = self._compiled.get(source)
-        if found is None:
+        compiled = self._compiled.get(source)
+        if compiled is None:
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
-            found = self._compiled[source] = ChatTemplate(tokenizer, source)
-        return found
+            compiled = self._compiled[source] = ChatTemplate(tokenizer, source)
+        return compiled

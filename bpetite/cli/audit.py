@@ -56,12 +56,12 @@ def command(
     check_output(page, overwrite)
     texts, read = sampled(files, reading)
     if agrees:
-        found = disagreements(tokenizer, texts or ())
+        differing = disagreements(tokenizer, texts or ())
         if as_json:
-            show_json([one._asdict() for one in found], indent=1)
+            show_json([one._asdict() for one in differing], indent=1)
         else:
-            show("\n".join(map(str, found)) or "AutoTokenizer gives the ids of its tokenizer.json")
-        raise click.exceptions.Exit(bool(found))
+            show("\n".join(map(str, differing)) or "AutoTokenizer gives the ids of its tokenizer.json")
+        raise click.exceptions.Exit(bool(differing))
     loaded = load_tokenizer(tokenizer)
     if binary_format(tokenizer) == "compiled":
         formats.compiled.verify(tokenizer)

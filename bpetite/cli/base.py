@@ -160,6 +160,6 @@ def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
     return message
 
 
-def _option(typed: str, found: re.Match[str]) -> str:
-    value = found[2] or found[3] or ""
-    return typed if found[1] == "True" else f"{typed} {value}"
+def _option(typed: str, match: re.Match[str]) -> str:
+    value = match[2] or match[3] or ""
+    return typed if match[1] == "True" else f"{typed} {value}"

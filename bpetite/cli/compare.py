@@ -51,7 +51,7 @@ def command(
     loaded = {name: load_tokenizer(name) for name in tokenizers}
     sample = Sample(files, **reading)
     texts: Any = sample.texts() if by is None else sample.by_group(by)
-    found = compare(loaded, texts, by=by, files=sample.files)
+    report = compare(loaded, texts, by=by, files=sample.files)
     if as_csv:
-        click.echo(found.to_csv().replace("\r\n", "\n"), nl=False)
-    show_report(found, page, overwrite, as_json, text=not as_csv)
+        click.echo(report.to_csv().replace("\r\n", "\n"), nl=False)
+    show_report(report, page, overwrite, as_json, text=not as_csv)

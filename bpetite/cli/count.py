@@ -65,14 +65,14 @@ def command(
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
     with Watch(sources.pieces) as watch:
-        found = count_corpus(
+        totals = count_corpus(
             sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
             problems=watch.count_problems, log=say, max_errors=max_errors, **asdict(settings),
         )
-    report_problems(found)
-    say(", ".join(counted(found[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
+    report_problems(totals)
+    say(", ".join(counted(totals[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
     if as_json:
-        show_json(found)
+        show_json(totals)
     else:
-        show(str(found["tokens"]))
-    refuse_nothing(found)
+        show(str(totals["tokens"]))
+    refuse_nothing(totals)

@@ -28,9 +28,9 @@ def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any],
     Raises:
         FormatError: There is neither, or the output is not finished.
     """
-    found = None if format else find_manifest(path)
-    if found is not None:
-        return found
+    output = None if format else find_manifest(path)
+    if output is not None:
+        return output
     if not format and begun_at(path) is not None:
         raise FormatError(f"{path}: the output is not finished; the same command goes on, `merge` joins ranks, "
                           "`inspect` shows how far it is")
@@ -69,13 +69,13 @@ def _open(
     path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None
 ) -> tuple[list[TokenFile], Codec, dict[str, Any]]:
     """(token files, their tokenizer, their manifest or nothing)."""
-    found = find_output(path, format)
-    if found is None:
+    output = find_output(path, format)
+    if output is None:
         opened_file = open_token_file(path, format=format, dtype=dtype)
         if tokenizer is None:
             raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
         return [opened_file], codec_of(load_tokenizer(tokenizer)), {}
-    found_at, manifest, shards = found
+    found_at, manifest, shards = output
     codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
     splits = {file["split"] for file in manifest["files"]}
     files = [shard[0] for shard in shards if split in (None, shard[0]["split"])]

@@ -119,10 +119,10 @@ def command(
         max_errors=max_errors,
     )  # fmt: skip
     if dry_run:
-        found = estimate(part, job_count(jobs))
-        numbers = ", ".join(counted(found[f"{noun}s"], noun) for noun in ("file", "document", "token"))
-        say(f"{numbers} about, in {found['disk_bytes']:,} bytes and {found['seconds']:,} s; nothing is written")
-        show_summary(found, as_json)
+        expected = estimate(part, job_count(jobs))
+        numbers = ", ".join(counted(expected[f"{noun}s"], noun) for noun in ("file", "document", "token"))
+        say(f"{numbers} about, in {expected['disk_bytes']:,} bytes and {expected['seconds']:,} s; nothing is written")
+        show_summary(expected, as_json)
         return
     with Watch(part.pieces) as watch:
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)

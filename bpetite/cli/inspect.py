@@ -78,15 +78,15 @@ def command(
             continue
         if inputs:
             _check_inputs(name)
-        for found in _look(name, tokenizer, format, dtype, shown, verify):
+        for facts in _look(name, tokenizer, format, dtype, shown, verify):
             if as_json:
-                show_json(found)
+                show_json(facts)
                 continue
-            if "text" in found:
-                found["text"] = json.dumps(found["text"], ensure_ascii=False)
-            runs = found.pop("runs", ())
-            found.update((f"run {number}", _run(run)) for number, run in enumerate(runs, 1))
-            for key, value in found.items():
+            if "text" in facts:
+                facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
+            runs = facts.pop("runs", ())
+            facts.update((f"run {number}", _run(run)) for number, run in enumerate(runs, 1))
+            for key, value in facts.items():
                 show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
@@ -107,30 +107,30 @@ def _look(
     described = []
     for shard in shards:
         if layout_in(manifest).reader is None:
-            found = _describe(open_in(path.parent, manifest, shard[0]["name"]), tokenizer, shown)
+            facts = _describe(open_in(path.parent, manifest, shard[0]["name"]), tokenizer, shown)
         else:
-            found = {
+            facts = {
                 "file": str(path.parent / shard[0]["name"]),
                 **{name: manifest[name] for name in ("format", "dtype")},
                 **{name: shard[0][name] for name in ("tokens", "documents")},
                 "reader": layout_in(manifest).reader,
             }
-        found["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
-        found["eot"] = manifest["eot"]
+        facts["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
+        facts["eot"] = manifest["eot"]
         if verify:
             for listed in (*file_of_all(manifest), *shard):
                 check_file(path.parent / listed["name"], listed, thread_count(None))
-            found["verified"] = f"{listed['checksum']['algorithm']} of each range as in the manifest"
-        described.append(found)
+            facts["verified"] = f"{listed['checksum']['algorithm']} of each range as in the manifest"
+        described.append(facts)
     described[0]["runs"] = read_runs(path)
     return described
 
 
 def _show_stats(name: str, as_json: bool) -> None:
-    found = find_output(name, None)
-    if found is None or "stats" not in found[1]:
+    output = find_output(name, None)
+    if output is None or "stats" not in output[1]:
         raise FormatError(f"{name}: no statistics in its manifest; --stats-by of encode makes them")
-    rows = stats_rows(found[1])
+    rows = stats_rows(output[1])
     if as_json:
         for row in rows:
             show_json(row)
@@ -169,7 +169,7 @@ def _check_inputs(name: str) -> None:
 
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:
     first = file.read(0, shown)
-    found: dict[str, Any] = {
+    facts: dict[str, Any] = {
         "file": str(file.path),
         "format": file.format,
         "dtype": file.dtype.name,
@@ -179,7 +179,7 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
     }
     if tokenizer is not None:
         try:
-            found["text"] = tokenizer.decode(first, errors="replace")
+            facts["text"] = tokenizer.decode(first, errors="replace")
         except KeyError as unknown:
             raise unknown_token(file.path, unknown) from None
-    return found
+    return facts

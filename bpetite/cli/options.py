@@ -89,10 +89,10 @@ class Amount(IntType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number itself."""
-        found = re.fullmatch(r"(\d{1,18})([kmgt]?)", str(value).lower(), re.ASCII)
-        if found is None:
+        match = re.fullmatch(r"(\d{1,18})([kmgt]?)", str(value).lower(), re.ASCII)
+        if match is None:
             self.fail(f"{value!r} is not a number such as {'4096 or 64M' if self.unit == 1024 else '500 or 32k'}")
-        number: int = int(found[1]) * self.unit ** " kmgt".index(found[2] or " ")
+        number: int = int(match[1]) * self.unit ** " kmgt".index(match[2] or " ")
         if number < self.least:
             self.fail(f"{value} is not at least {self.least:,}")
         return number
@@ -108,9 +108,9 @@ COUNT_OR_NONE = Amount(1000, 0)
 def _help_of(name: str) -> str:
     """The documentation of an option of `corpus.Options`."""
     text = CorpusOptions.__doc__ or ""  # from Python 3.13 on it has less indentation
-    found = re.search(rf"^( *){name}: (.*?)(?=^\1\w+: |^ *\"|\Z)", text, re.M | re.S)
-    assert found is not None, name
-    return " ".join(found[2].split())
+    match = re.search(rf"^( *){name}: (.*?)(?=^\1\w+: |^ *\"|\Z)", text, re.M | re.S)
+    assert match is not None, name
+    return " ".join(match[2].split())
 
 
 def option_of(name: str, *spellings: str, **how: Any) -> Options:
@@ -239,8 +239,8 @@ class Sample:
         does not say."""
         pieces = self.sources.pieces
         with bytes_bar(pieces) as bar:
-            found = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
-            for label, text in found:
+            labelled = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
+            for label, text in labelled:
                 yield "(none)" if label is None else label, text.decode()
 
 

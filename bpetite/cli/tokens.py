@@ -63,11 +63,11 @@ def command(
     text = _standard_input() if text in (None, "-") else _typed(text)
     loaded = load_tokenizer(tokenizer)
     if why:
-        found = explain(loaded, text, expect=expect, ordinary=ordinary)
+        explanation = explain(loaded, text, expect=expect, ordinary=ordinary)
         if as_json:
-            show_json(found.to_dict())
+            show_json(explanation.to_dict())
         else:
-            show(str(found))
+            show(str(explanation))
         return
     ids = loaded.encode_ordinary(text) if ordinary else loaded.encode(text)
     cells = lay_out(loaded, ids)

@@ -113,14 +113,14 @@ def make_part(
         TypeError: There is no such option.
     """
     refuse_unknown("make_part", task, TaskOptions)
-    found = as_sources(sources, options)
+    located = as_sources(sources, options)
     if options.shard_tokens is None:
         options = replace(options, shard_tokens=layout_of(options.format).shard_tokens)
-    whole = Part(found.pieces, tokenizer, os.fspath(sink), options, **task)
-    inputs, own = leave_out_own(found, whole.names)
+    whole = Part(located.pieces, tokenizer, os.fspath(sink), options, **task)
+    inputs, own = leave_out_own(located, whole.names)
     refuse_unread(inputs.left_out, options.on_error)
     if not inputs.pieces:
-        raise ValueError(f"{found.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
+        raise ValueError(f"{located.pieces[0].path}: all inputs are files of the output itself, {os.fspath(sink)}")
     return replace(
         whole, inputs=inputs.pieces, rank=rank, world_size=world_size, left_out=own, unread=len(inputs.left_out)
     )
@@ -155,7 +155,7 @@ def _check_input(manifest: dict[str, Any], file: dict[str, Any]) -> None:
         add_sums(now, sums_of(block))
     for start in sorted({*was, *now}, key=int):
         if was.get(start) != now.get(start):
-            size = max(found[start][0] for found in (was, now) if start in found)
+            size = max(side[start][0] for side in (was, now) if start in side)
             raise FormatError(f"{path}: has been changed since it was read: bytes {start} to {int(start) + size - 1} "
                               "of its text differ from the checksum in the manifest")
 
@@ -207,10 +207,10 @@ def count_corpus(
         Options(**options), format="npy", eot="none", rejected=False, shuffle=None, memory=Options.memory,
         shard_tokens=None, stats_by=None,
     )
-    found = as_sources(_given("count_corpus", sources, documents), chosen)
-    refuse_unread(found.left_out, chosen.on_error)
-    require(found.pieces)
-    part = Part(found.pieces, tokenizer, "", chosen, max_errors=max_errors)
+    located = as_sources(_given("count_corpus", sources, documents), chosen)
+    refuse_unread(located.left_out, chosen.on_error)
+    require(located.pieces)
+    part = Part(located.pieces, tokenizer, "", chosen, max_errors=max_errors)
     tally = Tally(part.pieces, chosen.on_error, log, max_errors)
     with closing(part.results(Position(), jobs)) as results:
         for encoded in results:
@@ -225,6 +225,6 @@ def count_corpus(
         "tokens": tally.tokens,
         "bytes": tally.bytes,
         "problems": tally.problems,
-        "unread": len(found.left_out),
+        "unread": len(located.left_out),
         "on_error": chosen.on_error,
     }

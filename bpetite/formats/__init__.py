@@ -145,19 +145,19 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         for known in ("native", "huggingface", "tekken", "gpt2"):
             if format == known or (format is None and _module(known).recognizes(content)):
                 return cast("Vocab", _module(known).from_json(content, name))
-        found = "JSON"
+        kind = "JSON"
         if isinstance(content, dict):
-            found = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
+            kind = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
         elif isinstance(content, list):
-            found = f"a JSON array of {len(content)} items"
+            kind = f"a JSON array of {len(content)} items"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             return cast("Vocab", _module("tiktoken").from_bytes(data, name))
-        found = f"a file that starts with {data[:24]!r}"
+        kind = f"a file that starts with {data[:24]!r}"
         if data.startswith(b"\x80"):
-            found = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+            kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
-    raise FormatError(f"{name}: {found} is no tokenizer in {known_as}")
+    raise FormatError(f"{name}: {kind} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

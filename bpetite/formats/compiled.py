@@ -153,12 +153,12 @@ def _read(path: Source) -> tuple[Vocab, str, mmap.mmap]:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     whole = memoryview(mapped)
     try:
-        found, vocab, fingerprint = _tables(whole, name)
+        actual, vocab, fingerprint = _tables(whole, name)
     except FormatError:
-        found = checksum(whole[HEADER.size :])
-        if found == expected:
+        actual = checksum(whole[HEADER.size :])
+        if actual == expected:
             raise
-    if found != expected:
+    if actual != expected:
         raise FormatError(f"{name}: damaged: its checksum differs; {AGAIN}")
     return vocab, fingerprint, mapped
 

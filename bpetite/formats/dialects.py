@@ -160,15 +160,15 @@ class _Translation:
         return "".join(written)
 
     def repeated(self, atom: str) -> str:
-        found = QUANTIFIER.match(self.pattern, self.at)
-        if not found:
+        match = QUANTIFIER.match(self.pattern, self.at)
+        if not match:
             return atom
-        self.at = found.end()
-        written: str = atom + found.group()
+        self.at = match.end()
+        written: str = atom + match.group()
         after = self.pattern[self.at : self.at + 1]
-        braced = found.group().startswith("{")
+        braced = match.group().startswith("{")
         if after == "?":
-            if braced and "," not in found.group():
+            if braced and "," not in match.group():
                 self.refuse("}?")
             self.at += 1
             self.chooses = True
@@ -229,17 +229,17 @@ class _Translation:
         return f"{opening}{inside})"
 
     def escape(self, in_set: bool = False) -> str:
-        if found := PROPERTY.match(self.pattern, self.at):
-            name = regex.sub("[ _]", "", found.group(1) or "").lower()
+        if match := PROPERTY.match(self.pattern, self.at):
+            name = regex.sub("[ _]", "", match.group(1) or "").lower()
             if name in UNLIKE_PROPERTIES:
-                self.refuse(found.group())
+                self.refuse(match.group())
             if self.ignore_case and (in_set or name in CASED_PROPERTIES) and self.dialect != "rust":
-                self.refuse(found.group(), IGNORING_CASE)
-            self.at = found.end()
-            return str(found.group())
-        if found := CODE_POINT.match(self.pattern, self.at):
-            self.at = found.end()
-            character = chr(int(found.group().strip(r"\xu{}"), 16))
+                self.refuse(match.group(), IGNORING_CASE)
+            self.at = match.end()
+            return str(match.group())
+        if match := CODE_POINT.match(self.pattern, self.at):
+            self.at = match.end()
+            character = chr(int(match.group().strip(r"\xu{}"), 16))
             return "\\" + character if character.isascii() and not character.isalnum() else character
         written = self.pattern[self.at : self.at + 2]
         letter = written[1:]

@@ -127,12 +127,12 @@ def encoding_name_for_model(model: str) -> str:
     """
     if not isinstance(model, str):
         raise TypeError(f"the name of a model is a str, not {model!r}")
-    found = _of_model(model)
-    if found is None:
+    name = _of_model(model)
+    if name is None:
         near = nearest(model, [*PUBLISHED, *MODELS])
         hint = "name its encoding: get_encoding" if near is None else f"did you mean {near!r}?"
         raise KeyError(f"the encoding of a model {model!r} is not known; {hint}")
-    return found
+    return name
 
 
 def _of_model(model: str) -> str | None:

@@ -158,14 +158,14 @@ def parse_json(data: bytes | str, name: str) -> Any:
         raise FormatError(f"{name}: {bad}") from None
 
 
-def expect_keys(found: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
-    """Raise FormatError unless ``found`` is a JSON object with all required keys; others must be optional ones."""
-    if not isinstance(found, dict):
-        raise FormatError(f"{name}: {where} must be a JSON object, not {short_repr(found)}")
+def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:
+    """Raise FormatError unless ``value`` is a JSON object with all required keys; others must be optional ones."""
+    if not isinstance(value, dict):
+        raise FormatError(f"{name}: {where} must be a JSON object, not {short_repr(value)}")
     for key in required:
-        if key not in found:
+        if key not in value:
             raise FormatError(f"{name}: {where} has no {key!r}")
-    for key in found:
+    for key in value:
         if key not in required and key not in optional:
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
@@ -178,7 +178,7 @@ def with_settings(vocab: Vocab, folder: str) -> Vocab:
     names = [*BESIDE]
     if os.path.isdir(templates):
         names += [f"{TEMPLATES}/{name}" for name in sorted(os.listdir(templates)) if name.endswith(".jinja")]
-    found: dict[str, str] = {}
+    settings: dict[str, str] = {}
     for name in names:
         with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="utf-8") as file:
             content = file.read()
@@ -190,6 +190,6 @@ def with_settings(vocab: Vocab, folder: str) -> Vocab:
                     if not isinstance(value.get("model_type"), str):
                         continue
                     content = json.dumps({"model_type": value["model_type"]})
-            found[name] = content
-    vars(vocab)["beside"] = found
+            settings[name] = content
+    vars(vocab)["beside"] = settings
     return vocab

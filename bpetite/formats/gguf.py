@@ -60,9 +60,9 @@ class _Metadata:
             raise FormatError(f"{name}: no metadata of GGUF at byte {self._at}: {bad}") from None
 
     def _read(self, code: str) -> Any:
-        found = struct.unpack_from(f"<{code}", self._data, self._at)
+        values = struct.unpack_from(f"<{code}", self._data, self._at)
         self._at += struct.calcsize(f"<{code}")
-        return found if code[:1].isdigit() else found[0]
+        return values if code[:1].isdigit() else values[0]
 
     def _string(self) -> str:
         size = self._read("Q")
@@ -82,11 +82,11 @@ class _Metadata:
         return [self._string() for _ in range(count)] if kind == STRING else self._read(f"{count}{CODES[kind]}")
 
     def get(self, key: str, default: Any, kinds: type | tuple[type, ...], length: int | None = None) -> Any:
-        found = self.values.get(key, default)
-        is_other = not isinstance(found, kinds)
-        if is_other or (length is not None and len(found) != length):
-            raise FormatError(f"{self._name}: {PREFIX}{key} must not be {short_repr(found)}")
-        return found
+        value = self.values.get(key, default)
+        is_other = not isinstance(value, kinds)
+        if is_other or (length is not None and len(value) != length):
+            raise FormatError(f"{self._name}: {PREFIX}{key} must not be {short_repr(value)}")
+        return value
 
 
 @without_collector()

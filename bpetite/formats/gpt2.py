@@ -138,7 +138,7 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
 
     if vocab.merges is None:
         raise FormatError("vocab.json and merges.txt hold a merge list, and this vocabulary is of the ranks kind")
-    for what, found, held in (
+    for what, value, held in (
         ("the split pattern", vocab.pattern, patterns.GPT2),
         ("normalization", vocab.normalization, None),
         ("ignore_merges", vocab.ignore_merges, False),
@@ -146,8 +146,8 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
         ("errors", vocab.errors, "strict"),
         ("unicode", vocab.unicode, None),
     ):
-        if found != held:
-            raise FormatError(f"vocab.json and merges.txt cannot hold {what} {found!r}, only {held!r}")
+        if value != held:
+            raise FormatError(f"vocab.json and merges.txt cannot hold {what} {value!r}, only {held!r}")
     refuse_aliases(vocab, "added_tokens.json")
     spelled = spell(vocab, "vocab.json")
     for token_id in vocab.unreachable:

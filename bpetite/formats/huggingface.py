@@ -278,14 +278,14 @@ def _check_model(model: dict[str, Any], name: str) -> None:
         raise FormatError(f'{name}: model has no "vocab"')
 
 
-def _added_tokens(found: Any, ids: Mapping[str, int], name: str) -> dict[str, dict[str, Any]]:
+def _added_tokens(entries: Any, ids: Mapping[str, int], name: str) -> dict[str, dict[str, Any]]:
     """literal -> entry of the added tokens."""
-    if found is None:
+    if entries is None:
         return {}
-    if not isinstance(found, list):
-        raise FormatError(f"{name}: added_tokens must be an array, not {short_repr(found)}")
+    if not isinstance(entries, list):
+        raise FormatError(f"{name}: added_tokens must be an array, not {short_repr(entries)}")
     added: dict[str, dict[str, Any]] = {}
-    for number, entry in enumerate(found):
+    for number, entry in enumerate(entries):
         where = f"{name}: added_tokens[{number}]"
         if not isinstance(entry, dict) or not isinstance(entry.get("content"), str) or type(entry.get("id")) is not int:
             raise FormatError(f"{where} must be an object with content and id, not {short_repr(entry)}")

@@ -56,18 +56,18 @@ ALIKE = patterns.STAGES - {patterns.CL100K_POSSESSIVE}
 DEEPEST = 32
 
 
-def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
+def _steps(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
     """(step, its path) for one step, or for each step under ``key`` of a Sequence; nothing for null."""
-    if found is None:
+    if step is None:
         return
-    if not isinstance(found, dict) or not isinstance(found.get("type"), str):
-        raise FormatError(f"{where} must be an object with a type, not {short_repr(found)}")
-    if found["type"] != "Sequence":
-        yield found, where
+    if not isinstance(step, dict) or not isinstance(step.get("type"), str):
+        raise FormatError(f"{where} must be an object with a type, not {short_repr(step)}")
+    if step["type"] != "Sequence":
+        yield step, where
         return
     if depth > DEEPEST:
         raise FormatError(f"{where.rstrip('[0]123456789')}: sequences nested too deep")
-    inner = found.get(key)
+    inner = step.get(key)
     if not isinstance(inner, list):
         raise FormatError(f"{where}.{key} must be an array, not {short_repr(inner)}")
     for number, one in enumerate(inner):
@@ -75,17 +75,17 @@ def _steps(found: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[d
 
 
 def _value(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
-    found = step.get(key, default)
-    if type(found) is not kind:
-        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(found)}")
-    return found
+    value = step.get(key, default)
+    if type(value) is not kind:
+        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(value)}")
+    return value
 
 
 def _read_pattern(step: dict[str, Any], where: str) -> str:
     """The regular expression in {"Regex": ...} or {"String": ...}."""
-    found = step.get("pattern")
-    if isinstance(found, dict) and len(found) == 1:
-        kind, text = next(iter(found.items()))
+    pattern = step.get("pattern")
+    if isinstance(pattern, dict) and len(pattern) == 1:
+        kind, text = next(iter(pattern.items()))
         if isinstance(text, str) and kind == "String":
             import regex  # these not at the top: most files do without `regex`, which is slow to import
 
@@ -97,14 +97,14 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
                 from .dialects import from_oniguruma
 
                 return from_oniguruma(text)
-    raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {short_repr(found)}')
+    raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {short_repr(pattern)}')
 
 
-def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
+def read_normalizer(content: Any, name: str) -> tuple[Normalization, bool]:
     """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
     made: list[Normalizer] = []
     bytelevel = False
-    for step, where in _steps(found, f"{name}: normalizer", "normalizers"):
+    for step, where in _steps(content, f"{name}: normalizer", "normalizers"):
         if bytelevel:
             raise FormatError(f"{where}: bpetite has no normalizer after ByteLevel, only before it")
         if step["type"] == "ByteLevel":
@@ -130,22 +130,22 @@ def read_normalizer(found: Any, name: str) -> tuple[Normalization, bool]:
 
 def is_bytelevel(content: dict[str, Any], name: str) -> bool:
     """True if merges begin from bytes: a normalizer, pre-tokenizer or decoder is ByteLevel."""
-    found = (
+    types = (
         step["type"]
         for key, inner in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"), ("decoder", "decoders"))
         for step, _ in _steps(content.get(key), f"{name}: {key}", inner)
     )
-    return "ByteLevel" in found
+    return "ByteLevel" in types
 
 
 def read_pre_tokenizer(
-    found: Any, name: str, printable: bool = False, *, characters: bool = False
+    content: Any, name: str, printable: bool = False, *, characters: bool = False
 ) -> SplitPattern:
     """The split pattern of a file. ``printable``: its normalizer leaves text in printable form; ``characters``: merges
     begin from characters."""
     made: list[Step] = []
     bytelevel = printable
-    for step, where in _steps(found, f"{name}: pre_tokenizer", "pretokenizers"):
+    for step, where in _steps(content, f"{name}: pre_tokenizer", "pretokenizers"):
         if bytelevel and Printable() not in made:
             made.append(Printable())
         if step["type"] == "ByteLevel":
@@ -195,11 +195,11 @@ def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
     return pattern if behavior == "Isolated" else Split(pattern, own, invert)
 
 
-def read_post_processor(found: Any, name: str) -> Template | None:
+def read_post_processor(content: Any, name: str) -> Template | None:
     """The template of a file."""
     template: Template | None = None
     trims: list[bool] = []
-    for step, where in _steps(found, f"{name}: post_processor", "processors"):
+    for step, where in _steps(content, f"{name}: post_processor", "processors"):
         # without these settings the library takes a RobertaProcessing for a BertProcessing
         roberta = step["type"] == "RobertaProcessing" and {"trim_offsets", "add_prefix_space"} <= step.keys()
         if (step["type"] == "ByteLevel" or roberta) and _value(step, where, "trim_offsets", bool, True):
@@ -222,25 +222,25 @@ def read_post_processor(found: Any, name: str) -> Template | None:
 
 
 def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Template:
-    found = []
+    ids = []
     for key in ("cls", "sep"):
         pair = step.get(key)
         if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
             raise FormatError(f"{where}.{key} must be [token, id], not {short_repr(pair)}")
-        found.append(pair[1])
-    begin, end = TemplatePart((found[0],)), TemplatePart((found[1],))
+        ids.append(pair[1])
+    begin, end = TemplatePart((ids[0],)), TemplatePart((ids[1],))
     first = (begin, TemplatePart(text="A"), end)
     if roberta:
         return Template(first, (*first, end, TemplatePart(text="B"), end))
-    return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((found[1],), type_id=1)))
+    return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((ids[1],), type_id=1)))
 
 
 def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
-    found = step.get("special_tokens")
-    if not isinstance(found, dict):
-        raise FormatError(f"{where}.special_tokens must be an object, not {short_repr(found)}")
+    entries = step.get("special_tokens")
+    if not isinstance(entries, dict):
+        raise FormatError(f"{where}.special_tokens must be an object, not {short_repr(entries)}")
     made = {}
-    for key, entry in found.items():
+    for key, entry in entries.items():
         ids = entry.get("ids") if isinstance(entry, dict) else None
         if not isinstance(ids, list) or not all(type(one) is int for one in ids):
             raise FormatError(
@@ -250,10 +250,10 @@ def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]
     return made
 
 
-def _parts(found: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[TemplatePart, ...]:
-    if not isinstance(found, list):
-        raise FormatError(f"{where} must be an array, not {short_repr(found)}")
-    return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(found))
+def _parts(entries: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[TemplatePart, ...]:
+    if not isinstance(entries, list):
+        raise FormatError(f"{where} must be an array, not {short_repr(entries)}")
+    return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(entries))
 
 
 def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePart:
@@ -267,9 +267,9 @@ def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePa
     raise FormatError(f"{where} is no part of a template: {short_repr(entry)}")
 
 
-def check_decoder(found: Any, name: str) -> None:
+def check_decoder(content: Any, name: str) -> None:
     """Raise FormatError unless the decoder is ByteLevel."""
-    for step, where in _steps(found, f"{name}: decoder", "decoders"):
+    for step, where in _steps(content, f"{name}: decoder", "decoders"):
         if step["type"] != "ByteLevel":
             raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
 
@@ -278,7 +278,7 @@ def check_decoder(found: Any, name: str) -> None:
 DECODERS = re.compile("R?B?(?:FS?)?|MB?F?")
 
 
-def read_decoder(found: Any, name: str) -> tuple[str, bool, Strip]:
+def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
     """Read the decoder of a file with merges of characters.
 
     Returns:
@@ -287,7 +287,7 @@ def read_decoder(found: Any, name: str) -> tuple[str, bool, Strip]:
     """
     space, order = "", ""
     strip: Strip = "none"
-    for step, where in _steps(found, f"{name}: decoder", "decoders"):
+    for step, where in _steps(content, f"{name}: decoder", "decoders"):
         kind = step["type"]
         if kind == "Replace" and step.get("content") == " " and len(_string(step)) == 1:
             space, letter = _string(step), "R"
@@ -308,8 +308,8 @@ def read_decoder(found: Any, name: str) -> tuple[str, bool, Strip]:
 
 def _string(step: dict[str, Any]) -> str:
     pattern = step.get("pattern")
-    found = pattern.get("String") if isinstance(pattern, dict) else None
-    return found if isinstance(found, str) else ""
+    text = pattern.get("String") if isinstance(pattern, dict) else None
+    return text if isinstance(text, str) else ""
 
 
 # Vocabularies of characters
@@ -325,10 +325,10 @@ class SpelledCharacters(Mapping[str, int]):
     def __getitem__(self, spelled: str) -> int:
         token = self._spelling.decode(spelled)
         is_byte = len(token) == 1 and len(spelled) > 1
-        found = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
-        if found is None or self._spelling.encode(token, found) != spelled:
+        token_id = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
+        if token_id is None or self._spelling.encode(token, token_id) != spelled:
             raise KeyError(spelled)
-        return found
+        return token_id
 
     def __iter__(self) -> Iterator[str]:
         return (self._spelling.encode(token, token_id) for token_id, token in self._tokens.items())
@@ -431,11 +431,11 @@ def write_normalizer(normalization: Normalization) -> Any:
 
 def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False) -> Any:
     """The pre-tokenizer in a file; ``characters`` if merges begin from these."""
-    found = list(as_tuple(pattern))
+    steps = list(as_tuple(pattern))
     if characters:
-        return _sequence([*map(_write_split, found)], "pretokenizers")
-    at = found.index(Printable()) if Printable() in found else len(found)
-    before, after = found[:at], found[at + 1 :]
+        return _sequence([*map(_write_split, steps)], "pretokenizers")
+    at = steps.index(Printable()) if Printable() in steps else len(steps)
+    before, after = steps[:at], steps[at + 1 :]
     # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern, which OpenAI writes
     # in another way since, with the same matches; programs know it by this form
     use_regex = bool(before) and before[-1] in (patterns.GPT2, patterns.GPT2_POSSESSIVE)

@@ -164,7 +164,7 @@ def _literal_bytes(content: dict[str, Any], alphabet: Alphabet | None) -> Callab
 
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
     """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
-    found: dict[int, bytes] = {}
+    tokens: dict[int, bytes] = {}
     pairs = content.get("unreachable", [])
     if not isinstance(pairs, list):
         raise FormatError(f"{name}: unreachable must be an array, not {short_repr(pairs)}")
@@ -172,11 +172,11 @@ def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
         if not (isinstance(pair, list) and [type(part) for part in pair] == [str, int]):
             raise FormatError(f"{name}: unreachable: {short_repr(pair)} is not an array of a token and its id")
         spelled, token_id = pair
-        if token_id in found:
+        if token_id in tokens:
             raise FormatError(f"{name}: unreachable: the id {token_id} occurs twice")
         with errors_named(f"{name}: unreachable"):
-            found[token_id] = decode_token_bytes(spelled)
-    return found
+            tokens[token_id] = decode_token_bytes(spelled)
+    return tokens
 
 
 @without_collector()

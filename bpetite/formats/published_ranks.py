@@ -53,10 +53,10 @@ class RankFile(NamedTuple):
 
     def check(self, data: bytes, origin: str, way_out: str) -> bytes:
         """The content, if it is the published one; otherwise a FormatError with both hashes."""
-        found = hashlib.sha256(data).hexdigest()
-        if found != self.sha256:
+        digest = hashlib.sha256(data).hexdigest()
+        if digest != self.sha256:
             raise FormatError(
-                f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is {found}, not "
+                f"{origin}: not used, since it is not the published {self.name}: its SHA-256 is {digest}, not "
                 f"{self.sha256}; {way_out}"
             )
         return data

@@ -110,19 +110,19 @@ def from_bytes(data: bytes, name: str) -> Vocab:
 
 
 def _piece(data: Any, where: str) -> Piece:
-    found = dict(_fields(data, where))
+    fields = dict(_fields(data, where))
     try:
-        score = struct.unpack("<f", _value(found, 2, bytes(4), where))[0]
-        return Piece(_value(found, 1, b"", where).decode("utf-8"), score, _value(found, 3, NORMAL, where))
+        score = struct.unpack("<f", _value(fields, 2, bytes(4), where))[0]
+        return Piece(_value(fields, 1, b"", where).decode("utf-8"), score, _value(fields, 3, NORMAL, where))
     except (UnicodeDecodeError, struct.error) as bad:
         raise FormatError(f"{where}: {bad}") from None
 
 
 def _value(fields: dict[int, Any], number: int, default: T, name: str) -> T:
-    found: T = fields.get(number, default)
-    if type(found) is not type(default):
-        raise FormatError(f"{name}: field {number} is {short_repr(found)}: the file is damaged, or no model")
-    return found
+    value: T = fields.get(number, default)
+    if type(value) is not type(default):
+        raise FormatError(f"{name}: field {number} is {short_repr(value)}: the file is damaged, or no model")
+    return value
 
 
 def _fields(data: Any, name: str) -> Iterator[tuple[int, Any]]:
@@ -147,14 +147,14 @@ def _fields(data: Any, name: str) -> Iterator[tuple[int, Any]]:
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     """A number, seven bits a byte, and the offset behind it."""
-    found = shift = 0
+    number = shift = 0
     while True:
         byte = data[at]
         at += 1
-        found |= (byte & 0x7F) << shift
+        number |= (byte & 0x7F) << shift
         shift += 7
         if byte < 0x80:
-            return found, at
+            return number, at
         if shift > 63:
             raise IndexError
 
@@ -288,6 +288,6 @@ def _runs(last: Collection[str], letter: str) -> list[tuple[str, str]]:
 def _joined(length: int, ranks: dict[tuple[int, int], int]) -> list[int]:
     """The lengths that letters of a run are joined to, the lowest rank first, the leftmost of equal ones."""
     parts = [1] * length
-    while found := min(((ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in ranks), default=None):
-        parts[found[1] : found[1] + 2] = [sum(parts[found[1] : found[1] + 2])]
+    while best := min(((ranks[pair], at) for at, pair in enumerate(pairwise(parts)) if pair in ranks), default=None):
+        parts[best[1] : best[1] + 2] = [sum(parts[best[1] : best[1] + 2])]
     return parts

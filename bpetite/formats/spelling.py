@@ -16,18 +16,18 @@ __all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_
            "same_id", "spell", "without_unreachable"]
 
 
-def check_ids(found: Any, name: str, position: str) -> dict[str, int]:
-    """``found``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
-    if not isinstance(found, dict):
-        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(found)}")
-    if set(map(type, found.values())) - {int}:
-        key, value = next(item for item in found.items() if type(item[1]) is not int)
+def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
+    """``ids``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
+    if not isinstance(ids, dict):
+        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(ids)}")
+    if set(map(type, ids.values())) - {int}:
+        key, value = next(item for item in ids.items() if type(item[1]) is not int)
         raise FormatError(
             f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
         )
-    if len(set(found.values())) != len(found):
-        raise FormatError(f"{name}: {position}: {same_id(found)}")
-    return found
+    if len(set(ids.values())) != len(ids):
+        raise FormatError(f"{name}: {position}: {same_id(ids)}")
+    return ids
 
 
 def same_id(ids: dict[str, int]) -> str:
@@ -51,12 +51,12 @@ class SpelledTokens(Mapping[str, int]):
 
     def __getitem__(self, spelled: str) -> int:
         try:
-            found: int | None = self._tokens.find_id(decode_token_bytes(spelled))
+            token_id: int | None = self._tokens.find_id(decode_token_bytes(spelled))
         except ValueError:
-            found = None
-        if found is None:
+            token_id = None
+        if token_id is None:
             raise KeyError(spelled)
-        return found
+        return token_id
 
     def __iter__(self) -> Iterator[str]:
         return map(encode_token, self._tokens.values())
@@ -146,7 +146,7 @@ def without_unreachable(
 
 
 def merge_pairs(
-    found: Any,
+    merges: Any,
     ids: dict[str, int],
     name: str,
     position: Callable[[int], str] = "merge {}".format,
@@ -156,17 +156,17 @@ def merge_pairs(
     """The ids of merges that are spelled as two tokens with a space between, or as lists of two tokens.
 
     Args:
-        found: The merges in the file.
+        merges: The merges in the file.
         ids: spelled token -> id.
         name: The file, for error messages.
         position: The name of merge number n in error messages.
         as_lists: Each merge is a list of two tokens.
     """
-    if not isinstance(found, list):
-        raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(found)}")
+    if not isinstance(merges, list):
+        raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(merges)}")
     pairs = []
     shape = "a pair of tokens" if as_lists else "two tokens with one space between"
-    for rank, merge in enumerate(found):
+    for rank, merge in enumerate(merges):
         pair = merge
         if not as_lists:
             pair = merge.split(" ") if isinstance(merge, str) else None

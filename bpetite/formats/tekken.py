@@ -84,13 +84,13 @@ def _head(content: dict[str, Any], entries: int, name: str) -> tuple[list[str], 
     reserved = _count(config, "default_num_special_tokens", name)
     if not reserved <= size <= reserved + entries:
         raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {entries} ranks")
-    found = content.get("special_tokens")
-    if found is None and config.get("version") not in UNLISTED_VERSIONS:
+    listed = content.get("special_tokens")
+    if listed is None and config.get("version") not in UNLISTED_VERSIONS:
         raise FormatError(
             f"{name}: no special_tokens in it, which version {short_repr(config['version'])} has to list; files up to "
             "v7 may leave them out"
         )
-    return _special_tokens(found, reserved, name), size - reserved
+    return _special_tokens(listed, reserved, name), size - reserved
 
 
 def _build(content: dict[str, Any], tokens: Mapping[int, bytes], literals: list[str]) -> Vocab:
@@ -99,20 +99,20 @@ def _build(content: dict[str, Any], tokens: Mapping[int, bytes], literals: list[
 
 
 def _count(config: dict[str, Any], key: str, name: str) -> int:
-    found = config.get(key)
-    if type(found) is not int or not 0 <= found <= MAX_ID:
-        raise FormatError(f"{name}: config.{key} must be a number of tokens, not {short_repr(found)}")
-    return found
+    number = config.get(key)
+    if type(number) is not int or not 0 <= number <= MAX_ID:
+        raise FormatError(f"{name}: config.{key} must be a number of tokens, not {short_repr(number)}")
+    return number
 
 
-def _special_tokens(found: Any, reserved: int, name: str) -> list[str]:
+def _special_tokens(entries: Any, reserved: int, name: str) -> list[str]:
     """The literals of ids 0, 1, 2, ..."""
     literals = list(UNLISTED)
-    if found is not None:
-        if not isinstance(found, list) or not all(isinstance(entry, dict) for entry in found):
-            raise FormatError(f"{name}: special_tokens must be an array of objects, not {short_repr(found)}")
+    if entries is not None:
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise FormatError(f"{name}: special_tokens must be an array of objects, not {short_repr(entries)}")
         literals = []
-        for rank, entry in enumerate(sorted(found, key=lambda entry: str(entry.get("rank")).rjust(20))):
+        for rank, entry in enumerate(sorted(entries, key=lambda entry: str(entry.get("rank")).rjust(20))):
             if entry.get("rank") != rank or not isinstance(entry.get("token_str"), str):
                 raise FormatError(f"{name}: no special token of rank {rank}: {short_repr(entry)}")
             literals.append(entry["token_str"])

@@ -117,20 +117,20 @@ def _offset(unit: int) -> int:
 
 def mapped(step: Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, replacement) of what a step replaces in a text."""
-    found = compiled(step)
+    charsmap = compiled(step)
     if step.graphemes:
-        yield from _of_graphemes(found.table, text)
+        yield from _of_graphemes(charsmap.table, text)
         return
     at = 0
-    while place := found.places.search(text, at):
+    while place := charsmap.places.search(text, at):
         if place[1] is not None:
             at = max(place.end(), at + 1)
             continue
         at = place.start()
-        size = next((size for size in range(found.longest, 0, -1) if text[at : at + size] in found.table), 0)
+        size = next((size for size in range(charsmap.longest, 0, -1) if text[at : at + size] in charsmap.table), 0)
         if size:
             end = min(at + size, len(text))
-            yield at, end, found.table[text[at:end]]
+            yield at, end, charsmap.table[text[at:end]]
         at += size or 1
 
 

@@ -177,8 +177,8 @@ def _normalize(form: Any, text: str) -> str:
         return unicodedata.normalize(form, text)
     mark, marks_before, marks = _marks()
     parts, done = [], 0
-    for found in mark.finditer(sampled):
-        at = RUN - 1 + found.start() * RUN
+    for match in mark.finditer(sampled):
+        at = RUN - 1 + match.start() * RUN
         if at < done:
             continue
         before, after = marks_before.match(text, done, at + 1), marks.match(text, at)
@@ -212,10 +212,10 @@ def _unknown(unicode: str) -> re.Pattern[str] | None:
         if not 0x40000 <= point < 0xE0000
     ]
     parts = {char: unicodedata.decomposition(char) for char in later}
-    found = {char for char in later if parts[char] or unicodedata.combining(char)}
-    found.update([chr(int(part, 16)) for char in found for part in parts[char].split() if not part.startswith("<")])
-    found &= parts.keys()
-    return re.compile(f"({char_class(found)}+)") if found else None
+    joining = {char for char in later if parts[char] or unicodedata.combining(char)}
+    joining.update([chr(int(part, 16)) for char in joining for part in parts[char].split() if not part.startswith("<")])
+    joining &= parts.keys()
+    return re.compile(f"({char_class(joining)}+)") if joining else None
 
 
 #: A normalization as a JSON value, and back.

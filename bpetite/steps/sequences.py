@@ -22,19 +22,19 @@ def to_json(setting: Any, classes: StepFields) -> Any:
     ]  # fmt: skip
 
 
-def from_json(found: Any, name: str, classes: StepFields) -> Any:
+def from_json(value: Any, name: str, classes: StepFields) -> Any:
     """The setting that :func:`to_json` wrote. Raises ValueError, naming the setting, for what it never writes."""
-    if found is None or isinstance(found, str):
-        return found
-    if not isinstance(found, list):
-        raise ValueError(f"{name} must be a string, an array or null, not {found!r}")
-    return tuple(step if isinstance(step, str) else _step(step, name, classes) for step in found)
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, list):
+        raise ValueError(f"{name} must be a string, an array or null, not {value!r}")
+    return tuple(step if isinstance(step, str) else _step(step, name, classes) for step in value)
 
 
-def _step(found: Any, name: str, classes: StepFields) -> Any:
+def _step(content: Any, name: str, classes: StepFields) -> Any:
     for step, fields in classes.items():
-        if not fields and found == {"step": step.__name__}:
+        if not fields and content == {"step": step.__name__}:
             return step()
-        if fields and isinstance(found, dict) and {key: type(value) for key, value in found.items()} == fields:
-            return step(*(found[key] for key in fields))
-    raise ValueError(f"{name} has the unknown step {found!r}")
+        if fields and isinstance(content, dict) and {key: type(value) for key, value in content.items()} == fields:
+            return step(*(content[key] for key in fields))
+    raise ValueError(f"{name} has the unknown step {content!r}")

@@ -81,15 +81,15 @@ def space_before(normalization: Normalization, steps: tuple[Step, ...], space: s
     ('always', 'first')
     """
     rewriting = as_tuple(normalization)
-    found = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
-    if space and len(found) < len(rewriting):  # then no step sees a space
+    steps_left = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
+    if space and len(steps_left) < len(rewriting):  # then no step sees a space
         steps = tuple(step for step in steps if not (isinstance(step, Split) and step.pattern in SPACES))
-    if not found and not steps:
+    if not steps_left and not steps:
         return ""
-    if not space or len(found) + len(steps) > 1:
+    if not space or len(steps_left) + len(steps) > 1:
         return None
-    if found:
-        return "always" if found[0] == Prepend(space) or found[0] == Prepend(" ") == rewriting[0] else None
+    if steps_left:
+        return "always" if steps_left[0] == Prepend(space) or steps_left[0] == Prepend(" ") == rewriting[0] else None
     if not isinstance(steps[0], Metaspace) or steps[0].space != space:
         return None
     return {"never": "", "always": "missing", "first": "first"}[steps[0].prefix]

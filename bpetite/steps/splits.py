@@ -106,16 +106,16 @@ SplitPatternLike = SplitPattern | PatternLike
 def check(pattern: Any, unicode: str | None = None) -> None:
     """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile and can
     follow a version of Unicode."""
-    found = as_tuple(pattern)
-    if not all(isinstance(step, Step) for step in found):
+    steps = as_tuple(pattern)
+    if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
-    if Printable() in found:
-        for step in found[found.index(Printable()) + 1 :]:
+    if Printable() in steps:
+        for step in steps[steps.index(Printable()) + 1 :]:
             if not isinstance(step, str | Split):
                 raise ValueError(f"{step!r} cannot come after Printable()")
             if isinstance(step, Split) and step.behavior == "removed":
                 raise ValueError(f"{step!r} after Printable() could drop a part of a character")
-    for step in found:
+    for step in steps:
         if isinstance(step, str | Split):
             expression = step if isinstance(step, str) else step.pattern
             compiled(expression)
@@ -190,8 +190,8 @@ def apply(
 def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
     from ..splitting.pattern.unicode_version import matches  # not at the top: plain patterns are only checked here
 
-    found = matches(compiled(split.pattern), unicode, text)
-    stretches = [(start, end, match != split.invert) for start, end, match in _stretches(text, found)]
+    spans = matches(compiled(split.pattern), unicode, text)
+    stretches = [(start, end, match != split.invert) for start, end, match in _stretches(text, spans)]
     if split.behavior == "isolated":
         return [(start, end) for start, end, _ in stretches]
     if split.behavior == "removed":
@@ -212,11 +212,11 @@ def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
     return joined
 
 
-def _stretches(text: str, found: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+def _stretches(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
     """Yield (start, end, is it a match) of a text's parts. An empty match right after another does not count."""
     at = 0
     last = -1
-    for start, end in found:
+    for start, end in spans:
         if start == end == last:
             continue
         if start > at:

@@ -48,9 +48,9 @@ class Template(Record):
 
     def __post_init__(self) -> None:
         for parts, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
-            found = [part.text for part in parts if part.text]
-            if parts and sorted(found) != texts:
-                raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {found}")
+            placed = [part.text for part in parts if part.text]
+            if parts and sorted(placed) != texts:
+                raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {placed}")
 
     def around(self) -> tuple[list[int], list[int]]:
         """(ids before a single text, ids after it)."""
@@ -74,19 +74,19 @@ class Template(Record):
         return made | {"trim_offsets": list(self.trim_offsets)} if self.trim_offsets else made
 
     @classmethod
-    def from_json(cls, found: Any) -> Template:
+    def from_json(cls, content: Any) -> Template:
         """The template that :meth:`to_json` wrote.
 
         Raises:
             ValueError: A value that it never writes.
         """
-        types = {key: type(value) for key, value in found.items()} if isinstance(found, dict) else None
+        types = {key: type(value) for key, value in content.items()} if isinstance(content, dict) else None
         if types not in (FORM, FORM | TRIM):
-            raise ValueError(f"template must be an object with the arrays 'single' and 'pair', not {found!r}")
-        trims = found.get("trim_offsets", ())
+            raise ValueError(f"template must be an object with the arrays 'single' and 'pair', not {content!r}")
+        trims = content.get("trim_offsets", ())
         if not all(type(one) is bool for one in trims):
             raise ValueError(f"template has trim_offsets {trims!r}, not an array of true and false")
-        return cls(tuple(map(_part, found["single"])), tuple(map(_part, found["pair"])), tuple(trims))
+        return cls(tuple(map(_part, content["single"])), tuple(map(_part, content["pair"])), tuple(trims))
 
 
 #: The texts alone.
@@ -98,11 +98,11 @@ def _write(part: TemplatePart) -> dict[str, Any]:
     return {**stands, "type_id": part.type_id}
 
 
-def _part(found: Any) -> TemplatePart:
-    if isinstance(found, dict) and type(found.get("type_id")) is int:
-        if found.keys() == {"text", "type_id"} and found["text"] in ("A", "B"):
-            return TemplatePart(text=found["text"], type_id=found["type_id"])
-        ids = found.get("ids")
-        if found.keys() == {"ids", "type_id"} and isinstance(ids, list) and all(type(one) is int for one in ids):
-            return TemplatePart(tuple(ids), type_id=found["type_id"])
-    raise ValueError(f"template has the unknown part {found!r}")
+def _part(value: Any) -> TemplatePart:
+    if isinstance(value, dict) and type(value.get("type_id")) is int:
+        if value.keys() == {"text", "type_id"} and value["text"] in ("A", "B"):
+            return TemplatePart(text=value["text"], type_id=value["type_id"])
+        ids = value.get("ids")
+        if value.keys() == {"ids", "type_id"} and isinstance(ids, list) and all(type(one) is int for one in ids):
+            return TemplatePart(tuple(ids), type_id=value["type_id"])
+    raise ValueError(f"template has the unknown part {value!r}")

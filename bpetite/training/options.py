@@ -166,11 +166,11 @@ class TrainingOptions:
 
     def record(self) -> dict[str, Any]:
         """All options with their values, for :func:`train_config`."""
-        found = vars(self.cutting) | {name: value for name, value in vars(self).items() if name in DEFAULTS}
-        found["vocab_size"] = self.vocab_size
+        values = vars(self.cutting) | {name: value for name, value in vars(self).items() if name in DEFAULTS}
+        values["vocab_size"] = self.vocab_size
         if self.superwords_from is None:
-            del found["superwords_from"], found["superword_pattern"]
-        return found
+            del values["superwords_from"], values["superword_pattern"]
+        return values
 
 
 def chosen_options(vocab_size: int, options: Mapping[str, Any], kind: type = TrainOptions) -> TrainingOptions:
@@ -200,13 +200,13 @@ def train_config(method: str, options: Mapping[str, Any], before: Vocab | None =
         options: The arguments of the call.
         before: The vocabulary that it began with; its own record is kept under "after".
     """
-    found: dict[str, Any] = {"method": method, "bpetite": __version__, "options": {
+    record: dict[str, Any] = {"method": method, "bpetite": __version__, "options": {
         name: list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
         for name, value in options.items()
     }}  # fmt: skip
     if before is not None and before.train_config is not None:
-        found["after"] = before.train_config
-    return found
+        record["after"] = before.train_config
+    return record
 
 
 def _choice(name: str, value: object) -> str:

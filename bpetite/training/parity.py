@@ -107,10 +107,10 @@ class _Languages:
     """The texts of each language as tokens: mergers, numbers of tokens, and the units that divide these."""
 
     def __init__(self, counts: Iterable[AnyCounts], options: TrainingOptions, known: Merger, *, parallel: bool) -> None:
-        found = list(counts)
-        self.mergers = [merger_of(one, options, sharing=known) for one in found]
-        self.tokens = [_size(one) for one in found]
-        self.units = [1] * len(found) if parallel else list(self.tokens)
+        by_language = list(counts)
+        self.mergers = [merger_of(one, options, sharing=known) for one in by_language]
+        self.tokens = [_size(one) for one in by_language]
+        self.units = [1] * len(by_language) if parallel else list(self.tokens)
         #: Tokens a unit; below all others where nothing is left to learn.
         self.costs = [tokens / unit if unit else NOTHING for tokens, unit in zip(self.tokens, self.units, strict=True)]
 
@@ -181,15 +181,15 @@ def _counts(
     counted = partial(count_pretokens, num_threads=num_threads, progress=progress, **cutting)
     if not isinstance(corpora, Mapping):
         return _counts_of_pairs(corpora, options, counted, dev)
-    found: dict[str, AnyCounts] = {}
+    given: dict[str, AnyCounts] = {}
     for name, corpus in corpora.items():
         if isinstance(corpus, (Mapping, CountFile)):
-            found[name] = corpus
+            given[name] = corpus
             continue
         counts = counted(texts_not_paths(corpus))
         check_cut(counts)
-        found[name] = counts
-    return found
+        given[name] = counts
+    return given
 
 
 def _counts_of_pairs(
@@ -217,12 +217,12 @@ def _counts_of_pairs(
 
     for name, texts in gathered(checked(), BLOCK, HELD):
         tables[name].update(table_of(counted(texts_not_paths(texts))))
-    found: dict[str, AnyCounts] = {}
+    counts_of: dict[str, AnyCounts] = {}
     for name, table in tables.items():
         counts = PretokenCounts.from_table(table, options.cutting, documents[name])
         check_cut(counts)
-        found[name] = counts
-    return found
+        counts_of[name] = counts
+    return counts_of
 
 
 def _size(counts: AnyCounts) -> int:

@@ -36,8 +36,8 @@ def prune(
         raise ValueError("prune needs texts or counts, vocab_size or keep")
     checked: dict[bytes, int] = {}
     if corpus is not None:
-        found = count_as(vocab, corpus)
-        pairs = found.items() if isinstance(found, Mapping) else found
+        counts = count_as(vocab, corpus)
+        pairs = counts.items() if isinstance(counts, Mapping) else counts
         checked = dict(check_count(*item) for item in pairs)
     used = Counter[int]()
     for pretoken, count in checked.items():
@@ -57,7 +57,7 @@ def prune(
 def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
     if isinstance(keep, str | bytes) or not isinstance(keep, Iterable):
         raise TypeError(f"keep is a collection of tokens or ids, not {short_repr(keep)}")
-    found: set[int] = set()
+    ids: set[int] = set()
     for one in keep:
         token: Any = one.encode() if isinstance(one, str) else one
         try:
@@ -66,8 +66,8 @@ def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
             raise TypeError(f"keep: a token is str or bytes, an id an int, not {short_repr(one)}") from None
         if token_id is None or token_id not in vocab.tokens:
             raise ValueError(f"keep: there is no token {short_repr(one)}")
-        found.add(token_id)
-    return found
+        ids.add(token_id)
+    return ids
 
 
 def prove(counts: Iterable[bytes], ids: Mapping[int, int], before: Encode, after: Encode) -> None:

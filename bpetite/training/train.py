@@ -216,15 +216,15 @@ def _learned(merger: Merger, options: TrainingOptions, progress: Progress | None
 
 
 def warn_of_few(
-    found: int,
+    learned: int,
     wanted: int,
     options: TrainingOptions,
     tokens: str = "tokens",
     way_out: str = "train on more text, or with a smaller vocab_size",
 ) -> None:
     """Warn where there are fewer tokens than were asked for."""
-    if found < wanted:
-        few = f"no pair is left to learn (min_frequency={options.min_frequency}): {found} {tokens}, not {wanted}"
+    if learned < wanted:
+        few = f"no pair is left to learn (min_frequency={options.min_frequency}): {learned} {tokens}, not {wanted}"
         warn_caller(f"{few}; {way_out}", TrainingWarning)
 
 
@@ -238,11 +238,11 @@ def new_vocab(
     """The vocabulary of the learned tokens. `before` are merges, in its ids, that come first; `changes` are fields."""
     own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
     shift = len(own) if options.special_ids == "before" else 0
-    found = merger.all_tokens()
+    learned = merger.all_tokens()
     # the merger's id -> id: bytes have the ids that they are
-    ids_of = [*(byte[0] + shift for byte in found[:256]), *range(256 + shift, len(found) + shift)]
-    tokens = dict(zip(ids_of, found, strict=True))
-    first = 0 if shift else len(found)
+    ids_of = [*(byte[0] + shift for byte in learned[:256]), *range(256 + shift, len(learned) + shift)]
+    tokens = dict(zip(ids_of, learned, strict=True))
+    first = 0 if shift else len(learned)
     if isinstance(options.special_tokens, Mapping):
         ids = {literal: options.special_tokens[literal] for literal in own}
     else:

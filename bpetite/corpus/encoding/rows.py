@@ -126,9 +126,9 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         stats = _stats(blocks, parsed, texts, np.diff(offsets), rules)
     if rules.with_origins:
         meta = [
-            (found, number, record)
+            (name, number, record)
             for number, documents in enumerate(parsed)
-            for found, record in documents.origins or ()
+            for name, record in documents.origins or ()
         ]
     rows = Rows(*_with_eot(ids, offsets, codec, rules), meta)
     if rules.val_fraction:
@@ -191,8 +191,8 @@ def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
     {'documents': 4, 'tokens': 13, 'bytes': 40, 'lengths_0': 1, 'lengths_1': 1, 'lengths_4': 2}
     """
     bits, counts = np.unique(np.frexp(lengths)[1], return_counts=True)  # of 4 to 7: 3
-    found = {"documents": len(lengths), "tokens": int(lengths.sum()), "bytes": size}
-    return found | {
+    numbers = {"documents": len(lengths), "tokens": int(lengths.sum()), "bytes": size}
+    return numbers | {
         f"lengths_{1 << bit >> 1}": count for bit, count in zip(bits.tolist(), counts.tolist(), strict=True)
     }
 

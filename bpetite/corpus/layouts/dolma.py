@@ -20,9 +20,9 @@ class Dolma(Layout):
     lengths = True
     meta = True
 
-    def check_meta(self, found: str | None, source: str) -> None:
+    def check_meta(self, name: str | None, source: str) -> None:
         # OLMo-core splits the table into lines before it looks for quotes
-        for what, value, way_out in (("path", source, "rename it"), ("id", found or "", "id_key= names another key")):
+        for what, value, way_out in (("path", source, "rename it"), ("id", name or "", "id_key= names another key")):
             if "\n" in value or "\r" in value:
                 raise ValueError(f"{source}: the {what} {value!a} has a line break, which a table of format='dolma' "
                                  f"cannot hold; {way_out}")
@@ -38,6 +38,6 @@ class Dolma(Layout):
             meta = shard.meta()
             for ends in shard.ends():
                 for end in ends.tolist():
-                    found, source, number = next(meta)
-                    table.writerow([start, end, found or "", source, number + 1])  # lines count from 1
+                    name, source, number = next(meta)
+                    table.writerow([start, end, name or "", source, number + 1])  # lines count from 1
                     start = end

@@ -68,10 +68,10 @@ class OpenShard:
         with self.meta_path.open("rb") as file:
             for line in file:
                 try:
-                    found, source, record = json.loads(line)
+                    name, source, record = json.loads(line)
                 except (ValueError, TypeError, RecursionError):
                     break
-                yield [found, source, record]
+                yield [name, source, record]
                 number += 1
         raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; overwrite=True starts anew")
 
@@ -158,7 +158,7 @@ class Layout:
             raise ValueError(f"shard_tokens {shard_tokens} is too many for a file of format={self.name!r}; at most "
                              f"{largest}")
 
-    def check_meta(self, found: str | None, source: str) -> None:
+    def check_meta(self, name: str | None, source: str) -> None:
         """Raises ValueError for an id of a record, or a path of an input, that the files cannot hold."""
 
     def outputs(self, base: Path) -> list[Path]:
@@ -188,12 +188,12 @@ class Layout:
 _quoted = lru_cache(16)(json.dumps)
 
 
-def meta_line(found: str | None, source: str, number: int) -> bytes:
+def meta_line(record_id: str | None, source: str, number: int) -> bytes:
     """A line of the spool of record ids: id, path of the file, number of the record in it.
 
     >>> meta_line("a", "x.jsonl", 3)
     b'["a", "x.jsonl", 3]\\n'
     """
     # a string is encoded at once; a list takes Python's encoder, which takes as long as the tokens of a short document
-    name = "null" if found is None else json.dumps(found)
+    name = "null" if record_id is None else json.dumps(record_id)
     return f"[{name}, {_quoted(source)}, {number}]\n".encode()

@@ -113,13 +113,13 @@ class Appender:
         """
         self.drain()
         size = self.size if size is None else size
-        found = self._ranges[: -(-size // RANGE)]
+        ranges = self._ranges[: -(-size // RANGE)]
         anew = {0} if head else set()
         if size != self.size:
-            anew.add(len(found) - 1)
-        for index in anew if found else ():
-            found[index] = checksum_of(self._path, size, index)
-        return [one.hexdigest() for one in found]
+            anew.add(len(ranges) - 1)
+        for index in anew if ranges else ():
+            ranges[index] = checksum_of(self._path, size, index)
+        return [one.hexdigest() for one in ranges]
 
     def close(self) -> None:
         """Drop bytes that no thread has begun to write, and wait for the others. The file stays open."""

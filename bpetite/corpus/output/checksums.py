@@ -38,13 +38,13 @@ def sums_in(listed: dict[str, Any], path: AnyPath) -> list[str]:
     Raises:
         FormatError: They do not go with its size, or not with their root; the file has another size.
     """
-    found, size = listed["checksum"], listed["bytes"]
-    sums = list(found["ranges"])
-    if found["range_bytes"] != RANGE or len(sums) != -(-size // RANGE):
-        raise FormatError(f"{path}: its manifest has {len(sums)} checksums of ranges of {found['range_bytes']} bytes "
-                          f"for {size} bytes; damaged")
+    checksum, size = listed["checksum"], listed["bytes"]
+    sums = list(checksum["ranges"])
+    if checksum["range_bytes"] != RANGE or len(sums) != -(-size // RANGE):
+        raise FormatError(f"{path}: its manifest has {len(sums)} checksums of ranges of {checksum['range_bytes']} "
+                          f"bytes for {size} bytes; damaged")
     try:
-        right = root_of(sums) == found["root"]
+        right = root_of(sums) == checksum["root"]
     except ValueError:
         right = False
     if not right:

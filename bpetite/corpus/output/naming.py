@@ -126,12 +126,12 @@ class Names:
     ) -> str:
         """The names of the finished files of streams, in one of some layouts, as a regular expression; ``growing`` adds
         those of files that are not final."""
-        found = [] if self.stem else [re.escape(layout.whole) for layout in layouts if layout.whole is not None]
+        patterns = [] if self.stem else [re.escape(layout.whole) for layout in layouts if layout.whole is not None]
         for stream in streams:
             kinds = layouts if stream != REJECTED else [self.layout_of(REJECTED)]
             files = [path for kind in kinds for path in kind.outputs(Path("x")) + growing * kind.growing(Path("x"))]
-            found.append(f"{self._base(stream)}(?:{'|'.join(re.escape(path.name[1:]) for path in files)})")
-        return "|".join(found)
+            patterns.append(f"{self._base(stream)}(?:{'|'.join(re.escape(path.name[1:]) for path in files)})")
+        return "|".join(patterns)
 
     def _base(self, stream: str) -> str:
         """The names of the shards of a stream without suffix, as a regular expression."""

@@ -110,11 +110,11 @@ class Publisher:
             self._copies.pop(name).delete()
 
     def _check_claim(self) -> None:
-        found: Any = {}
+        claim: Any = {}
         with suppress(FileNotFoundError, ValueError):
-            found = json.loads(self._names.marker.read_bytes())
-        if found != self._claim:
-            where = f"{found.get('host')}:{found.get('staging')}" if found else "a run that has ended"
+            claim = json.loads(self._names.marker.read_bytes())
+        if claim != self._claim:
+            where = f"{claim.get('host')}:{claim.get('staging')}" if claim else "a run that has ended"
             raise BlockingIOError(errno.EAGAIN, f"taken over by {where}", str(self._names.marker))
 
     def finish(self) -> None:

@@ -102,17 +102,17 @@ def cut_records(
 
 def _first(edge: bytes, chunk: bytes, separator: bytes) -> int:
     """The end, in ``chunk``, of the first separator in ``edge + chunk``; 0 if there is none."""
-    found = (edge + chunk).find(separator)
-    return found + len(separator) - len(edge) if found >= 0 else 0
+    at = (edge + chunk).find(separator)
+    return at + len(separator) - len(edge) if at >= 0 else 0
 
 
 def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
     """The end, in ``chunk``, of the last separator, or 0; occurrences are matched from the left, without overlap."""
     window = edge + chunk
     if overlaps_itself(separator):
-        found = len(window) - len(window.split(separator)[-1])
+        end = len(window) - len(window.split(separator)[-1])
     else:
-        found = window.rfind(separator) + len(separator)
-        if found < len(separator):
-            found = 0
-    return found - len(edge) if found else 0
+        end = window.rfind(separator) + len(separator)
+        if end < len(separator):
+            end = 0
+    return end - len(edge) if end else 0

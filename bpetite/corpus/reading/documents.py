@@ -87,11 +87,11 @@ def _blocks(
 ) -> Iterator[tuple[list[bytes], list[str | None], int]]:
     """(documents, the ids of their records if asked for, number of the piece) of each block."""
     reading = replace(reading, stop=on_error == "fail", checked=True)
-    found = Problems(pieces, on_error, log)
+    problems = Problems(pieces, on_error, log)
     for block in read_blocks(pieces, reading):
         documents = documents_of(block, reading, on_error, with_origins=with_ids)
         for problem in documents.problems:
-            found.add(problem)
+            problems.add(problem)
         yield documents.texts, [name for name, _ in documents.origins or ()], block.piece
         if progress is not None:
             progress(block.raw)

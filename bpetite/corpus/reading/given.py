@@ -63,9 +63,9 @@ def given_blocks(piece: Piece, position: Position, reading: Reading) -> Iterator
     texts: list[bytes | Flaw] = []
     ids: list[object] = []
     size = 0
-    for text, found in items:
+    for text, name in items:
         texts.append(text)
-        ids.append(found)
+        ids.append(name)
         size += len(text)
         count += 1
         if size >= reading.block or len(texts) == MOST:

@@ -85,10 +85,10 @@ def error_limit(limit: str | int | None) -> tuple[int | None, float | None]:
     """
     if limit is None:
         return None, None
-    found = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)\s*%", str(limit))
-    if not found or (found[2] and float(found[2]) > 100):
+    match = re.fullmatch(r"(\d+)|(\d+(?:\.\d+)?)\s*%", str(limit))
+    if not match or (match[2] and float(match[2]) > 100):
         raise ValueError(f"max_errors {limit!r} is neither a number such as 100 nor a share such as 0.1%")
-    return (int(found[1]), None) if found[1] else (None, float(found[2]) / 100)
+    return (int(match[1]), None) if match[1] else (None, float(match[2]) / 100)
 
 
 class Problems:
@@ -171,13 +171,13 @@ class Locator:
     def record(self, problem: Problem, treated: str) -> bytes:
         """A line of the file of rejected records, which are ``treated`` by "skip" or "replace"."""
         line = self.line(problem)
-        found: dict[str, Any] = {"file": self._name(problem)}
+        entry: dict[str, Any] = {"file": self._name(problem)}
         if line is None:
-            found["row"] = problem.offset + 1
+            entry["row"] = problem.offset + 1
         else:
-            found |= {"line": line, "offset": problem.offset}
-        found |= {"reason": problem.what, "detail": problem.detail, "treated": treated}
-        return json.dumps(found).encode() + b"\n"
+            entry |= {"line": line, "offset": problem.offset}
+        entry |= {"reason": problem.what, "detail": problem.detail, "treated": treated}
+        return json.dumps(entry).encode() + b"\n"
 
     def line(self, problem: Problem) -> int | None:
         """The line, from 1; None where rows are counted."""

@@ -63,11 +63,11 @@ def require(pieces: Sequence[Piece]) -> None:
 def parsers(pieces: Sequence[Piece]) -> dict[str, str]:
     """The versions of the packages that parse these pieces, of those that are installed."""
     kinds = {piece.kind for piece in pieces}
-    found = {}
+    versions = {}
     for package, needed in (("orjson", {"json", "jsonl"}), ("pyarrow", {"parquet"})):
         if kinds & needed and importlib.util.find_spec(package) is not None:
-            found[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
-    return found
+            versions[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
+    return versions
 
 
 # Text and JSON lines: bytes cut at separators
@@ -180,9 +180,9 @@ def _start_behind(stream: Stream, offset: int, separator: bytes) -> int:
     while chunk := stream.read(size):
         size = min(1 << 20, 4 * size)
         window = edge + chunk
-        found = window.find(separator)
-        if found >= 0:
-            return stream.offset - len(window) + found + len(separator)
+        at = window.find(separator)
+        if at >= 0:
+            return stream.offset - len(window) + at + len(separator)
         edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
     return stream.offset
 
@@ -246,13 +246,13 @@ def _values(data: bytes) -> list[object]:
     if not data or data.isspace():
         return []
     try:
-        found = loads(data)
+        content = loads(data)
     except (ValueError, RecursionError):
         try:
-            found = json.loads(data.decode("utf-8", "surrogateescape"))
+            content = json.loads(data.decode("utf-8", "surrogateescape"))
         except (ValueError, RecursionError) as wrong:
-            found = Flaw("malformed-json", str(wrong))
-    return found if isinstance(found, list) else [found]
+            content = Flaw("malformed-json", str(wrong))
+    return content if isinstance(content, list) else [content]
 
 
 def _holds_lines(stream: Stream) -> bool:

@@ -304,8 +304,8 @@ def texts_of_values(
     get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
 
     def text(value: object) -> bytes | Flaw:
-        found = value if isinstance(value, Flaw) else _text_of(value, get, reading.text_key)
-        return _mended(get(value)) if isinstance(found, Flaw) and found.what == "lone-surrogate" else found
+        document = value if isinstance(value, Flaw) else _text_of(value, get, reading.text_key)
+        return _mended(get(value)) if isinstance(document, Flaw) and document.what == "lone-surrogate" else document
 
     return list(map(text, values)), [_id_of(value, get_id) for value in values] if reading.id_key else None
 

@@ -26,16 +26,16 @@ def sums_of(block: Block) -> Sums:
     if block.form == "items":
         texts = [text.replacement if isinstance(text, Flaw) else text for text in data]
         data, at = b"\n".join([*texts, b""]), 0
-    found: Sums = {}
+    sums: Sums = {}
     view = memoryview(data if isinstance(data, bytes) else b"")
     while view:
         part = view[: RANGE - at % RANGE]
-        found[str(at - at % RANGE)] = [len(part), crc32(part)]
+        sums[str(at - at % RANGE)] = [len(part), crc32(part)]
         at, view = at + len(part), view[len(part) :]
-    return found
+    return sums
 
 
-def add_sums(known: Sums, found: Sums) -> None:
+def add_sums(known: Sums, added: Sums) -> None:
     """Add the checksums of the bytes that follow.
 
     >>> known = {"0": [2, crc32(b"ab")]}
@@ -43,7 +43,7 @@ def add_sums(known: Sums, found: Sums) -> None:
     >>> known == {"0": [5, crc32(b"abcde")]}
     True
     """
-    for start, (size, crc) in found.items():
+    for start, (size, crc) in added.items():
         before, first = known.get(start, (0, 0))
         known[start] = [before + size, _behind(first, size) ^ crc]
 

@@ -102,13 +102,13 @@ class Assembly:
     overwrite: bool = False
 
     @classmethod
-    def of(cls, found: Found, output: str | os.PathLike[str], *, overwrite: bool = False) -> Assembly:
+    def of(cls, outputs: Found, output: str | os.PathLike[str], *, overwrite: bool = False) -> Assembly:
         """The assembly of parts: of `find_parts`, all of them."""
-        first = found[0][1]
+        first = outputs[0][1]
         options = first["options"]
         names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"],
                          val_fraction=options["val_fraction"])
-        parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(found)}
+        parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(outputs)}
         return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
                    splits_of(options["val_fraction"]), parts, overwrite)
 
@@ -191,10 +191,10 @@ class Assembly:
 
 
 def _by_stream(manifest: dict[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    found: dict[str, list[dict[str, Any]]] = {}
+    files_of: dict[str, list[dict[str, Any]]] = {}
     for file in manifest["files"]:
-        found.setdefault(file["split"], []).append(file)
-    return found | ({REJECTED: [manifest["rejected"]]} if "rejected" in manifest else {})
+        files_of.setdefault(file["split"], []).append(file)
+    return files_of | ({REJECTED: [manifest["rejected"]]} if "rejected" in manifest else {})
 
 
 def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
@@ -328,31 +328,31 @@ def merge_outputs(
         FileExistsError: The output exists already, and another run made it.
     """
     try:
-        found = find_parts(output, parts)
+        outputs = find_parts(output, parts)
     except FileNotFoundError:
         whole = find_manifest(output) if delete else None
         if whole is None or whole[1]["rank"] is not None:
             raise
         return whole[1]  # of a process that was killed when it had deleted the last one
     run_of_this = begun()
-    assembly = Assembly.of(found, output, overwrite=overwrite)
+    assembly = Assembly.of(outputs, output, overwrite=overwrite)
     names = assembly.names
     begin_staging(names)
     if names.manifest.exists() and not overwrite:
         manifest: dict[str, Any] | None = _merged(assembly, check=delete)
     else:
-        check_parts(found, output)
+        check_parts(outputs, output)
         check_room(names, assembly.streams, overwrite=overwrite)
-        manifests = [manifest for _, manifest in found]
+        manifests = [manifest for _, manifest in outputs]
         manifest = assemble(assembly, manifests, mapped, rank=rank, world_size=world_size, progress=progress)
     if manifest is not None:
         if overwrite or not names.runs.exists():
-            runs = [path.read_bytes() for path in (runs_beside(path) for path, _ in found) if path.is_file()]
+            runs = [path.read_bytes() for path in (runs_beside(path) for path, _ in outputs) if path.is_file()]
             ours = run_lines([{}, {"run": run_of_this, "stamp": stamp(0, 0)}])
             write_small(names.runs, b"".join([*runs, ours]), names.folder)
         end_staging(names)
         if delete:
-            delete_parts(found)
+            delete_parts(outputs)
     return manifest
 
 
@@ -368,9 +368,9 @@ def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False)
     names.clear_temporary(unknown=overwrite)
 
 
-def delete_parts(found: Found) -> None:
+def delete_parts(outputs: Found) -> None:
     """Delete the files of parts; the manifest last: until then the others are found by it."""
-    for path, manifest in found:
+    for path, manifest in outputs:
         for file in [*(path.parent / file["name"] for file in listed_files(manifest)), runs_beside(path), path]:
             file.unlink(missing_ok=True)
 

@@ -45,12 +45,12 @@ def estimate(part: Part, jobs: int = 1) -> dict[str, Any]:
     kinds: dict[tuple[str, str | None], list[Piece]] = {}
     for piece in part.inputs:
         kinds.setdefault((piece.kind, piece.compression), []).append(piece)
-    found, sampled, seconds = np.zeros(3), 0, 0.0
+    totals, sampled, seconds = np.zeros(3), 0, 0.0
     for pieces in kinds.values():
         numbers, raw, spent = _sample(part, pieces)
-        found += numbers * (sum(piece.raw_bytes for piece in pieces) / max(1, raw))
+        totals += numbers * (sum(piece.raw_bytes for piece in pieces) / max(1, raw))
         sampled, seconds = sampled + int(numbers[0]), seconds + spent
-    text, documents, tokens = map(round, found.tolist())
+    text, documents, tokens = map(round, totals.tolist())
     size = tokens * np.dtype(part.rules.dtype).itemsize + 8 * documents
     free = part.names.free_bytes()
     if free is not None and size > free:

@@ -119,13 +119,13 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
         FormatError: They are of different runs.
     """
     given = [os.fspath(part) for part in parts]
-    found = [] if given else _beside(os.fspath(output))
+    outputs = [] if given else _beside(os.fspath(output))
     for part in given:
         if (located := find_manifest(part)) is None:
             raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
-        found.append(located[:2])
-    first_path, first = found[0]
-    for path, manifest in found:
+        outputs.append(located[:2])
+    first_path, first = outputs[0]
+    for path, manifest in outputs:
         if manifest["rank"] is None:
             raise FormatError(f"{path}: not the output of one rank of several")
         if manifest["run"] != first["run"]:
@@ -135,8 +135,8 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
                 f"{path}: one of {manifest['rank'][1]} ranks, but {first_path} is one of {first['rank'][1]}; "
                 "name those of one run"
             )
-    found.sort(key=lambda item: item[1]["rank"])
-    return found
+    outputs.sort(key=lambda item: item[1]["rank"])
+    return outputs
 
 
 def _beside(name: str) -> Found:
@@ -151,13 +151,13 @@ def _beside(name: str) -> Found:
 def _parts_in(names: Iterable[str], stem: str, kind: str) -> list[re.Match[str]]:
     """The names that are files of this kind, of an output's parts, as matches; group 1 is the number of parts."""
     ours = re.escape(part_stem(stem, "R", "R")).replace("rankRofR", r"rank\d{5}of(\d{5})")
-    return [found for name in sorted(names) if (found := re.match(rf"{ours}\.(?:{kind})", name))]
+    return [match for name in sorted(names) if (match := re.match(rf"{ours}\.(?:{kind})", name))]
 
 
-def check_parts(found: Found, output: str | os.PathLike[str]) -> None:
+def check_parts(outputs: Found, output: str | os.PathLike[str]) -> None:
     """Raises FormatError unless each part of the run is there once."""
-    size = found[0][1]["rank"][1]
-    ranks = [manifest["rank"][0] for _, manifest in found]
+    size = outputs[0][1]["rank"][1]
+    ranks = [manifest["rank"][0] for _, manifest in outputs]
     twice = [rank for rank, following in itertools.pairwise(ranks) if rank == following]
     if twice:
         raise FormatError(f"{os.fspath(output)}: ranks {twice} of {size} are given more than once")

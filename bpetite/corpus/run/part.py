@@ -142,8 +142,8 @@ class Part(Plan):
         while True:
             try:
                 return replace(self, damage=damage)._run(*arguments)
-            except TornError as found:
-                damage = {**damage, found.path: found.torn}
+            except TornError as torn:
+                damage = {**damage, torn.path: torn.torn}
 
     def _run(
         self,
@@ -256,14 +256,14 @@ class Part(Plan):
     def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
         """The blocks from a position on, up to a piece."""
         left = self.pieces[position.piece : stop]
-        found = read_blocks(self.pieces[:stop], self.rules.reading, position)
+        in_order = read_blocks(self.pieces[:stop], self.rules.reading, position)
         # standard input may keep a reader waiting; making objects of uncompressed records needs the interpreter lock,
         # and so does the reader after each block
         if left and all(not piece.once and (piece.compression or piece.kind == "text") for piece in left):
-            found = read_ahead([found], 1, AHEAD if any(piece.compression for piece in left) else 1)
+            in_order = read_ahead([in_order], 1, AHEAD if any(piece.compression for piece in left) else 1)
         blocks: list[Block] = []
         size = 0
-        for block in found:
+        for block in in_order:
             more = block.size
             if blocks and (size + more > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)

@@ -186,11 +186,11 @@ class Plan:
         Raises:
             ValueError: A worker has other versions than the process that has made the plan.
         """
-        found = digest([self.identity_of_options, [piece.describe() for piece in self.inputs]])
-        if self.known_digest not in (None, found):
+        run = digest([self.identity_of_options, [piece.describe() for piece in self.inputs]])
+        if self.known_digest not in (None, run):
             raise ValueError(f"this worker would write another output than the plan says: versions here are "
                              f"{self.identity_of_options['libraries']}; install the same everywhere")
-        return found
+        return run
 
     @property
     def rank_of_world(self) -> list[int] | None:
@@ -221,7 +221,7 @@ class Plan:
         if before["run"] == self.run_digest and before["rank"] == self.rank_of_world:
             return []
         now = _by_name(self.identity)
-        found = [
+        reasons = [
             f"with {name} {value}, now {now[name]}"
             for name, value in _by_name(before).items()
             if name in now and value != now[name] and name not in free and not (
@@ -230,21 +230,21 @@ class Plan:
             )
         ]
         if before["inputs"]["digest"] != self.identity["inputs"]["digest"]:
-            found.append(self._differing_input(before["inputs"]))
-        return found or ([] if free else ["with other options"])
+            reasons.append(self._differing_input(before["inputs"]))
+        return reasons or ([] if free else ["with other options"])
 
     def _differing_input(self, before: dict[str, Any]) -> str:
         """The first difference between the inputs of another run and of this one."""
         now = self.identity["inputs"]
         if before["count"] != now["count"]:
             return f"with {before['count']} inputs, now {now['count']}"
-        for was, found in zip(before["files"], now["files"], strict=False):
-            if was["path"] != found["path"]:
-                return f"with {was['path']}, now {found['path']}"
-            if was["bytes"] != found["bytes"]:
-                return f"with {found['path']} of {was['bytes']} bytes, now {found['bytes']}"
-            if was["version"] != found["version"]:
-                return f"with {found['path']}, which has been changed or touched since"
+        for was, now_file in zip(before["files"], now["files"], strict=False):
+            if was["path"] != now_file["path"]:
+                return f"with {was['path']}, now {now_file['path']}"
+            if was["bytes"] != now_file["bytes"]:
+                return f"with {now_file['path']} of {was['bytes']} bytes, now {now_file['bytes']}"
+            if was["version"] != now_file["version"]:
+                return f"with {now_file['path']}, which has been changed or touched since"
         return "with inputs that have been changed or touched since"
 
     def manifest(self, tally: Tally, shards: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:

@@ -97,10 +97,10 @@ class Sink:
         meta, layout = None, self._plan.layout
         if part.meta is not None:
             paths = [self._plan.pieces[piece].path for piece, *_ in encoded.blocks]
-            for found, block, _ in part.meta:
-                if found is not None:  # the paths of all inputs have been checked
-                    layout.check_meta(found, paths[block])
-            meta = [meta_line(found, paths[block], firsts[block] + number) for found, block, number in part.meta]
+            for name, block, _ in part.meta:
+                if name is not None:  # the paths of all inputs have been checked
+                    layout.check_meta(name, paths[block])
+            meta = [meta_line(name, paths[block], firsts[block] + number) for name, block, number in part.meta]
         return replace(part, meta=meta)
 
     # Shuffling

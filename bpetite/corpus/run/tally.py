@@ -104,8 +104,8 @@ class Tally:
 
     def _add_stats(self, encoded: Encoded, by: str) -> None:
         added = [
-            (group_of(self._pieces[found], by) if isinstance(found, int) else found or NO_LABEL, numbers)
-            for found, numbers in (encoded.stats or {}).items()
+            (group_of(self._pieces[group], by) if isinstance(group, int) else group or NO_LABEL, numbers)
+            for group, numbers in (encoded.stats or {}).items()
         ]
         added += [(group_of(self._pieces[problem.piece], by), {"rejected": 1}) for problem in encoded.problems]
         add_stats(self.stats, added, by)

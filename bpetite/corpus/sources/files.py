@@ -97,14 +97,14 @@ class RemoteFile(io.RawIOBase):
         handle = self._store.open(self._path, "rb", **self._cache)
         try:
             details = getattr(handle, "details", None)  # of the store, when it was opened
-            found = found_in(details, self.url) if isinstance(details, dict) else None
-            if found is None or not found.version:
-                found = found_in(self._store.info(self._path), self.url)
+            version = found_in(details, self.url) if isinstance(details, dict) else None
+            if version is None or not version.version:
+                version = found_in(self._store.info(self._path), self.url)
         except BaseException:
             handle.close()
             raise
         self._handle = handle
-        return found
+        return version
 
     def _close(self) -> None:
         handle, self._handle = self._handle, None

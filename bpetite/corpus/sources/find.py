@@ -132,8 +132,8 @@ def find_sources(
                 continue
             holds = _document_kind(holds, whole_files)
             identity: object = file
-            if found := objects.get(file):
-                piece = Piece(file, holds, compression, found.size, found.version)
+            if about := objects.get(file):
+                piece = Piece(file, holds, compression, about.size, about.version)
             else:
                 piece, identity = _local_piece(file, holds, compression)
             if identity in seen:
@@ -166,10 +166,10 @@ def _files(name: str) -> list[str]:
     named = {name} if os.path.isdir(name) else _expand(name) if glob.has_magic(name) else set()
     if not named:
         raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", name)
-    found: set[str] = set()
+    paths: set[str] = set()
     for path in named:
-        found.update((file for folder, files in _walk(path) for file in files) if os.path.isdir(path) else [path])
-    return sorted(found, key=os.fsencode)
+        paths.update((file for folder, files in _walk(path) for file in files) if os.path.isdir(path) else [path])
+    return sorted(paths, key=os.fsencode)
 
 
 def _expand(pattern: str) -> set[str]:
@@ -177,18 +177,18 @@ def _expand(pattern: str) -> set[str]:
     head, star, tail = _at_stars(pattern)
     if not star:
         return set(glob.glob(pattern))
-    found = set()
+    matches = set()
     for base in glob.glob(head) if head else [""]:
         for folder, files in _walk(base) if not base or os.path.isdir(base) else ():
-            found |= _expand(os.path.join(glob.escape(folder), tail)) if tail else set(files)
-    return found
+            matches |= _expand(os.path.join(glob.escape(folder), tail)) if tail else set(files)
+    return matches
 
 
 def _at_stars(pattern: str) -> tuple[str, bool, str]:
     """(what is before the first component that is ``**``, whether there is one, what is after it)."""
     separators = re.escape(os.sep + (os.altsep or ""))
-    found = re.search(rf"(?:^|(?<=[{separators}]))\*\*(?:[{separators}]|$)", pattern)
-    return (pattern, False, "") if found is None else (pattern[: found.start()], True, pattern[found.end() :])
+    stars = re.search(rf"(?:^|(?<=[{separators}]))\*\*(?:[{separators}]|$)", pattern)
+    return (pattern, False, "") if stars is None else (pattern[: stars.start()], True, pattern[stars.end() :])
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str]]]:
@@ -241,6 +241,6 @@ def _local_piece(path: str, kind: str, compression: str | None) -> tuple[Piece, 
         return Piece(path, kind, compression, once=True), _identity(path, status)
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path}: not a file that can be read from start to end")
-    found = found_here(path, status)
+    opened = found_here(path, status)
     touched = f"{status.st_ctime_ns} {status.st_ino}"
-    return Piece(path, kind, compression, found.size, found.version, touched=touched), _identity(path, status)
+    return Piece(path, kind, compression, opened.size, opened.version, touched=touched), _identity(path, status)

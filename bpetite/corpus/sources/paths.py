@@ -85,11 +85,11 @@ class RemotePath:
     def sizes(self) -> dict[str, int]:
         """name -> bytes of each object in this folder."""
         try:
-            found = ask(self.url, "listing", "ls", detail=True)
+            listing = ask(self.url, "listing", "ls", detail=True)
         except FileNotFoundError:
             return {}
         return {
-            info["name"].rstrip("/").rpartition("/")[2]: info["size"] for info in found if info["type"] != "directory"
+            info["name"].rstrip("/").rpartition("/")[2]: info["size"] for info in listing if info["type"] != "directory"
         }
 
     # Reading and writing

@@ -75,16 +75,16 @@ def is_url(path: str | os.PathLike[str]) -> bool:
         ValueError: It is a URL that cannot be meant: one that pathlib has shortened, or a chain.
     """
     name = os.fspath(path)
-    found = _URL.match(name)
-    if found is None or name.startswith("file://"):
+    match = _URL.match(name)
+    if match is None or name.startswith("file://"):
         return False
-    if "::" in found[0]:
+    if "::" in match[0]:
         raise ValueError(f"{name}: a chain of URLs, which is not read; name the object itself")
-    if not found[1]:
+    if not match[1]:
         if os.path.lexists(name):
             return False
         raise ValueError(f"{name}: a URL has two slashes, which pathlib makes one; give it as a str "
-                         f"(./{found[0]}... is a local folder of this name)")
+                         f"(./{match[0]}... is a local folder of this name)")
     return True
 
 
@@ -242,15 +242,15 @@ def find_objects(url: str) -> tuple[list[Found], bool]:
         if info.get("type") != "directory":
             return [found_in(info, url_of(path))], True
         named_ones, hidden = {path: info}, False
-    found: dict[str, dict[str, Any]] = {}
+    about_files: dict[str, dict[str, Any]] = {}
     for name, info in named_ones.items():
         files = {name: info}
         if info.get("type") == "directory":
             files = ask(url_of(name), "listing", "find", detail=True)
-        found.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
+        about_files.update((file, about) for file, about in files.items() if hidden or not _is_hidden(file, path))
     objects = [
         found_in(about, url_of(name)) if about.get("size") is not None else look_up(url_of(name))
-        for name, about in found.items()
+        for name, about in about_files.items()
         if about.get("type") != "directory" and not name.endswith("/")
     ]
     if not objects:

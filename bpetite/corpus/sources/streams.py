@@ -56,8 +56,8 @@ class Stream:
         if not (self.once or isinstance(self.file, RemoteFile)):
             self._status = os.fstat(self.file.fileno())
         if isinstance(self.file, RemoteFile) or self._status is not None:  # else nothing is known of it
-            found = self.file.opened if self._status is None else found_here(self.name, self._status)
-            if (found.size, found.version) != (piece.size, piece.version):
+            opened = self.file.opened if self._status is None else found_here(self.name, self._status)
+            if (opened.size, opened.version) != (piece.size, piece.version):
                 self.file.close()
                 differs = "version" if self._status is None else "time of change"
                 raise ValueError(f"{self.name}: has changed since the run began (size or {differs} differs)")

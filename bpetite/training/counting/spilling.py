@@ -125,8 +125,8 @@ def memory_bytes(memory: str | int) -> int:
     1610612736
     """
     if isinstance(memory, str):
-        found = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([kmgt]?)i?b?", memory.strip().lower(), re.ASCII)
-        if found is None:
+        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([kmgt]?)i?b?", memory.strip().lower(), re.ASCII)
+        if match is None:
             raise ValueError(f"memory is a number of bytes, or such as '512MB' or '2G', not {memory!r}")
-        memory = int(float(found[1]) * 1024 ** " kmgt".index(found[2] or " "))
+        memory = int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
     return min(check_integer("memory", memory, LEAST_MEMORY, " bytes"), MOST_MEMORY)

@@ -80,18 +80,18 @@ def open_table(path: Path) -> tuple[Records, Cutting]:
         raise FormatError(f"{path}: not a table of pre-token counts (begins with {magic[:20]!r})")
     line = file.readline(1 << 24)
     try:
-        found = json.loads(line)
-        stages = found["pattern"]
+        options = json.loads(line)
+        stages = options["pattern"]
         if isinstance(stages, list):
-            found["pattern"] = stages = tuple(stages)
+            options["pattern"] = stages = tuple(stages)
         for stage in stages if isinstance(stages, tuple) else () if stages is None else (stages,):
             if not isinstance(stage, str):
                 raise TypeError(f"pattern is {stages!r}")
-        if not isinstance(found["special_tokens"], list):
-            raise TypeError(f"special_tokens is {found['special_tokens']!r}")
+        if not isinstance(options["special_tokens"], list):
+            raise TypeError(f"special_tokens is {options['special_tokens']!r}")
         cutting = Cutting.of(
-            pattern=found["pattern"], special_tokens=found["special_tokens"], normalization=found["normalization"],
-            unicode=found.get("unicode"),
+            pattern=options["pattern"], special_tokens=options["special_tokens"],
+            normalization=options["normalization"], unicode=options.get("unicode"),
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, RecursionError) as bad:
         raise FormatError(f"{path}: line 2 should hold the options of counting as JSON: {bad}") from None

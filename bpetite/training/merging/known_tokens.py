@@ -21,15 +21,15 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
         ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
     """
     tokens, merges = vocab.tokens, vocab.merges or ()
-    found = []
+    ordered = []
     for byte in merger.all_tokens():  # so far the bytes
         number = vocab.find(byte)
         if number is None or number in vocab.not_looked_up:
             raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
-        found.append(number)
-    found = [*dict.fromkeys(chain(found, vocab.merge_results))]
-    internal = {number: inside for inside, number in enumerate(found)}
-    known = set(found[:256])
+        ordered.append(number)
+    ordered = [*dict.fromkeys(chain(ordered, vocab.merge_results))]
+    internal = {number: inside for inside, number in enumerate(ordered)}
+    known = set(ordered[:256])
     for rank, (pair, joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
         for part in pair:
             if part not in known:
@@ -39,4 +39,4 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     others = sorted(tokens.keys() - internal.keys() - vocab.not_looked_up)
     for number in others:
         merger.add_token(tokens[number])
-    return dict(enumerate(found + others))
+    return dict(enumerate(ordered + others))
