@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import MissingExtraError
-from .streams import DecodeStream
+from .decode_streams import DecodeStream
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer

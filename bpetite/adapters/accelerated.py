@@ -15,7 +15,7 @@ from transformers import BatchEncoding, PreTrainedTokenizerBase
 from transformers.tokenization_utils_base import to_py_obj
 from transformers.utils import logging
 
-from .calls import columns_of, encode_rows
+from .input_rows import columns_of, encode_rows
 from .mirror import Mirror, changes_of, unwatch
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..bytelevel import encode_token
-from .calls import ids_of_parts, parts_of
 from .hostile_texts import hostile_texts
+from .input_rows import ids_of_parts, parts_of
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -104,7 +104,7 @@ class Mirror:
         return vars(self) | {"backend": None}
 
     def stand_beside(self, backend: Any, changes: int = 0) -> Any:
-        """The backend, as the one that was read, from now on."""
+        """Take the backend as it is now for the one that was read."""
         watch(backend, changes)
         _known[id(backend)] = self
         self.backend = backend

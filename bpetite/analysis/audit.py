@@ -16,9 +16,9 @@ from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
-from .characters import COMMON, main_script, scripts_of, token_repr
 from .pages.render import Code, Contents, Fault, Fine, Raw, Report, Section, Table, bars, default_names, describe, plots
 from .reach import REASONS, Reach, Unreachable, reach
+from .scripts import COMMON, main_script, scripts_of, token_repr
 from .usage import Usage, measure
 
 __all__ = ["TOKEN_CLASSES", "AuditReport", "Finding", "audit", "settings_of", "token_class"]

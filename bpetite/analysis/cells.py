@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .characters import token_repr
+from .scripts import token_repr
 
 __all__ = ["Cell", "groups", "lay_out", "listed", "rows_of", "token_ends"]
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..errors import counted, short_repr
 from ..tokenizer import Tokenizer
-from .characters import token_repr
 from .pages.render import Contents, Fine, Report, Section, Table, bars, plots, short_names
+from .scripts import token_repr
 from .usage import ALL, Meter, ScriptUse, Usage, blocks
 
 __all__ = ["Comparison", "Figures", "Texts", "compare"]

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from ..tokenizer import Tokenizer
 from .audit import settings_of
 from .cells import Cell, token_ends
-from .characters import token_repr
 from .pages.markup import text_html, tokens_html
 from .pages.render import Block, Code, Contents, Fault, Fine, Raw, Report, Section, Table, default_names, describe
+from .scripts import token_repr
 
 __all__ = ["DiffReport", "Difference", "diff"]
 

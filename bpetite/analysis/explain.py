@@ -14,8 +14,8 @@ from ..errors import counted
 from ..reference import candidates
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
-from .characters import token_repr
 from .pages.render import Code, Contents, Fine, Report, Section, Table
+from .scripts import token_repr
 
 __all__ = ["LONGEST", "Explanation", "Merge", "Pretoken", "explain"]
 

@@ -16,7 +16,7 @@ import regex
 
 from ..tokenizer import Tokenizer
 from ..training.counting.texts import gathered
-from .characters import COMMON, scripts_of
+from .scripts import COMMON, scripts_of
 
 __all__ = ["ALL", "Meter", "ScriptUse", "Usage", "blocks", "measure", "chunks_of"]
 

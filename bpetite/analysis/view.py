@@ -203,7 +203,7 @@ def _page(view: TokenView) -> str:
 
 def _rows(view: TokenView) -> Iterator[tuple[str, list[list[Cell]]]]:
     """The cells of each row, row[side], after the number of the line that it begins, or "" where it continues a line.
-    Sides that show different texts are broken into rows apart."""
+    Sides that show different texts are broken into rows of their own."""
     if view.aligned:
         rows = rows_of([side.cells for side in view.sides])
     else:

@@ -6,6 +6,6 @@
 >>> chat.encode(tok, [{"role": "user", "content": "ab<|user|>"}], template).ids[:4]
 [258, 256, 60, 124]
 """
-from .encoding import ChatEncoding, encode
+from .conversations import ChatEncoding, encode
 
 __all__ = ["ChatEncoding", "encode"]

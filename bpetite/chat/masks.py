@@ -57,7 +57,7 @@ class Masked(str):
 
     @classmethod
     def of(cls, text: str, seen: str) -> Masked:
-        """The text with masks, and the one that is seen."""
+        """The text with masks, and the text that logic sees."""
         made = cls(text)
         made.seen = seen
         return made
@@ -222,7 +222,7 @@ def block_spans(text: str, render: Render, template: ChatTemplate) -> list[Span]
 
 
 def _texts(message: dict[str, Any]) -> list[str]:
-    """The texts of a content, which is one or a list with parts that have one."""
+    """The texts of a content, which is a text or a list of parts with texts."""
     content = message.get("content")
     parts = content if isinstance(content, list) else [{"text": content}]
     return [part["text"] for part in parts if isinstance(part, dict) and isinstance(part.get("text"), str)]
@@ -282,7 +282,7 @@ def _with_parts(text: str, masked: str, parts: list[Span]) -> str:
 
 
 def _widened(text: str, rendered: str, at: int, step: int, most: int, stand_in: str) -> int:
-    """The edge moved over at most so many characters that something stands for, or its escape."""
+    """The edge, moved over at most so many stand-ins and escapes of them."""
     for _ in range(most):
         first = at - 1 if step < 0 else at
         escape = at - 2 if step < 0 else at

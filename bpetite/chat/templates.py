@@ -337,7 +337,7 @@ class Model:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Model:
-        """The one of a tokenizer."""
+        """The templates of a tokenizer."""
         kept = vars(tokenizer._vocab)
         model: Model | None = kept.get("_chat_model")
         return kept.setdefault("_chat_model", cls(tokenizer)) if model is None else model
@@ -354,7 +354,7 @@ class Model:
         return self._firsts is None or any(map(text.__contains__, self._firsts))
 
     def template(self, tokenizer: Tokenizer, template: str | None, with_tools: bool) -> ChatTemplate:
-        """The template of a source, or of a name of one of the model's; its own when None.
+        """The template of a source, or the model's template of this name; None for the model's own.
 
         Raises:
             ValueError: None is given, and the model has none, or several and no default.

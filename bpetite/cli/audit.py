@@ -10,8 +10,8 @@ from .. import formats
 from ..analysis import audit, disagreements
 from ..formats.files import binary_format
 from .base import Command
+from .command_outputs import check_output, report_options, show_report
 from .options import load_tokenizer, needed_tokenizer, sample_options, sampled
-from .outputs import check_output, report_options, show_report
 from .reports import show, show_json
 
 __all__ = ["command"]

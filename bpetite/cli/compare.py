@@ -8,8 +8,8 @@ import click
 
 from ..analysis import compare
 from .base import Command
+from .command_outputs import check_output, report_options, show_report
 from .options import Sample, corpus_options, load_tokenizer, several_tokenizers
-from .outputs import check_output, report_options, show_report
 
 __all__ = ["command"]
 

@@ -16,8 +16,8 @@ from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
+from .command_outputs import create_output
 from .options import load_tokenizer, overwrite_option, unescape
-from .outputs import create_output
 
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 

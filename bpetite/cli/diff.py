@@ -8,8 +8,8 @@ import click
 
 from ..analysis import diff
 from .base import Command
+from .command_outputs import check_output, report_options, show_report
 from .options import COUNT_OR_NONE, load_tokenizer, ordinary_option, sample_options, sampled
-from .outputs import check_output, report_options, show_report
 
 __all__ = ["command"]
 

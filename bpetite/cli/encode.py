@@ -13,6 +13,7 @@ from ..corpus.run.estimate import estimate
 from ..corpus.sources.share import check_rank
 from ..errors import counted
 from .base import Command, usage
+from .command_outputs import is_stream
 from .options import (
     COUNT,
     SIZE,
@@ -28,7 +29,6 @@ from .options import (
     special_policy,
     unescape,
 )
-from .outputs import is_stream
 from .reports import Watch, refuse_nothing, report_cuts, report_problems, say, show_summary
 
 __all__ = ["command"]

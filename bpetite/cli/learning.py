@@ -12,24 +12,17 @@ import click
 from ..corpus.run.options import parted
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
+from ..training.counting.count_options import CountOptions
 from ..training.counting.texts import Repeated
-from ..training.options import DEFAULTS
-from .options import COUNT, SIZE
+from ..training.options import DEFAULTS, LearningOptions, MergeOptions
+from .options import COUNT, SIZE, help_of
 from .reports import progress_bar, say
 from .saving import special_tokens
 
 __all__ = ["given_options", "learn", "learning_options", "warnings_said"]
 
-#: Help for options of training.
-HELP = {
-    "pattern": "A named pattern, a regular expression, or none.",
-    "special_tokens": "A special token.",
-    "normalization": "NFC, NFD, NFKC or NFKD.",
-    "unicode": "The version of Unicode that assigns code points, such as 16.0.",
-    "max_token_bytes": "Learn no longer tokens.",
-    "superwords_from": "SuperBPE: learn so many tokens within words, then tokens of several words.",
-    "superword_pattern": "Cuts text when superwords are learned, and when the tokenizer encodes.",
-}
+#: The options of training that several kinds have.
+DOCUMENTED = (LearningOptions, MergeOptions, CountOptions)
 
 
 def learning_options(kind: type, defaults: Mapping[str, Any] = DEFAULTS) -> Callable[[Any], Any]:
@@ -37,15 +30,15 @@ def learning_options(kind: type, defaults: Mapping[str, Any] = DEFAULTS) -> Call
 
     def decorate(command: Any) -> Any:
         for name, hint in reversed(get_type_hints(kind).items()):
-            command = _option(name, hint, defaults[name])(command)
+            command = _option(name, hint, defaults[name], kind)(command)
         return command
 
     return decorate
 
 
-def _option(name: str, hint: Any, default: Any) -> Callable[[Any], Any]:
+def _option(name: str, hint: Any, default: Any, kind: type) -> Callable[[Any], Any]:
     shown = " ".join(default) if isinstance(default, tuple) else default
-    text = [HELP.get(name, ""), f"[default: {shown}]" if shown and shown is not ... else ""]
+    text = [help_of(name, kind, *DOCUMENTED), f"[default: {shown}]" if shown and shown is not ... else ""]
     if name == "special_tokens":
         return click.option(
             "--special", name, multiple=True, metavar="LITERAL[=ID]", help="  ".join(text),

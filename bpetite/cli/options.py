@@ -28,6 +28,7 @@ __all__ = [
     "all_of",
     "corpus_options",
     "find_inputs",
+    "help_of",
     "jobs_option",
     "json_option",
     "load_tokenizer",
@@ -105,12 +106,11 @@ COUNT = Amount(1000, 1)
 COUNT_OR_NONE = Amount(1000, 0)
 
 
-def _help_of(name: str) -> str:
-    """The documentation of an option of `corpus.Options`."""
-    text = CorpusOptions.__doc__ or ""  # from Python 3.13 on it has less indentation
-    match = re.search(rf"^( *){name}: (.*?)(?=^\1\w+: |^ *\"|\Z)", text, re.M | re.S)
-    assert match is not None, name
-    return " ".join(match[2].split())
+def help_of(name: str, *documented: type) -> str:
+    """The documentation of an option, from the first of these classes that has it."""
+    item = rf"^( *){name}: (.*?)(?=^\1\w+: |^ *\"|\Z)"  # from Python 3.13 on there is less indentation
+    matches = (re.search(item, kind.__doc__ or "", re.M | re.S) for kind in documented)
+    return re.sub(r":\w+:`([^`]+)`|`", r"\1", " ".join(next(filter(None, matches))[2].split()))
 
 
 def option_of(name: str, *spellings: str, **how: Any) -> Options:
@@ -126,7 +126,8 @@ def option_of(name: str, *spellings: str, **how: Any) -> Options:
         how["is_flag"] = True
     elif choices:
         how["type"] = click.Choice([choice for choice in choices if choice is not None], case_sensitive=False)
-    how = {"default": default, "show_default": default not in (None, False), "help": _help_of(name), **how}
+    text = help_of(name, CorpusOptions)
+    how = {"default": default, "show_default": default not in (None, False), "help": text, **how}
     return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)
 
 

@@ -11,7 +11,7 @@ import click
 from .. import bytelevel
 from ..analysis import explain
 from ..analysis.cells import Cell, groups, lay_out, listed
-from ..analysis.characters import escape, token_repr
+from ..analysis.scripts import escape, token_repr
 from ..errors import counted
 from .base import Command
 from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option

@@ -9,8 +9,8 @@ import click
 from ..analysis import view
 from ..analysis.view import WINDOW
 from .base import Command
+from .command_outputs import check_output, create_output, named
 from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
-from .outputs import check_output, create_output, named
 from .reports import say
 
 __all__ = ["command"]

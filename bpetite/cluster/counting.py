@@ -20,8 +20,8 @@ from ..corpus.reading.readers import Reading
 from ..corpus.run.assembly import Map
 from ..corpus.run.options import Options, ReadingOptions, parted, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
+from ..training.counting.count_options import CountOptions, Cutting
 from ..training.counting.counts import CountFile, merge_count_files
-from ..training.counting.cutting import CountOptions, Cutting
 from ..training.counting.texts import count_pretokens as count_here
 from .calls import check_positive
 

@@ -313,7 +313,7 @@ def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
 
 
 def _boundaries(text: str, boundaries: str | Splitter | None) -> Callable[[int, int], int]:
-    """A function for the last boundary after one character and up to another, or the first of these."""
+    """A function for the last boundary after one character and up to another, or for the first one."""
     if boundaries is None:
         return lambda low, high: low
     splitter = BOUNDARIES.get(boundaries) if isinstance(boundaries, str) else boundaries

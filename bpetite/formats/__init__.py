@@ -71,7 +71,7 @@ def _packaged_names() -> list[str]:
 
 
 def packaged(name: str) -> str | None:
-    """The file of the tokenizer of this name that ships with the package; None if there is none."""
+    """The file of a tokenizer that ships with the package, by its name; None if there is none."""
     return os.path.join(_PACKAGED, f"{name}.json") if name in _packaged_names() else None
 
 
@@ -88,7 +88,7 @@ def named(name: str) -> Vocab | None:
 
 
 def unknown_name(name: str) -> FileNotFoundError:
-    """The error for a name of nothing: neither a file nor a tokenizer. It gives the nearest name."""
+    """The error for a name that is neither a file nor a tokenizer. It gives the nearest name."""
     if "://" in name:
         return FileNotFoundError(errno.ENOENT, "a URL, and tokenizers are read from local files: copy it first", name)
     encodings = _module("encodings")

@@ -86,8 +86,8 @@ def read(path: Source, name: str | None = None) -> Vocab:
 
 
 def verify(path: Source) -> None:
-    """Check what loading does not: the SHA-256 of the content, its fingerprint, and that its tables are those which the
-    vocabulary has.
+    """Check what loading does not: the SHA-256 of the content, its fingerprint, and that its tables are what the
+    vocabulary gives.
 
     Raises:
         FormatError: One of them differs.

@@ -161,7 +161,7 @@ RUN = 64
 
 @cache
 def _marks() -> tuple[regex.Pattern[str], regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns of a character that may be, or decompose to, a mark, and of the run of them before and behind a place.
+    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and behind a place.
     `regex` may know more marks than Python, or fewer, which costs only time."""
     import regex
 

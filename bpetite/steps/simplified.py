@@ -1,4 +1,4 @@
-r"""Plain patterns that cut as splits do which drop, join or invert.
+r"""Plain patterns in place of splits that drop, join or invert.
 
 The compiled scanner cuts by plain patterns only. These certainly cut alike:
 
@@ -71,7 +71,7 @@ def _rewritten(split: Split) -> str | None:
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
-    """The spaces put before texts, where this and to write `space` for each is all that a normalization and steps do.
+    """The spaces put before texts, if a normalization and steps do no more than that, and write `space` for each.
 
     Returns:
         "" for none, "always", "missing" where there is none, "first" likewise at the beginning of the whole text; None

@@ -1,4 +1,4 @@
-"""Learning further tokens after those that a vocabulary has.
+"""Learning further tokens for a vocabulary.
 
 A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.kinds`).
 In fully merged text, the bytes of a new token are always the same two tokens, the pair that was learned: nothing was
@@ -15,7 +15,7 @@ from .. import patterns
 from ..engine.assembly import engine_parts
 from ..errors import check_integer
 from ..vocabulary.vocab import Vocab
-from .counting.cutting import Specials, distinct_literals, refuse_unknown
+from .counting.count_options import Specials, distinct_literals, refuse_unknown
 from .counting.texts import Corpus, Progress, count_as
 from .merging._merger import Merger
 from .options import ExtendOptions, MergeOptions, TrainingOptions, checked_ids, train_config

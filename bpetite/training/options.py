@@ -13,7 +13,7 @@ from ..errors import check_integer
 from ..patterns import Pattern, PatternLike
 from ..release import __version__
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .counting.cutting import COUNT_DEFAULTS, CountOptions, Cutting, Specials, refuse_unknown
+from .counting.count_options import COUNT_DEFAULTS, CountOptions, Cutting, Specials, refuse_unknown
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -66,8 +66,8 @@ class TrainOptions(LearningOptions, total=False):
     """Options of training from texts.
 
     Keys, besides `LearningOptions`:
-        superwords_from: The number of tokens to learn within words before superwords; None for no superwords.
-        superword_pattern: The pattern of the second stage, and of the tokenizer.
+        superwords_from: SuperBPE: the number of tokens to learn within words, before tokens of several words.
+        superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
     """
 
     superwords_from: int | None

@@ -157,7 +157,7 @@ def _learn(
 
 
 def _pairs_of_the_worst(groups: Sequence[_Languages]) -> Iterator[tuple[int, int]]:
-    """The most frequent pair of the worst language that has one left, each time.
+    """Yield the most frequent pair of the worst language that has one left, again and again.
 
     IN: the first group is learned from, and the last one compared.
     """
@@ -226,7 +226,7 @@ def _counts_of_pairs(
 
 
 def _size(counts: AnyCounts) -> int:
-    """Bytes in all."""
+    """The bytes of all pre-tokens."""
     pairs = counts if isinstance(counts, CountFile) else table_of(counts).sorted()
     return sum(len(pretoken) * count for pretoken, count in pairs)
 

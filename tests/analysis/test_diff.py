@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
 from bpetite.analysis import DiffReport, diff
-from bpetite.analysis.characters import token_repr
+from bpetite.analysis.scripts import token_repr
 
 CORPUS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
 SMALL = Tokenizer.train(CORPUS, 280)

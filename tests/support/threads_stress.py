@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from bpetite import Tokenizer, Vocab, count_pretokens, patterns, serving
-from bpetite.adapters.streams import DecodeStream
+from bpetite.adapters.decode_streams import DecodeStream
 
 THREADS = 8
 PIECES = ["the cat ", "sat; ", "don't ", "2024", "naïve ", "中文字", "🙂", "\n\n  ", "<s>", "<|endoftext|>", " " * 40]

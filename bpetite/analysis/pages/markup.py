@@ -14,8 +14,8 @@ from itertools import groupby
 from typing import Any
 
 from ..cells import Cell, groups
-from ..characters import escape as shown
-from ..characters import invisible_name
+from ..scripts import escape as shown
+from ..scripts import invisible_name
 
 __all__ = ["asset", "document", "element", "name_html", "text_html", "tokens_html"]
 

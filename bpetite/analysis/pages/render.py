@@ -16,8 +16,8 @@ from typing import Any, Literal
 from ... import __version__
 from ...splitting.pattern.unicode_version import unicode_version
 from ...tokenizer import Tokenizer
-from ..characters import escape as visible
-from ..characters import token_repr
+from ..scripts import escape as visible
+from ..scripts import token_repr
 from .markup import COLOURS, document, element, name_html
 
 __all__ = [

@@ -109,7 +109,7 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
     first = blocks[0]
     plain = len(blocks) == 1 and first.form == "text" and first.damage is None
     if rules.as_one_text and plain and 0 < len(first.data) <= rules.reading.max_document:
-        encoded = _encode_together(first, codec, rules)
+        encoded = _encode_as_one_text(first, codec, rules)
         if encoded is not None:
             return encoded
     parsed = _parsed(blocks, rules.reading, rules)
@@ -197,7 +197,7 @@ def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
     }
 
 
-def _encode_together(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
+def _encode_as_one_text(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
     """A block of text without damage in one call; None if something is wrong, which encoding one by one will name."""
     assert codec.encode_separated is not None
     data = block.data

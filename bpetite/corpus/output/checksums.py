@@ -13,8 +13,8 @@ from typing import Any, cast
 
 from ...core._threads import in_order
 from ...errors import FormatError
-from ..sources.files import open_bytes
 from ..sources.paths import AnyPath
+from ..sources.store_files import open_bytes
 
 __all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "list_sums", "root_of", "sums_in", "sums_of"]
 

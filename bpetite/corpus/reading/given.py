@@ -12,9 +12,9 @@ from typing import Any
 
 from ..sources.find import GIVEN, Piece
 from .blocks import Block, Position, Reading
-from .parquet import no_column, texts_of
 from .problems import Flaw
 from .records import text_of_item
+from .row_groups import no_column, texts_of
 
 __all__ = ["Given", "given_blocks", "given_documents"]
 

@@ -23,9 +23,9 @@ from ..sources.streams import BOM, Stream, Torn
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
 from .cutting import cut_records, overlaps_itself
 from .given import given_blocks
-from .parquet import parquet_blocks, row_groups
 from .problems import Flaw
 from .records import loads, texts_of_values
+from .row_groups import parquet_blocks, row_groups
 
 __all__ = [
     "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",

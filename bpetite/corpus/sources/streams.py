@@ -11,8 +11,8 @@ from functools import lru_cache
 from typing import Any, BinaryIO, cast
 
 from .expanding import DamagedError, Expander
-from .files import RemoteFile, open_bytes
 from .find import STDIN, Piece
+from .store_files import RemoteFile, open_bytes
 from .stores import found_here
 
 __all__ = ["Stream", "Torn", "find_damage"]

@@ -19,7 +19,7 @@ from ...patterns import Pattern
 from .._pretokens import PretokenReader
 from ._count_records import RecordMerger, RecordReader
 from ._count_table import CountTable
-from .cutting import CountOptions, Cutting
+from .count_options import CountOptions, Cutting
 from .table_file import PART, Records, head_of, open_table, write_table
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Counts:
 
     @property
     def training_memory(self) -> int:
-        """The bytes that learning from these counts takes, about, beside the counts themselves."""
+        """The bytes that learning from these counts takes, about, in addition to the counts."""
         # For each byte a slot and about one noted stretch, for each pre-token a stretch and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
 
@@ -99,7 +99,7 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
     {b' the': 3, b'cat': 2}
     """
 
-    @lists_options("training.counting.cutting", "CountOptions", "COUNT_DEFAULTS")
+    @lists_options("training.counting.count_options", "CountOptions", "COUNT_DEFAULTS")
     def __init__(
         self,
         counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),
@@ -311,7 +311,7 @@ def _write_sum(files: list[CountFile], out: str | os.PathLike[str], min_count: i
 
 
 def check_min_count(min_count: object) -> int:
-    """The number, or the error that says why it is none."""
+    """The number of a count, or the error that says why it is not one."""
     return min(check_integer("min_count", min_count, 1), MAX_COUNT)
 
 

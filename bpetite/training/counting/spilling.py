@@ -17,8 +17,8 @@ from typing import Any
 from ...errors import check_integer
 from ._count_records import RecordMerger
 from ._count_table import CountTable
+from .count_options import Cutting
 from .counts import CountFile
-from .cutting import Cutting
 from .table_file import PART, Records, SharedFile, head_of, write_table
 
 __all__ = ["LEAST_MEMORY", "Runs", "memory_bytes"]

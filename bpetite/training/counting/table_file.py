@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from ...errors import FormatError
 from ._count_records import RecordReader
-from .cutting import Cutting
+from .count_options import Cutting
 
 __all__ = ["PART", "Records", "SharedFile", "head_of", "open_table", "write_table"]
 

@@ -22,8 +22,8 @@ from ...steps.normalizers import normalizer
 from ...vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
+from .count_options import CountOptions, Cutting, refuse_unknown
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
-from .cutting import CountOptions, Cutting, refuse_unknown
 from .long_text import Job, LongText, Text
 from .spilling import LEAST_MEMORY, Runs, memory_bytes
 
@@ -71,7 +71,7 @@ def count_pretokens(
 ) -> CountFile: ...
 
 
-@lists_options("training.counting.cutting", "CountOptions", "COUNT_DEFAULTS")
+@lists_options("training.counting.count_options", "CountOptions", "COUNT_DEFAULTS")
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,

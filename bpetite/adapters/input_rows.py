@@ -79,7 +79,7 @@ def encode_rows(
 
 
 def parts_of(tokenizer: Tokenizer, texts: int, add_special_tokens: bool) -> tuple[TemplatePart, ...]:
-    """The parts of a row of one or two texts: they, and special tokens around them; none where a pair has no form."""
+    """The parts of a row: one or two texts and the special tokens around them; none where a pair has no form."""
     template = tokenizer.template or BARE
     template = template if add_special_tokens else template.bare
     return template.single if texts == 1 else template.pair

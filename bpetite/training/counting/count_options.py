@@ -32,7 +32,7 @@ class CountOptions(TypedDict, total=False):
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
         special_tokens: Literals that cut the text and are in no pre-token.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`.
+        unicode: The version of Unicode that assigns code points, such as 16.0; by default the version of ``regex``.
     """
 
     pattern: PatternLike
