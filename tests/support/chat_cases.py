@@ -30,7 +30,7 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bpetite import Tokenizer, Vocab, chat
-from bpetite.chat import encoding
+from bpetite.chat import conversations
 from bpetite.steps.normalizers import Replace
 
 #: What looks like a special token in a template.
@@ -256,7 +256,7 @@ def main() -> int:
     paths = sorted(options.folder.glob(f"{options.only or '*'}.jinja"))
     templates = {path.stem: path.read_bytes().decode("utf-8") for path in paths}
     if options.unprotected:
-        encoding._parts = lambda _, text, *masked: [(text, True)]
+        conversations._parts = lambda _, text, *masked: [(text, True)]
         encoding.equal_but_for = lambda *_: True
     started, many = time.monotonic(), options.processes
     seeds, items = range(options.seed, options.seed + options.n), list(templates.items())
