@@ -257,7 +257,7 @@ def main() -> int:
     templates = {path.stem: path.read_bytes().decode("utf-8") for path in paths}
     if options.unprotected:
         conversations._parts = lambda _, text, *masked: [(text, True)]
-        encoding.equal_but_for = lambda *_: True
+        conversations.equal_but_for = lambda *_: True
     started, many = time.monotonic(), options.processes
     seeds, items = range(options.seed, options.seed + options.n), list(templates.items())
     arguments = [(dict(items[number::many]), seeds, options.seconds) for number in range(many)]
