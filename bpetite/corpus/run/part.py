@@ -203,21 +203,21 @@ class Part(Plan):
             self._encoded(*stretch, max(1, jobs // (len(stretches) - number)))
             for number, stretch in enumerate(stretches)
         ]
-        found = sources[0] if len(sources) == 1 else read_ahead(sources, jobs, AHEAD if self.output else MOST, aside)
-        with closing(found):
-            yield from found
+        in_turn = sources[0] if len(sources) == 1 else read_ahead(sources, jobs, AHEAD if self.output else MOST, aside)
+        with closing(in_turn):
+            yield from in_turn
 
     def _stretches(self, position: Position) -> list[tuple[Position, int]]:
         """(start, number of the piece behind it) of consecutive inputs: many where there are compressed ones, each of
         which can be read by one thread alone."""
-        found, start, size = [], position, 0
+        starts, start, size = [], position, 0
         for number in range(position.piece + 1, len(self.pieces)):
             before, piece = self.pieces[number - 1 : number + 1]
             size += text_of(before)
             if size >= STRETCH * self.block and (before.compression or piece.compression):
-                found.append((start, number))
+                starts.append((start, number))
                 start, size = Position(number), 0
-        return [*found, (start, len(self.pieces))]
+        return [*starts, (start, len(self.pieces))]
 
     def _encoded(self, position: Position, stop: int, threads: int) -> Generator[Encoded, None, None]:
         batches = self.batches(position, threads, stop)
@@ -256,14 +256,14 @@ class Part(Plan):
     def _blocks(self, position: Position, stop: int) -> Generator[Batch, None, None]:
         """The blocks from a position on, up to a piece."""
         left = self.pieces[position.piece : stop]
-        in_order = read_blocks(self.pieces[:stop], self.rules.reading, position)
+        blocks_of = read_blocks(self.pieces[:stop], self.rules.reading, position)
         # standard input may keep a reader waiting; making objects of uncompressed records needs the interpreter lock,
         # and so does the reader after each block
         if left and all(not piece.once and (piece.compression or piece.kind == "text") for piece in left):
-            in_order = read_ahead([in_order], 1, AHEAD if any(piece.compression for piece in left) else 1)
+            blocks_of = read_ahead([blocks_of], 1, AHEAD if any(piece.compression for piece in left) else 1)
         blocks: list[Block] = []
         size = 0
-        for block in in_order:
+        for block in blocks_of:
             more = block.size
             if blocks and (size + more > self.block or len(blocks) == TOGETHER):
                 yield Batch(blocks, size)
