@@ -28,9 +28,9 @@ SHARED = "bpetite._cython_views"
 LEVELS = {
     "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs vocabulary._compiled",
-    "-O2": "core._batch core._encode core._tokenizer_base training.counting._count_table training.merging._merger "
-    "training.merging._words vocabulary._merge_builder vocabulary._merge_list vocabulary._printable "
-    "vocabulary._ranks vocabulary._tokens",
+    "-O2": "core._batch core._encode core._tokenizer_base formats._json_tokens formats._ranks "
+    "training.counting._count_table training.merging._merger training.merging._words vocabulary._merge_builder "
+    "vocabulary._merge_list vocabulary._tokens",
     "-Og": "_cython_views _simd core._id_memory core._long core._threads training._pretokens "
     "training.merging._learned_tokens",
 }

@@ -211,6 +211,8 @@ INSIDE = {
         ["gpt2", "huggingface_steps", "native", "tiktoken"],
         ["dialects", "encodings", "kinds", "spelling"],
         ["files"],
+        ["_json_tokens"],
+        ["_ranks"],
     ],
     "steps": [["simplified"], ["normalizers", "splits"], ["charsmap", "sequences", "template"]],
     "training": [

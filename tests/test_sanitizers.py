@@ -13,8 +13,8 @@ pytestmark = [
 
 #: Tests of compiled modules, without the longest: those repeat on whole texts what others do on short ones.
 CORE = [
-    "test_merge.py", "vocabulary", "core", "engine", "serving", "training", "splitting/test_scan.py",
-    "splitting/test_pretokenizer.py",
+    "test_merge.py", "vocabulary", "formats/test_json_tokens.py", "core", "engine", "serving", "training",
+    "splitting/test_scan.py", "splitting/test_pretokenizer.py",
 ]  # fmt: skip
 LONG = (
     "test_long_texts_under_several_patterns", "test_members_are_found", "test_gpt2_and_cl100k_as_tiktoken",

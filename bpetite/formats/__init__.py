@@ -133,7 +133,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     if format == "sentencepiece" or (format is None and is_model):
         return cast("Vocab", _module("sentencepiece").from_bytes(data, name))
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        from ..vocabulary._printable import members
+        from ._json_tokens import members
 
         spans = members(data) or {}
         regular = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
-from ..vocabulary._printable import members, read_characters, read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
+from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings, without_collector
 from .huggingface_steps import (
     SpelledCharacters,

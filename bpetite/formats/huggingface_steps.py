@@ -316,7 +316,7 @@ def _string(step: dict[str, Any]) -> str:
 
 
 class SpelledCharacters(Mapping[str, int]):
-    """The ids of tokens as a file spells them, read by :func:`bpetite.vocabulary._printable.read_characters`."""
+    """The ids of tokens as a file spells them, read by :func:`bpetite.formats._json_tokens.read_characters`."""
 
     def __init__(self, tokens: TokenTable, byte_ids: Sequence[int | None], space: str) -> None:
         self._tokens, self._byte_ids = tokens, byte_ids

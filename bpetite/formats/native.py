@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
-from ..vocabulary._printable import read_merge_list, read_tokens
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
+from ._json_tokens import read_merge_list, read_tokens
 from .files import errors_named, expect_keys, parse_json, replaced, without_collector
 from .spelling import check_ids, merge_pairs, same_id
 

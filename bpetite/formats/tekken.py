@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FormatError, short_repr
-from ..vocabulary._printable import read_ranked
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
+from ._json_tokens import read_ranked
 from .dialects import from_rust
 from .files import errors_named, parse_json, replaced, without_collector
 from .tiktoken import canonical_base64

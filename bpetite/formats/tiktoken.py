@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME, resolve
-from ..vocabulary._ranks import read_ranks
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
+from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
 from .files import Source, errors_named, read_file, without_collector
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer
 from bpetite.errors import FormatError
 from bpetite.formats import native
+from bpetite.formats._json_tokens import members
 from bpetite.formats.files import parse_json
-from bpetite.vocabulary._printable import members
 from bpetite.vocabulary.vocab import Vocab
 
 

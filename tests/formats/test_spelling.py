@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bpetite import FormatError, Tokenizer, Vocab, patterns
 from bpetite.bytelevel import ALPHABET, encode_token
 from bpetite.formats import huggingface, native
-from bpetite.vocabulary._printable import members
+from bpetite.formats._json_tokens import members
 
 tokenizers = pytest.importorskip("tokenizers")
 library = pytest.importorskip("tiktoken")

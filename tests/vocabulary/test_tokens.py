@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from bpetite.formats._ranks import read_ranks
 from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._merge_list import MergeList
-from bpetite.vocabulary._ranks import read_ranks
 from bpetite.vocabulary._tokens import TokenTable
 
 ids = st.integers(0, 2**32 - 1)

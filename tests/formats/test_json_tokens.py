@@ -12,9 +12,9 @@ from bpetite import Tokenizer, Vocab, formats
 from bpetite.bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native, packaged
+from bpetite.formats._json_tokens import members, read_merge_list, read_merges, read_tokens
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
-from bpetite.vocabulary._printable import members, read_merge_list, read_merges, read_tokens
 from bpetite.vocabulary._tokens import TokenTable
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']

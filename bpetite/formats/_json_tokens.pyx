@@ -17,11 +17,11 @@ from libc.string cimport memchr, memcmp
 from ..headers cimport BP_KEY_READ, bp_load64, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
-from ._merge_list cimport MergeList
+from ..vocabulary._merge_list cimport MergeList
 from ._ranks cimport decode_base64
-from ._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
+from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
-cdef extern from "vocabulary/json_marks.h" nogil:
+cdef extern from "formats/json_marks.h" nogil:
     enum: BP_JSON_BYTES
     const uint8_t* bp_json_mark(const uint8_t* p, const uint8_t* end, bint inside) noexcept
     Py_ssize_t bp_json_copy(const uint8_t* p, const uint8_t* end, uint8_t other, bint only_ascii, uint8_t* to) noexcept

@@ -5,7 +5,7 @@ Only correct input is read: for any other the functions return None, and the cal
 from libc.stdint cimport int8_t, uint8_t, uint32_t, uint64_t
 
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
-from ._tokens cimport TokenList, table_of
+from ..vocabulary._tokens cimport TokenList, table_of
 
 cdef int8_t SEXTET[256]        # character -> its value in base64, -1 for none
 
