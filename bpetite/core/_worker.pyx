@@ -101,7 +101,7 @@ cdef class Core:
             self.byte_known[value] = slot >= 0 and not self.excluded[slot]
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
         if word_merges is not None:
-            self.words = Core(tokens, word_merges.merges, special_only, word_merges.cuts, False)
+            self.inner = Core(tokens, word_merges.merges, special_only, word_merges.cuts, False)
             self.across = _pairs_across(self, word_merges)
 
     def __dealloc__(self):
@@ -115,7 +115,7 @@ cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
     with their surroundings, so the merges of words give for them the tokens that they give for these bytes alone.
     """
     cdef bytearray later = bytearray(core.tokens.size)
-    cdef Worker worker = Worker(core.words, 64 << 20)
+    cdef Worker worker = Worker(core.inner, 64 << 20)
     cdef MergeTable across = MergeTable()
     cdef Py_ssize_t slot, i, n, offset = 0
     cdef uint64_t pair
@@ -149,8 +149,8 @@ cdef class Worker:
 
     def __cinit__(self, Core core not None, size_t cache_bytes):
         self.core = core
-        if core.words is not None:
-            self.words = Worker(core.words, cache_bytes // 2)
+        if core.inner is not None:
+            self.inner = Worker(core.inner, cache_bytes // 2)
             cache_bytes -= cache_bytes // 2
         if not bp_cache_init(&self.cache, cache_bytes, core.narrow, &secret):
             raise MemoryError()
@@ -163,7 +163,7 @@ cdef class Worker:
 
     cdef size_t known(self) noexcept nogil:
         cdef size_t words = self.cache.short_used + self.cache.long_used
-        return words + self.words.known() if self.words is not None else words
+        return words + self.inner.known() if self.inner is not None else words
 
     cdef bint lacks(self, Worker other) noexcept nogil:
         return self.known() < other.known() // MUCH
@@ -171,8 +171,8 @@ cdef class Worker:
     cdef void learn(self, Worker other) noexcept nogil:
         if self.lacks(other):
             bp_cache_copy(&self.cache, &other.cache)       # without memory it goes on with what it knows
-        if self.words is not None:
-            self.words.learn(other.words)
+        if self.inner is not None:
+            self.inner.learn(other.inner)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef token_t* grown
@@ -195,8 +195,8 @@ cdef class Worker:
             self.window.capacity = 0
         if max(self.space.capacity, self.space.rank_capacity) > KEEP_SPACE:
             space_free(&self.space)
-        if self.words is not None:
-            self.words.shrink()
+        if self.inner is not None:
+            self.inner.shrink()
 
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):
@@ -339,7 +339,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
     status = _encode_parts(worker, text, start, end, done)
-    if status == DONE and (worker.words is None or key[1] != BP_IS_LONG):      # long phrases hardly ever come again
+    if status == DONE and (worker.inner is None or key[1] != BP_IS_LONG):      # long phrases hardly ever come again
         moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
     if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
         earlier = _merge_waiting(worker, text, done)
@@ -442,25 +442,25 @@ cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_
     """Append the ids of a phrase: the ids of its words, then merged across words."""
     cdef Py_ssize_t inside = 0
     cdef int status
-    worker.words.used = 0
-    worker.words.watch = worker.watch
-    status = worker.words.encode(text + start, end - start, end - start, True, end - start, &inside)
-    worker.watch = worker.words.watch
+    worker.inner.used = 0
+    worker.inner.watch = worker.watch
+    status = worker.inner.encode(text + start, end - start, end - start, True, end - start, &inside)
+    worker.watch = worker.inner.watch
     if status == NO_TOKEN:
         done[0] = start + inside
     return status if status != DONE else _join_words(worker)
 
 
 cdef int _join_words(Worker worker) noexcept nogil:
-    cdef merge_space* words = &worker.words.space
-    cdef const token_t* ids = worker.words.out
+    cdef merge_space* space = &worker.inner.space
+    cdef const token_t* ids = worker.inner.out
     cdef uint32_t* ranks
     cdef token_t* out
-    cdef Py_ssize_t n = worker.words.used, size = 0, i   # size: ids since the last cut, at out
-    if not worker.reserve(n) or bp_grow(<void**> &words.ranks, &words.rank_capacity, n + 1, sizeof(uint32_t)) < 0:
+    cdef Py_ssize_t n = worker.inner.used, size = 0, i   # size: ids since the last cut, at out
+    if not worker.reserve(n) or bp_grow(<void**> &space.ranks, &space.rank_capacity, n + 1, sizeof(uint32_t)) < 0:
         return NO_MEMORY
     out = worker.out + worker.used
-    ranks = words.ranks
+    ranks = space.ranks
     worker.core.across.rank_likely(ids, ranks, n)
     ranks[n - 1] = BP_NO_MERGE
     for i in range(n):
@@ -501,7 +501,7 @@ cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     slot = worker.core.tokens.find(text + start, n) if worker.core.whole and worker.dropout is None else -1
     if slot >= 0 and not worker.core.excluded[slot]:
         return worker.put(worker.core.tokens.ids[slot])
-    if worker.words is not None and worker.dropout is None:
+    if worker.inner is not None and worker.dropout is None:
         return _encode_words(worker, text, start, end, done)
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
