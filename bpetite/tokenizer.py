@@ -15,7 +15,7 @@ from . import patterns
 from .core import _stream_decoder
 from .core._tokenizer_base import TokenizerBase
 from .engine import arrow, limits
-from .engine.assembly import engine_parts
+from .engine.choice import engine_parts
 from .engine.foreign_names import ELSEWHERE, OwnNames
 from .errors import UnknownTokenError, short_repr
 from .lazy import lists_options

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DecodeStream"]
 
-#: The mirror of the last backend: one stream after another has the same.
+#: The mirror of the last backend, which lives until another one is used: one stream after another has the same.
 _last: list[Mirror] = []
 
 

@@ -42,6 +42,7 @@ _PARTS = ("normalizer", "pre_tokenizer", "post_processor", "decoder")
 DECODER = 3
 _SETTINGS = ("dropout", "unk_token", "fuse_unk", "byte_fallback", "ignore_merges")
 
+
 def watch(backend: Any, changes: int = 0) -> None:
     """Count the calls of the backend's methods that change its tokens, from a number on, unless they are counted."""
     own = vars(backend)

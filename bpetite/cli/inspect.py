@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import click
@@ -70,24 +71,31 @@ def command(
             continue
         ranks = None if format or verify or find_manifest(name) else status_of(name)
         if ranks is not None:
-            for rank in ranks:
-                if as_json:
-                    show_json({"file": name, **rank})
-                else:
-                    show(f"{name}: {_progress(rank)}")
+            _show_progress(name, ranks, as_json)
             continue
         if inputs:
             _check_inputs(name)
         for facts in _look(name, tokenizer, format, dtype, shown, verify):
-            if as_json:
-                show_json(facts)
-                continue
-            if "text" in facts:
-                facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
-            runs = facts.pop("runs", ())
-            facts.update((f"run {number}", _run(run)) for number, run in enumerate(runs, 1))
-            for key, value in facts.items():
-                show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
+            _show_facts(facts, as_json)
+
+
+def _show_progress(name: str, ranks: Iterable[dict[str, Any]], as_json: bool) -> None:
+    for rank in ranks:
+        if as_json:
+            show_json({"file": name, **rank})
+        else:
+            show(f"{name}: {_progress(rank)}")
+
+
+def _show_facts(facts: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        show_json(facts)
+        return
+    if "text" in facts:
+        facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
+    facts.update((f"run {number}", _run(run)) for number, run in enumerate(facts.pop("runs", ()), 1))
+    for key, value in facts.items():
+        show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
 def _look(

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
-from ..engine.assembly import engine_parts
+from ..engine.choice import engine_parts
 from ..errors import check_integer
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import Specials, distinct_literals, refuse_unknown

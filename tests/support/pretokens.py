@@ -2,7 +2,7 @@
 from array import array
 
 from bpetite.core._special import Specials
-from bpetite.engine.assembly import engine_parts
+from bpetite.engine.choice import engine_parts
 from bpetite.vocabulary.vocab import Vocab
 
 

@@ -27,6 +27,7 @@ from .shards import publish
 
 __all__ = ["Publisher", "begin_staging", "end_staging", "leave_staging"]
 
+
 def begin_staging(names: Names) -> None:
     """Make the folder where an output grows; one in the folder of temporary files is the user's own."""
     own = names.folder.parent

@@ -94,24 +94,8 @@ class Plan:
         range, or that the tokenizer or the format does not allow."""
         options = self.options
         options.check()
-        if self.max_errors is not None and options.on_error == "fail":
-            raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
-        if self.world_size > 1 and options.shuffle is not None:
-            raise ValueError("shuffle looks at all documents in their order, and each of several parts sees some: "
-                             "run one process, with as many jobs as there are cores")
-        self.layout.check_shards(options.shard_tokens)
-        if self.layout.whole is not None and options.val_fraction:
-            raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
-                             "no place in it; encode the inputs of each split into a folder of its own")
+        self._refuse_contradictions()
         by_label = options.stats_by not in (None, "file", "folder")
-        if by_label and self.layout.meta:
-            raise ValueError(f"format={self.layout.name!r} keeps the id of each record, and one key is read besides "
-                             "the text: stats_by= takes 'file' or 'folder' there")
-        if by_label and (plain := next((one.path for one in self.inputs if one.kind in ("text", "whole")), None)):
-            raise ValueError(f"{plain}: text has no records with a key {options.stats_by!r}: stats_by= takes 'file' or "
-                             "'folder'")
-        if options.stats_by is not None and not by_label:
-            add_stats({}, ((group_of(piece, options.stats_by), {}) for piece in self.inputs), options.stats_by)
         eot = options.eot or self.layout.eot
         if eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
@@ -142,6 +126,28 @@ class Plan:
                 and not (self.layout.meta or options.val_fraction)
             ),
         )
+
+    def _refuse_contradictions(self) -> None:
+        """Raise ValueError for options that do not go with each other, with the layout, or with the inputs."""
+        options = self.options
+        if self.max_errors is not None and options.on_error == "fail":
+            raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
+        if self.world_size > 1 and options.shuffle is not None:
+            raise ValueError("shuffle looks at all documents in their order, and each of several parts sees some: "
+                             "run one process, with as many jobs as there are cores")
+        self.layout.check_shards(options.shard_tokens)
+        if self.layout.whole is not None and options.val_fraction:
+            raise ValueError(f"format={self.layout.name!r} has one {self.layout.whole} a folder, so val_fraction= has "
+                             "no place in it; encode the inputs of each split into a folder of its own")
+        by_label = options.stats_by not in (None, "file", "folder")
+        if by_label and self.layout.meta:
+            raise ValueError(f"format={self.layout.name!r} keeps the id of each record, and one key is read besides "
+                             "the text: stats_by= takes 'file' or 'folder' there")
+        if by_label and (plain := next((one.path for one in self.inputs if one.kind in ("text", "whole")), None)):
+            raise ValueError(f"{plain}: text has no records with a key {options.stats_by!r}: stats_by= takes 'file' or "
+                             "'folder'")
+        if options.stats_by is not None and not by_label:
+            add_stats({}, ((group_of(piece, options.stats_by), {}) for piece in self.inputs), options.stats_by)
 
     @property
     def cuts_files(self) -> bool:

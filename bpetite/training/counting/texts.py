@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ...core._special import Specials
 from ...core._threads import in_order, thread_count
-from ...engine.assembly import engine_parts
+from ...engine.choice import engine_parts
 from ...engine.pipeline import Pipeline
 from ...lazy import lists_options
 from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
