@@ -70,26 +70,27 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
                      bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
     cdef int status = DONE
+    worker.waiting = 0
     if specials is not None and specials.size:
         limit = -1
         while at < stop:
             special = specials.find_certain(text, at, length, final, &limit, &which)
             if special < 0:
                 break
-            status = worker.encode(text + at, special - at, readable - at, True, stop - at, &inside)
+            status = worker.encode_on(text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
             if status != DONE or at < special or special >= stop:
                 done[0] = at
-                return status
+                return status if status != DONE else worker.finish(text, done)
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
             worker.opens = worker.core.reopens
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
-        status = worker.encode(text + at, limit - at, readable - at, final, stop - at, &inside)
+        status = worker.encode_on(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
     done[0] = at
-    return status
+    return worker.finish(text, done) if status == DONE and worker.waiting else status
 
 
 cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:

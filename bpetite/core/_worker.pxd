@@ -48,12 +48,13 @@ cdef extern from "core/word_cache.h" nogil:
 
     ctypedef struct bp_unknown:
         uint64_t key[2]
-        Py_ssize_t start, length, at, same
+        const uint8_t* text
+        Py_ssize_t length, at, same
         bp_word word
 
-    void bp_wait(bp_unknown* unknown, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t start,
-                 Py_ssize_t end, Py_ssize_t at) noexcept
-    bint bp_remember_unknown(bp_cache* cache, const bp_unknown* unknown, Py_ssize_t count, const uint8_t* text) noexcept
+    void bp_wait(bp_unknown* unknown, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t length,
+                 Py_ssize_t at) noexcept
+    bint bp_remember_unknown(bp_cache* cache, const bp_unknown* unknown, Py_ssize_t count) noexcept
     Py_ssize_t bp_count_unknown(const bp_unknown* unknown, Py_ssize_t count) noexcept
     void bp_put_unknown(const bp_unknown* unknown, Py_ssize_t count, Py_ssize_t total, token_t* out,
                         Py_ssize_t used) noexcept
@@ -114,7 +115,12 @@ cdef class Worker:
     # been encoded; on NO_TOKEN, the byte that has no token. Returns DONE or an error.
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                     Py_ssize_t* done) noexcept nogil
-    # The same for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
+    # The same, but pre-tokens may wait to be merged, with others of the same memory, until `finish`. On NO_TOKEN *done may
+    # be negative: the byte is before text.
+    cdef int encode_on(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
+                       Py_ssize_t* done) noexcept nogil
+    cdef int finish(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil
+    # `encode` for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
     # on NO_TOKEN only.
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil

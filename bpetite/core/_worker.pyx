@@ -207,29 +207,40 @@ cdef class Worker:
 
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                     Py_ssize_t* done) noexcept nogil:
+        self.waiting = 0
+        cdef int status = self.encode_on(text, length, readable, final, stop, done)
+        return self.finish(text, done) if status == DONE else status
+
+    cdef int finish(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
+        cdef bint moved
+        return _encode_waiting(self, text, &moved, done) if self.waiting else DONE
+
+    cdef int encode_on(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
+                       Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
         cdef int status
-        cdef bint moved
         stop = min(stop, length)
         if self.opens and length:
+            status = self.finish(text, done)
+            if status != DONE:
+                return status
             self.opens = False
             status = _encode_first(self, text, length, final, &start)
             done[0] = start
             if status != DONE or self.opens or start >= stop > 0:
                 return status
             if start:
-                status = self.encode(text + start, length - start, readable - start, final, stop - start, done)
+                status = self.encode_on(text + start, length - start, readable - start, final, stop - start, done)
                 done[0] += start
                 return status
         if final and 0 < length < SCAN_SHORT and stop == length:
             n = self.core.scanner.short_ends(text, length, ends)
             if n:
                 done[0] = length
-                return self.encode_block(text, 0, ends, n, readable, done)
+                return _encode_known(self, text, 0, ends, n, readable, done)
         self.core.scanner.begin(&cursor, text, length, final)
-        self.waiting = 0
         while start < stop:
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
@@ -242,18 +253,14 @@ cdef class Worker:
             if status != DONE:
                 return status
             start = ends[n - 1]
-        status = _encode_waiting(self, text, &moved, done) if self.waiting else DONE
-        if status == DONE:
-            done[0] = start
-        return status
+        done[0] = start
+        return DONE
 
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-        cdef bint moved
-        cdef int status
         self.waiting = 0
-        status = _encode_known(self, text, start, ends, n, readable, done)
-        return _encode_waiting(self, text, &moved, done) if status == DONE and self.waiting else status
+        cdef int status = _encode_known(self, text, start, ends, n, readable, done)
+        return self.finish(text, done) if status == DONE else status
 
 
 cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bint final,
@@ -334,7 +341,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
     cdef Py_ssize_t used
     cdef int status, earlier
     if worker.core.batched and end - start <= BP_WORD_IDS:
-        bp_wait(worker.unknown, worker.waiting, key, text, start, end, worker.used)
+        bp_wait(worker.unknown, worker.waiting, key, text + start, end - start, worker.used)
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
@@ -354,7 +361,7 @@ cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssi
     worker.waiting = 0
     if status != DONE:
         return status
-    moved[0] = bp_remember_unknown(&worker.cache, worker.unknown, count, text)
+    moved[0] = bp_remember_unknown(&worker.cache, worker.unknown, count)
     total = bp_count_unknown(worker.unknown, count)
     if not worker.reserve(total):
         return NO_MEMORY
@@ -370,7 +377,7 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
     cdef Py_ssize_t k, i, n
     for i in range(BP_WORD_WIDTHS):
         words.counts[i] = 0
-    _find_waiting(worker, text, slots)
+    _find_waiting(worker, slots)
     for k in range(worker.waiting):
         one = &worker.unknown[k]
         if one.same != k:
@@ -379,9 +386,9 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
             one.word.ids[0] = worker.core.tokens.ids[slots[k]]
             one.word.size = 1
             continue
-        n = begin_ids(worker.core, text + one.start, one.length, one.word.ids, &i)
+        n = begin_ids(worker.core, one.text, one.length, one.word.ids, &i)
         if n < 0:
-            done[0] = one.start + i
+            done[0] = one.text + i - text
             return NO_TOKEN
         bp_add_word(&worker.core.merges.pairs, &words, &one.word, n)
     bp_merge_words(&worker.core.merges.pairs, &words)
@@ -402,7 +409,7 @@ cdef inline Py_ssize_t begin_ids(Core core, const uint8_t* text, Py_ssize_t n, t
     return n
 
 
-cdef void _find_waiting(Worker worker, const uint8_t* text, Py_ssize_t* slots) noexcept nogil:
+cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
     """OUT: slots, the token of each waiting pre-token that is one, else -1."""
     cdef bp_key keys[BP_WORDS]
     cdef Py_ssize_t k
@@ -415,7 +422,7 @@ cdef void _find_waiting(Worker worker, const uint8_t* text, Py_ssize_t* slots) n
     worker.core.tokens.find_keys(keys, worker.waiting, slots)
     for k in range(worker.waiting):
         if worker.unknown[k].key[1] == BP_IS_LONG:
-            slots[k] = worker.core.tokens.find(text + worker.unknown[k].start, worker.unknown[k].length)
+            slots[k] = worker.core.tokens.find(worker.unknown[k].text, worker.unknown[k].length)
 
 
 cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,

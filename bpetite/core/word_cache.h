@@ -464,39 +464,39 @@ enum { BP_WAITING_SPAN = 4096 }; /* ids behind the first place: moved ids stay i
 
 typedef struct {
     uint64_t key[2];               /* as in bp_keys */
-    ptrdiff_t start;               /* where it is in the text, */
-    ptrdiff_t length;              /* in bytes */
+    const uint8_t *text;           /* its bytes */
+    ptrdiff_t length;
     ptrdiff_t at;                  /* where its ids belong in the output */
     ptrdiff_t same;                /* the first one waiting that has the same bytes: only that is merged */
     bp_word word;
 } bp_unknown;
 
-/* Let text[start:end], up to BP_WORD_IDS bytes, wait after `count` others. */
-BP_INLINE void bp_wait(bp_unknown *unknown, ptrdiff_t count, const uint64_t *key, const uint8_t *text, ptrdiff_t start,
-                       ptrdiff_t end, ptrdiff_t at) {
+/* Let text[0:length], up to BP_WORD_IDS bytes, wait after `count` others. */
+BP_INLINE void bp_wait(bp_unknown *unknown, ptrdiff_t count, const uint64_t *key, const uint8_t *text, ptrdiff_t length,
+                       ptrdiff_t at) {
     bp_unknown *one = &unknown[count];
     ptrdiff_t same = 0;
     for (; same < count; same++) {
         const bp_unknown *other = &unknown[same];
         if (other->key[0] == key[0] && other->key[1] == key[1]
             && (key[1] != BP_IS_LONG
-                || (other->length == end - start && !memcmp(text + other->start, text + start, (size_t)(end - start)))))
+                || (other->length == length && !memcmp(other->text, text, (size_t)length))))
             break;
     }
     one->key[0] = key[0];
     one->key[1] = key[1];
-    one->start = start;
-    one->length = end - start;
+    one->text = text;
+    one->length = length;
     one->at = at;
     one->same = same;
 }
 
 /* Remember the merged words; returns 1 if the table of short entries was replaced. */
-static inline int bp_remember_unknown(bp_cache *cache, const bp_unknown *unknown, ptrdiff_t count, const uint8_t *text) {
+static inline int bp_remember_unknown(bp_cache *cache, const bp_unknown *unknown, ptrdiff_t count) {
     int moved = 0;
     for (ptrdiff_t i = 0; i < count; i++, unknown++)
         if (unknown->same == i)
-            moved |= bp_remember(cache, unknown->key, text + unknown->start, (size_t)unknown->length, unknown->word.ids,
+            moved |= bp_remember(cache, unknown->key, unknown->text, (size_t)unknown->length, unknown->word.ids,
                                  unknown->word.size);
     return moved;
 }
