@@ -31,7 +31,7 @@ cdef extern from "vocabulary/word_cuts.h" nogil:
                             Py_ssize_t* ends) noexcept
 
 cdef enum:
-    BITS = 32                                  # of the filter for each pair of characters
+    BITS = 4                                   # of the filter for each merge: many have the same pair of characters
 
 
 @cython.final
