@@ -20,7 +20,7 @@ cdef class Specials:
     cdef uint8_t* blob
     cdef uint64_t* starts                  # number -> first byte in blob; size + 1 entries
     cdef token_t* ids                      # number -> id
-    cdef int64_t* parents                  # number -> the longest other literal that this one begins with, or -1
+    cdef int64_t firsts[257]               # byte -> the number of literals that begin with a lower one
     cdef bp_sieve* sieve
 
     cpdef int refuse(self, object text, Py_ssize_t base=*, str unit=*) except -1

@@ -41,10 +41,8 @@ cdef class Specials:
         self.blob = <uint8_t*> malloc(total + 1)
         self.starts = <uint64_t*> malloc((self.size + 1) * sizeof(uint64_t))
         self.ids = <token_t*> malloc((self.size + 1) * sizeof(token_t))
-        self.parents = <int64_t*> malloc((self.size + 1) * sizeof(int64_t))
         self.sieve = <bp_sieve*> calloc(1, sizeof(bp_sieve))
-        if (self.blob == NULL or self.starts == NULL or self.ids == NULL or self.parents == NULL
-                or self.sieve == NULL):
+        if self.blob == NULL or self.starts == NULL or self.ids == NULL or self.sieve == NULL:
             raise MemoryError()
         self.starts[0] = 0
         for i in range(self.size):
@@ -56,13 +54,14 @@ cdef class Specials:
             second = self.blob[total + 1] if PyBytes_GET_SIZE(data) > 1 else -1
             for second in range(max(second, 0), second + 1 if second >= 0 else 256):
                 bp_sieve_add(self.sieve, self.blob[total], <uint8_t> second)
-            self.parents[i] = longest_of(self, i - 1, self.blob + total, PyBytes_GET_SIZE(data))
+            self.firsts[self.blob[total] + 1] = i + 1
+        for second in range(256):
+            self.firsts[second + 1] = max(self.firsts[second], self.firsts[second + 1])
 
     def __dealloc__(self):
         free(self.blob)
         free(self.starts)
         free(self.ids)
-        free(self.parents)
         free(self.sieve)
 
     def __len__(self):
@@ -162,7 +161,7 @@ cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ss
         at = bp_sieve_next(specials.sieve, text, at, stop, length)
         if at >= stop:
             return -1
-        which[0] = longest_of(specials, count_up_to(specials, text + at, length - at) - 1, text + at, length - at)
+        which[0] = longest_of(specials, text + at, length - at)
         if which[0] >= 0:
             return at
         at += 1
@@ -170,28 +169,38 @@ cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ss
 
 cdef Py_ssize_t count_up_to(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     """The number of literals that are not behind text[0:length] in the order of their bytes."""
-    cdef Py_ssize_t low = 0, high = specials.size, middle, size
+    cdef Py_ssize_t low = specials.firsts[text[0]], high = specials.firsts[text[0] + 1], step = 0, middle, size
     cdef int order
     while low < high:
-        middle = (low + high) >> 1
+        middle = min(low + step, (low + high) >> 1)    # a literal that others begin with, such as a newline, at once
         size = size_of(specials, middle)
         order = memcmp(specials.blob + specials.starts[middle], text, min(size, length))
         if order < 0 or (order == 0 and size <= length):
             low = middle + 1
+            step = 4 * step + 1
         else:
             high = middle
     return low
 
 
-cdef Py_ssize_t longest_of(Specials specials, Py_ssize_t which, const uint8_t* text, Py_ssize_t length) noexcept nogil:
-    """The longest literal that text[0:length] begins with, or -1. IN: the last literal up to the text.
+cdef Py_ssize_t longest_of(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
+    """The longest literal that text[0:length] begins with, or -1.
 
-    What stands between that literal and the text begins with it, too: so it is the last one, or a beginning of it.
+    What stands between that literal and the text begins with it, too: so it is the last one up to the text, or a
+    beginning of what the two have in common.
     """
-    while which >= 0 and (size_of(specials, which) > length
-                          or memcmp(specials.blob + specials.starts[which], text, size_of(specials, which)) != 0):
-        which = specials.parents[which]
-    return which
+    cdef Py_ssize_t which, size, common
+    while length:
+        which = count_up_to(specials, text, length) - 1
+        if which < specials.firsts[text[0]]:
+            return -1
+        common, size = 1, size_of(specials, which)
+        while common < min(size, length) and specials.blob[specials.starts[which] + common] == text[common]:
+            common += 1
+        if common == size:
+            return which
+        length = common
+    return -1
 
 
 cdef class SpecialSets:
