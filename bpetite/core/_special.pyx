@@ -5,7 +5,7 @@ where it stops, a binary search finds the literals that the text begins with. Lo
 take a fraction of a second. Rejected: one regular expression of all literals (seconds to compile, and slower with their
 number); a trie of hash tables (fast, but a hundred bytes for each byte of the literals).
 """
-from libc.stdint cimport int64_t, uint8_t, uint64_t
+from libc.stdint cimport uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy
 

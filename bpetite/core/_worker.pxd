@@ -115,8 +115,8 @@ cdef class Worker:
     # been encoded; on NO_TOKEN, the byte that has no token. Returns DONE or an error.
     cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                     Py_ssize_t* done) noexcept nogil
-    # The same, but pre-tokens may wait to be merged, with others of the same memory, until `finish`. On NO_TOKEN *done may
-    # be negative: the byte is before text.
+    # The same, but pre-tokens may wait to be merged, with others of the same memory, until `finish`. On NO_TOKEN, *done
+    # may be negative: the byte is before text.
     cdef int encode_on(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
                        Py_ssize_t* done) noexcept nogil
     cdef int finish(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil

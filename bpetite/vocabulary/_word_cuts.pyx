@@ -67,7 +67,7 @@ cdef class WordCuts(Scanner):
                 break
             if found >= 0:
                 continue
-            if not characters:
+            if not characters or (text[at - 1] | text[at]) < 0x80:
                 ends[n] = at
                 n += self.cuts[text[at - 1] | <uint32_t> text[at] << 8]
                 at += 1

@@ -13,9 +13,10 @@ BP_INLINE ptrdiff_t bp_cut_eight(const uint8_t *cuts, const uint8_t *text, ptrdi
     const uint64_t before = bp_load64(text + at - 1), after = bp_load64(text + at);
     ptrdiff_t n = 0;
     if (only_ascii && ((before | after) & 0x8080808080808080)) return -1;
+#pragma GCC unroll 8
     for (int i = 0; i < BP_CUT_BYTES; i++) {
         ends[n] = at + i;
-        n += cuts[(before >> 8 * i & 0xFF) | (after >> 8 * i & 0xFF) << 8];
+        n += cuts[i < BP_CUT_BYTES - 1 ? before >> 8 * i & 0xFFFF : after >> 8 * (i - 1)];
     }
     return n;
 }
