@@ -184,16 +184,13 @@ cdef Py_ssize_t count_up_to(Specials specials, const uint8_t* text, Py_ssize_t l
 
 
 cdef Py_ssize_t longest_of(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
-    """The longest literal that text[0:length] begins with, or -1.
-
-    What stands between that literal and the text begins with it, too: so it is the last one up to the text, or a
-    beginning of what the two have in common.
-    """
+    """The longest literal that text[0:length] begins with, or -1."""
+    # What stands between it and the text begins with it, too. So it is the last one up to the text, or begins that one.
     cdef Py_ssize_t which, size, common
     while length:
         which = count_up_to(specials, text, length) - 1
         if which < specials.firsts[text[0]]:
-            return -1
+            break
         common, size = 1, size_of(specials, which)
         while common < min(size, length) and specials.blob[specials.starts[which] + common] == text[common]:
             common += 1

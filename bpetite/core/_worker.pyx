@@ -223,11 +223,10 @@ cdef class Worker:
         cdef int status
         stop = min(stop, length)
         if self.opens and length:
-            status = self.finish(text, done)
-            if status != DONE:
-                return status
             self.opens = False
-            status = _encode_first(self, text, length, final, &start)
+            status = self.finish(text, &start)
+            if status == DONE:
+                status = _encode_first(self, text, length, final, &start)
             done[0] = start
             if status != DONE or self.opens or start >= stop > 0:
                 return status
