@@ -123,6 +123,8 @@ class Accelerated(TokenizersBackend):
             if type(token_ids[0]) is int:
                 return self._decode(token_ids, skip_special_tokens, **options)
             if type(token_ids[0]) is list:
+                if type(self)._decode is Accelerated._decode:
+                    options["mirror"] = self._mirror_now(decoding=True)
                 return [self._decode(ids, skip_special_tokens, **options) for ids in token_ids]
         return super().decode(token_ids, skip_special_tokens, **options)
 
@@ -131,12 +133,13 @@ class Accelerated(TokenizersBackend):
         token_ids: Any,
         skip_special_tokens: bool = False,
         clean_up_tokenization_spaces: bool | None = None,
+        mirror: Mirror | None = None,
         **options: Any,
     ) -> str:
         clean = clean_up_tokenization_spaces
         if clean is None:
             clean = self.clean_up_tokenization_spaces
-        mirror = self._mirror_now(decoding=True)
+        mirror = mirror or self._mirror_now(decoding=True)
         original = super()._decode
         if mirror is not None and mirror.tokenizer is not None and type(token_ids) is list:
             ids = token_ids
