@@ -85,25 +85,14 @@ def has_ranges(piece: Piece, reading: Reading) -> bool:
 
 def cut_ranges(piece: Piece, offset: int, reading: Reading) -> Iterator[tuple[int, int, int]]:
     """(start, stop, bytes) of consecutive ranges of a piece that `has_ranges`, from an offset or its start on: of
-    Parquet, row groups; of other files, about as large as a block and cut where documents start. Only some kilobytes at
-    each cut are read, and a document that is longer than a block."""
+    Parquet, row groups; of other files, as large as a block, whatever documents start there."""
     if piece.kind == "parquet":
         yield from ((max(start, offset), stop, size) for start, stop, size in _groups_of(piece) if stop > offset)
         return
-    separator = b"\n" if piece.kind == "jsonl" else reading.separator
-    with reading.open(piece, ranges=True) as stream:
-        start = offset or (_start_behind(stream, piece.start, separator) if piece.start else 0)
-        limit = piece.size
-        if piece.stop is not None and piece.stop < piece.size:
-            limit = _start_behind(stream, piece.stop, separator)
-        while start < limit:
-            stop = limit
-            if start + reading.block < limit:
-                stop = min(limit, _start_behind(stream, start + reading.block, separator))
-            if stop <= start:  # the file has become shorter, which its reader will say
-                stop = limit
-            yield start, stop, stop - start
-            start = stop
+    last = piece.size if piece.stop is None else piece.stop
+    for start in range(offset or piece.start, last, reading.block):
+        stop = min(start + reading.block, last)
+        yield start, stop, stop - start
 
 
 def _groups_of(piece: Piece) -> list[tuple[int, int, int]]:
@@ -115,23 +104,28 @@ def _groups_of(piece: Piece) -> list[tuple[int, int, int]]:
 
 
 def read_range(piece: Piece, number: int, start: int, stop: int, reading: Reading) -> Iterator[Block]:
-    """The blocks of a range that `cut_ranges` gave: one, unless a long document is in it, or a row group is large."""
+    """The blocks of the documents that start in a range that `cut_ranges` gave: one, unless a long document is in it,
+    or a row group is large; none if no document starts there."""
     if piece.kind == "parquet":
         return parquet_blocks(piece, Position(number, start), reading, stop)
-    if stop - start <= 4 * reading.block:
-        reading = replace(reading, block=stop - start)
-    return _separated(piece, Position(number, start), reading, stop)
+    return _separated(replace(piece, start=start, stop=stop), Position(number), reading)
 
 
-def _separated(piece: Piece, position: Position, reading: Reading, limit: int | None = None) -> Iterator[Block]:
+def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     separator = reading.separator if piece.kind == "text" else b"\n"
-    start = position.offset
-    if start == 0 and piece.start:
-        start = _next_start(piece, piece.start, separator, reading)
-    if limit is None and piece.stop is not None and piece.stop < piece.size:
-        limit = _next_start(piece, piece.stop, separator, reading)
-    with reading.open(piece, ranges=limit is not None) as stream:
-        yield from _records(stream, piece, replace(position, offset=start), reading, limit)
+    start, limit = position.offset, None
+    stop = piece.size if piece.stop is None else piece.stop
+    with reading.open(piece, ranges=piece.stop is not None) as stream:
+        if start == 0 and piece.start:
+            start = _start_behind(stream, piece.start, separator, stop)
+        if stop < piece.size and start < stop:
+            limit = _start_behind(stream, stop, separator, piece.size)
+            if limit - start <= 4 * reading.block:
+                reading = replace(reading, block=limit - start)
+        if stream.offset:
+            stream.seek(start)
+        if start < stop or piece.stop is None:
+            yield from _records(stream, piece, replace(position, offset=start), reading, limit)
 
 
 def _records(
@@ -166,25 +160,20 @@ def _records(
     stream.check_unchanged()
 
 
-def _next_start(piece: Piece, offset: int, separator: bytes, reading: Reading) -> int:
-    with reading.open(piece, ranges=True) as stream:
-        return _start_behind(stream, offset, separator)
-
-
-def _start_behind(stream: Stream, offset: int, separator: bytes) -> int:
-    """The first offset from ``offset`` on where a document of a plain file starts: after a separator, or the end of the
-    file."""
+def _start_behind(stream: Stream, offset: int, separator: bytes, stop: int) -> int:
+    """The first offset from ``offset`` on where a document of a plain file starts, after a separator; ``stop`` if
+    that is not before it."""
     stream.seek(max(0, offset - len(separator)))
     edge = b""
     size = 1 << 14
-    while chunk := stream.read(size):
+    while stream.offset < stop and (chunk := stream.read(min(size, stop - stream.offset))):
         size = min(1 << 20, 4 * size)
         window = edge + chunk
         at = window.find(separator)
         if at >= 0:
             return stream.offset - len(window) + at + len(separator)
         edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
-    return stream.offset
+    return stop
 
 
 # Whole files

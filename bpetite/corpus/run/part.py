@@ -170,10 +170,11 @@ class Part(Plan):
                         problems(tally.noted.count)
                     progress(encoded.raw, tally.tokens, tally.documents)
                     # where documents are shuffled, documents behind the position may be in the files
-                    certain = encoded.end.certain and sink.resumes_behind != position
-                    if certain and time.monotonic() - last_time >= self.checkpoint_seconds:
+                    behind = sink.resumes_behind
+                    moved = behind.certain and behind != position
+                    if moved and time.monotonic() - last_time >= self.checkpoint_seconds:
                         self._checkpoint(publisher, sink.record(), shards, run)
-                        position, last_time = sink.resumes_behind, time.monotonic()
+                        position, last_time = behind, time.monotonic()
                     if time.monotonic() - max(last_time, last_sign) >= SIGN_SECONDS:
                         os.utime(self.names.journal)
                         last_sign = time.monotonic()
@@ -231,8 +232,8 @@ class Part(Plan):
         if batch.range is not None:
             number, start, stop = batch.range
             blocks = list(read_range(self.pieces[number], number, start, stop, self.rules.reading))
-            if not blocks:  # nothing but a byte-order mark
-                return Encoded(Position(number, stop), stop - start, {}, 0, 0, [])
+            if not blocks:  # no document starts here
+                return Encoded(Position(number, stop, certain=False), 0, {}, 0, 0, [])
         encoded = encode_blocks(blocks, self.codec, self.rules)
         if not self.output:  # nothing is written: so results that wait are small
             tokens = [int(rows.lengths.sum()) for rows in encoded.splits.values()]
