@@ -120,7 +120,7 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
             start = _start_behind(stream, piece.start, separator, stop)
         if stop < piece.size and start < stop:
             limit = _start_behind(stream, stop, separator, piece.size)
-            if limit - start <= 4 * reading.block:
+            if stop - piece.start <= reading.block and limit - start <= 4 * reading.block:
                 reading = replace(reading, block=limit - start)
         if stream.offset:
             stream.seek(start)
