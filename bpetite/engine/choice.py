@@ -18,6 +18,10 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | Non
     """The pre-tokenizer, the normalizer, and the pipeline that takes their place for a vocabulary that asks for more
     than the compiled core does."""
     pattern = vocab.pattern
+    if vocab.alphabet is not None:
+        from ..steps.simplified import seen
+
+        pattern = seen(pattern, vocab.normalization)
     if not is_plain(pattern):
         from ..steps.simplified import simplified
 

@@ -14,12 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import accumulate
 
-import regex
-
 from ..bytelevel import ALPHABET, encode_token
 from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
-from ..splitting.pattern.unicode_version import stand_ins
 from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
 from ..splitting.scan._byte_splits import ByteSplits
 from ..steps import splits
@@ -36,10 +33,6 @@ __all__ = ["Pipeline"]
 LATE = frozenset(("normalized", "spelled"))
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
-
-_word = regex.compile(r"\w")
-_space_after = regex.compile(r"\s*")
-_space = regex.compile(r"\s")
 
 #: A stretch of the normalized text: the id of its special token or None, its characters, and the start and end of each
 #: in the given text.
@@ -343,8 +336,11 @@ class _Finder:
 
         ``proof(start, end)`` says whether a literal there is made of trusted characters alone.
         """
-        done = 0
-        seen = text if self._unicode is None else text.translate(stand_ins(self._unicode, r"\s\w"))
+        done, seen, regex = 0, text, splits.compiled
+        if self._unicode is not None:
+            from ..splitting.pattern.unicode_version import stand_ins  # not at the top: it imports `regex`, slowly
+
+            seen = text.translate(stand_ins(self._unicode, r"\s\w"))
         spans = (
             (part + start, part + end, number)
             for part, stop in ([(0, len(text))] if trusted is None else trusted)
@@ -355,15 +351,16 @@ class _Finder:
                 continue
             flags = self._flags[number]
             if "single_word" in flags and (
-                (start > 0 and _word.match(seen[start - 1])) or (end < len(text) and _word.match(seen[end]))
+                (start > 0 and regex(r"\w").match(seen[start - 1]))
+                or (end < len(text) and regex(r"\w").match(seen[end]))
             ):
                 continue
             if "lstrip" in flags:
                 start = max(start, done)
-                while start > done and _space.match(seen[start - 1]):  # no farther: a search reads the text again
+                while start > done and regex(r"\s").match(seen[start - 1]):  # no farther: a search reads the text again
                     start -= 1
             if "rstrip" in flags:
-                spaces = _space_after.match(seen, end)
+                spaces = regex(r"\s*").match(seen, end)
                 end = spaces.end() if spaces else end
             if done < start:
                 yield done, start, None

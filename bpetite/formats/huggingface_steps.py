@@ -14,7 +14,8 @@ from typing import Any
 from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
-from ..steps.normalizers import FORMS, SPACES, Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..steps.normalizers import FORMS, Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..steps.sequences import SPACES
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary._tokens import TokenTable
@@ -87,6 +88,8 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
     if isinstance(pattern, dict) and len(pattern) == 1:
         kind, text = next(iter(pattern.items()))
         if isinstance(text, str) and kind == "String":
+            if text == " ":
+                return SPACES[-1]
             import regex  # these not at the top: most files do without `regex`, which is slow to import
 
             return str(regex.escape(text, special_only=True))

@@ -28,10 +28,6 @@ __all__ = ["FORMS", "Normalization", "Precompiled", "Prepend", "Replace", "norma
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-#: The regular expressions of a space.
-SPACES = (" ", r"\ ")
-
-
 class Prepend(Record):
     """Put `text` before a text that is not empty."""
 
@@ -47,7 +43,7 @@ class Replace(Record):
     @property
     def writes_spaces(self) -> str:
         """The text that it writes for every space; "" if it does something else."""
-        return self.content if self.pattern in SPACES else ""
+        return self.content if self.pattern in sequences.SPACES else ""
 
 
 FIELDS: sequences.StepFields = {
@@ -67,7 +63,7 @@ def check(normalization: Any, unicode: str | None = None) -> None:
             str([*one.settings().values()][-1] if isinstance(one, Prepend | Replace) else "").encode("utf-8")
         except UnicodeEncodeError as bad:
             raise ValueError(f"normalization {one!r} puts in a lone surrogate, {bad.object[bad.start]!r}") from None
-        if isinstance(one, Replace):
+        if isinstance(one, Replace) and not one.writes_spaces:
             from ..splitting.pattern.regex_parser import compile_regex
             from ..splitting.pattern.unicode_version import stand_ins
 
@@ -79,7 +75,7 @@ def check(normalization: Any, unicode: str | None = None) -> None:
                     raise ValueError(f"normalization {one!r}: {bad}") from None
         elif isinstance(one, Precompiled):
             compiled(one)
-        elif not isinstance(one, Prepend) and one not in FORMS:
+        elif not isinstance(one, Prepend | Replace) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
         elif one in FORMS and unicode is not None and _numbers(unicode) > _numbers(known):
             raise ValueError(

@@ -5,7 +5,10 @@ from typing import Any
 
 from ..patterns import as_tuple
 
-__all__ = ["StepFields", "from_json", "to_json"]
+__all__ = ["SPACES", "StepFields", "from_json", "to_json"]
+
+#: The patterns that match each space alone, for which `regex`, slow to import, need not be asked.
+SPACES = (" ", r"\ ")
 
 #: Class of steps that are not strings -> names and types of its fields in JSON.
 StepFields = dict[type, dict[str, type]]

@@ -16,10 +16,11 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..patterns import as_tuple, is_plain
-from .normalizers import SPACES, Normalization, Prepend, Replace
+from .normalizers import Normalization, Prepend, Replace
+from .sequences import SPACES
 from .splits import Metaspace, Split, SplitPattern, Step
 
-__all__ = ["simplified", "space_before"]
+__all__ = ["seen", "simplified", "space_before"]
 
 
 @lru_cache(maxsize=64)
@@ -70,6 +71,23 @@ def _rewritten(split: Split) -> str | None:
     return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"
 
 
+def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
+    """The pattern without its splits at spaces, where the normalization writes something else for each of them.
+
+    >>> seen((Split(" ", "removed"), Split("a", "removed")), Replace(" ", "_"))
+    (Split(pattern='a', behavior='removed', invert=False),)
+    """
+    last = as_tuple(normalization)[-1:]
+    if not (last and isinstance(last[0], Replace) and " " not in last[0].writes_spaces != ""):
+        return pattern
+    return tuple(one for one in as_tuple(pattern) if not _is_at_spaces(one))
+
+
+def _is_at_spaces(step: Step) -> bool:
+    """True for a split that leaves a text without spaces as it is."""
+    return isinstance(step, Split) and step.pattern in SPACES and not step.invert
+
+
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
     """The spaces put before texts, if a normalization and steps do no more than that, and write `space` for each.
 
@@ -83,7 +101,7 @@ def space_before(normalization: Normalization, steps: tuple[Step, ...], space: s
     rewriting = as_tuple(normalization)
     steps_left = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
     if space and len(steps_left) < len(rewriting):  # then no step sees a space
-        steps = tuple(step for step in steps if not (isinstance(step, Split) and step.pattern in SPACES))
+        steps = tuple(step for step in steps if not _is_at_spaces(step))
     if not steps_left and not steps:
         return ""
     if not space or len(steps_left) + len(steps) > 1:

@@ -389,7 +389,7 @@ class Vocab(Record):
     @cached_property
     def word_merges(self) -> WordMerges | None:
         """The merges before the first one across words, for a vocabulary with superwords."""
-        if not self.first_superword_rank or self.alphabet is not None:
+        if self.alphabet is not None or not self.first_superword_rank:
             return None
         return WordMerges(self.token_table, self.merge_table, self.first_superword_rank)
 
