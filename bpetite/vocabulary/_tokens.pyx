@@ -64,6 +64,31 @@ cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_
     return 0
 
 
+cdef int copy_tokens(TokenList tokens, TokenTable table) except -1:
+    """Fill an empty list with the tokens of a table."""
+    cdef uint64_t total = table.starts[table.size] if table.size else 0
+    if (tokens.room(total) == NULL
+            or bp_grow(<void**> &tokens.ids, &tokens.id_capacity, table.size + 1, sizeof(token_t)) < 0
+            or bp_grow(<void**> &tokens.starts, &tokens.start_capacity, table.size + 2, sizeof(uint64_t)) < 0):
+        raise MemoryError()
+    if table.size:
+        memcpy(tokens.data, table.blob, total)
+        memcpy(tokens.ids, table.ids, table.size * sizeof(token_t))
+        memcpy(tokens.starts, table.starts, (table.size + 1) * sizeof(uint64_t))
+        tokens.size = table.size
+    return 0
+
+
+cdef bint hides(TokenTable table, unreachable):
+    """True if these ids, and no others, are not found by their bytes, as far as that is quick to see."""
+    if table.hidden != len(unreachable) or table.empty or (table.hidden and table.repeated):
+        return False
+    for token_id in unreachable:
+        if token_id not in table or table.find_id(table[token_id]) == token_id:
+            return False
+    return True
+
+
 cdef int add_all(TokenList tokens, found) except -1:
     """Add the tokens of a mapping."""
     for token_id, token in found.items():
@@ -158,20 +183,10 @@ cdef void* shrunk(void* memory, size_t size) noexcept nogil:
 
 cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
     """Add the slots from the first one on to by_bytes, and fill slot_of."""
-    cdef bint some_unreachable = bool(unreachable)
     cdef Py_ssize_t slot, at
     cdef uint64_t[BP_FOUND_AT_ONCE] hashes     # of tokens whose places are fetched together
-    for slot in range(first, table.size):
-        at = (slot - first) % BP_FOUND_AT_ONCE
-        if at == 0:
-            hash_tokens(table, slot, hashes)
-        if table.starts[slot + 1] == table.starts[slot]:
-            table.empty += 1
-            table.hidden += 1
-        elif some_unreachable and table.ids[slot] in unreachable:
-            table.hidden += 1
-        else:
-            add_to_index(table, slot, hashes[at])
+    cdef bytearray marks
+    cdef const uint8_t* hidden
     if table.size and table.ids[table.size - 1] < 8 * <uint64_t> table.size + 65536:
         table.direct = <uint64_t> table.ids[table.size - 1] + 1
         table.slot_of = <uint32_t*> calloc(table.direct, sizeof(uint32_t))
@@ -179,6 +194,19 @@ cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
             raise MemoryError()
         for slot in range(table.size):
             table.slot_of[table.ids[slot]] = <uint32_t> (slot + 1)
+    marks = table.marks(unreachable)
+    hidden = <uint8_t*> <char*> marks
+    for slot in range(first, table.size):
+        at = (slot - first) % BP_FOUND_AT_ONCE
+        if at == 0:
+            hash_tokens(table, slot, hashes)
+        if table.starts[slot + 1] == table.starts[slot]:
+            table.empty += 1
+            table.hidden += 1
+        elif hidden[slot]:
+            table.hidden += 1
+        else:
+            add_to_index(table, slot, hashes[at])
     return 0
 
 
@@ -288,11 +316,13 @@ cdef class TokenTable:
         cdef Py_ssize_t slot
         cdef uint64_t next_id = self.next_id
         # tokens of higher ids leave the index of the others as it is
-        cdef bint behind = key is None and not (unreachable or self.hidden) and min(more, default=next_id) >= next_id
+        cdef bint behind = key is None and hides(self, unreachable) and min(more, default=next_id) >= next_id
         if behind and not more:
             return self
-        for slot in range(self.size):
-            if behind or not more or self.ids[slot] not in more:
+        if behind or not more:
+            copy_tokens(found, self)
+        for slot in range(0 if found.size else self.size):
+            if self.ids[slot] not in more:
                 add_token(found, self.ids[slot], self.blob + self.starts[slot],
                           self.starts[slot + 1] - self.starts[slot])
         add_all(found, {token_id: more[token_id] for token_id in sorted(more)} if behind else more)
@@ -300,9 +330,9 @@ cdef class TokenTable:
             return table_of(found, unreachable, key)
         take(table, found)
         if table.mask == self.mask:
-            table.secret, table.repeated = self.secret, self.repeated
+            table.secret, table.repeated, table.hidden = self.secret, self.repeated, self.hidden
             memcpy(table.by_bytes, self.by_bytes, (self.mask + 1) * sizeof(uint32_t))
-        index(table, (), self.size if table.mask == self.mask else 0)
+        index(table, unreachable, self.size if table.mask == self.mask else 0)
         return table
 
     def __dealloc__(self):
