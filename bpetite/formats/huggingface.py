@@ -149,11 +149,6 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
             ids = SpelledCharacters(table, byte_ids, space)
         if table is None or table.repeated or table.empty:
             return None
-        merges = read_merge_list(data, *listed, table, False, space)
-        if merges is None:
-            merges = read_merge_list(data, *listed, table, True, space)
-        if merges is None:
-            return None
         added = _added_tokens(content.get("added_tokens"), ids, "")
         if steps[1] is None:
             alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], "")
@@ -164,6 +159,11 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
             return None
         new = {token_id: token for token_id, token in new.items() if token_id not in table}
         table = table.with_tokens(new, hidden) if new else table
+        merges = read_merge_list(data, *listed, table, False, space, hidden)
+        if merges is None:
+            merges = read_merge_list(data, *listed, table, True, space, hidden)
+        if merges is None or merges.parts_among(new):
+            return None
         return _build(content, "", steps, ids, added, flags, alphabet, table, merges, hidden)
     except (ValueError, TypeError):
         return None

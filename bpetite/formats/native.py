@@ -107,7 +107,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         table = table.with_tokens(more, unreachable) if more else table
         if table.repeated or table.hidden != len(unreachable):
             return None
-        merges = read_merge_list(data, *spans["merges"], table) if "merges" in spans else None
+        merges = read_merge_list(data, *spans["merges"], table, unreachable=unreachable) if "merges" in spans else None
         if merges is None and "merges" in spans:
             return None
         return _build(content, "", table, merges, specials, unreachable)

@@ -56,6 +56,7 @@ cdef class MergeList:
 
     def __dealloc__(self):
         free(self.pairs)
+        free(self.joined)
 
     cdef bint add(self, token_t left, token_t right) noexcept nogil:
         if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size + 2, sizeof(token_t)) < 0:
@@ -84,6 +85,11 @@ cdef class MergeList:
                 listed twice; with its rank.
         """
         cdef array made = clone(new_array("I"), self.size, False)
+        if self.table is tokens and self.size and not self.parts_among(unreachable):
+            memcpy(made.data.as_voidptr, self.joined, self.size * sizeof(token_t))
+            free(self.joined)
+            self.table, self.joined = None, NULL   # asked for once, mostly
+            return made
         # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
         cdef array lengths = clone(new_array("Q"), tokens.size + 1, True)      # an empty one has no memory to clear
         # Room for the bytes of a merge; and slot -> 1 for a token that is not found by its bytes.
@@ -161,30 +167,15 @@ Sequence.register(MergeList)
 
 cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,
                        const uint8_t* hidden) noexcept nogil:
-    """The slot of the token that a merge gives, -1 for none; `last` is that of the merge before. `hidden`: slot -> 1
-    where a token is not found by its bytes; NULL where tokens with equal bytes are found."""
+    """The slot of the token that a merge gives, -1 for none; `last` and `hidden` as for `slot_joined`."""
     cdef Py_ssize_t one = tokens.slot(left), other = tokens.slot(right), n, m
     if one < 0 or other < 0:
         return -1
     n = tokens.starts[one + 1] - tokens.starts[one]
     m = tokens.starts[other + 1] - tokens.starts[other]
-    # Most lists have the merges of one token after those of another, in the order of the ids.
-    if hidden != NULL and last >= 0 and is_joined(tokens, last, one, other):
-        return last
-    if hidden != NULL and last + 1 < tokens.size and not hidden[last + 1] and is_joined(tokens, last + 1, one, other):
-        return last + 1
     memcpy(buffer, tokens.blob + tokens.starts[one], n)
     memcpy(buffer + n, tokens.blob + tokens.starts[other], m)
-    return tokens.find(buffer, n + m)
-
-
-cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
-    """True if a token has the bytes of two others, one after the other."""
-    cdef const uint64_t* starts = tokens.starts
-    cdef const uint8_t* token = tokens.blob + starts[slot]
-    cdef uint64_t n = starts[left + 1] - starts[left], m = starts[right + 1] - starts[right]
-    return (starts[slot + 1] - starts[slot] == n + m and memcmp(token, tokens.blob + starts[left], n) == 0
-            and memcmp(token + n, tokens.blob + starts[right], m) == 0)
+    return slot_joined(tokens, buffer, n + m, last, hidden)
 
 
 cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, array lengths, Py_ssize_t done):
