@@ -14,7 +14,7 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memchr, memcmp
 
-from ..headers cimport BP_KEY_READ, bp_grow, bp_load64, bp_utf8_put, token_t
+from ..headers cimport BP_KEY_READ, bp_grow, bp_utf8_put, token_t
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ..vocabulary._merge_list cimport MergeList, slot_joined
@@ -23,14 +23,14 @@ from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_t
 
 cdef extern from "formats/json_marks.h" nogil:
     enum: BP_JSON_BYTES
-    const uint8_t* bp_json_mark(const uint8_t* p, const uint8_t* end, bint inside) noexcept
+    const uint8_t* bp_json_blanks(const uint8_t* p, const uint8_t* end) noexcept
+    const uint8_t* bp_json_skip(const uint8_t* p, const uint8_t* end) noexcept
     Py_ssize_t bp_json_copy(const uint8_t* p, const uint8_t* end, uint8_t other, bint only_ascii, uint8_t* to) noexcept
 
 cdef enum:
     CHARACTERS = 0x144         # the characters of the printable form are below this
     LONGEST_ID = 10            # digits
 
-cdef uint64_t EIGHT_SPACES = 0x2020202020202020
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
 
 
@@ -132,11 +132,8 @@ cdef class _Reader:
 
     cdef bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
-        cdef const uint8_t* p = self.p
-        while p < self.end and p[0] in (c" ", c"\n", c"\r", c"\t"):
-            p += 9 if self.end - p > 8 and bp_load64(p + 1) == EIGHT_SPACES else 1
-        self.p = p
-        return p < self.end
+        self.p = bp_json_blanks(self.p, self.end)
+        return self.p < self.end
 
     cdef bint take(self, uint8_t character) noexcept nogil:
         """Read this character."""
@@ -323,8 +320,8 @@ cdef class _Reader:
         return 0
 
     cdef bint join(self, TokenTable table, MergeList merges) except -1:
-        """Append the ids of the merges that were read; False where one has a part that is no token, gives none, or may be
-        there already."""
+        """Append the ids of the merges that were read; False where one has a part that is no token, gives none, or may
+        be there already."""
         cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
         cdef Py_ssize_t i
         cdef uint64_t length
@@ -405,26 +402,18 @@ cdef bint read_members(_Reader reader, const uint8_t* first, dict values, str pr
 cdef bint skip_value(_Reader reader) noexcept nogil:
     """Move past a value; a number or a name takes the white space behind it along. False where it has no end."""
     cdef const uint8_t* p = reader.p
-    cdef Py_ssize_t depth = 0
-    cdef bint inside = False           # a string
-    if p[0] not in (c'"', c"{", c"["):
+    if p[0] == c'"':
+        return reader.read_string()
+    if p[0] == c"{" or p[0] == c"[":
+        p = bp_json_skip(p, reader.end)
+    else:
         while p < reader.end and p[0] not in (c",", c"}", c"]"):
             p += 1
+        if p == reader.end or p[0] == c"]":
+            return False
+    if p != NULL:
         reader.p = p
-        return p < reader.end and p[0] != c"]"
-    while p < reader.end:
-        if p[0] == c"\\":
-            p += 1
-        elif p[0] == c'"':
-            inside = not inside
-        else:
-            depth += 1 if p[0] | 0x20 == c"{" else -1
-        p += 1
-        if depth == 0 and not inside:
-            reader.p = p
-            return True
-        p = bp_json_mark(p, reader.end, inside)
-    return False
+    return p != NULL
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):

@@ -16,8 +16,8 @@ cdef class MergeList:
     cdef bint add(self, token_t left, token_t right) noexcept nogil    # false without memory
 
 
-# The slot of the token with these bytes, -1 for none; `last` is that of the merge before. `hidden`: slot -> 1 where a token
-# is not found by its bytes; NULL where tokens with equal bytes are found.
+# The slot of the token with these bytes, -1 for none; `last` is that of the merge before. `hidden`: slot -> 1 where a
+# token is not found by its bytes; NULL where tokens with equal bytes are found.
 cdef inline Py_ssize_t slot_joined(TokenTable tokens, const uint8_t* bytes, Py_ssize_t n, Py_ssize_t last,
                                    const uint8_t* hidden) noexcept nogil:
     # Most lists have the merges of one token after those of another, in the order of the ids.
