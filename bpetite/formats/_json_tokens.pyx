@@ -11,13 +11,13 @@ accept everything that it accepts, with the same result.
 """
 from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
-from ..headers cimport BP_KEY_READ, bp_grow, bp_utf8_put, token_t
+from ..headers cimport BP_KEY_READ, bp_utf8_put
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
-from ..vocabulary._merge_list cimport MergeList, slot_joined
+from ..vocabulary._merge_list cimport MergeList, Results
 from ._ranks cimport decode_base64
 from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
@@ -101,10 +101,6 @@ cdef class _Reader:
     cdef Py_ssize_t count         # tokens that `join` will look up:
     cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
-    cdef Py_ssize_t last          # slot of the token that the last merge gives
-    cdef bytearray marks          # the memory of
-    cdef const uint8_t* hidden    # as for `slot_joined`
-    cdef uint64_t* lengths        # slot -> lengths, modulo 64, of the left parts of the merges that give it
     cdef bint characters          # tokens are spelled as they are, not in printable form,
     cdef bytes written            # keeps the memory alive:
     cdef const uint8_t* space     # with this for a space, of
@@ -128,7 +124,6 @@ cdef class _Reader:
 
     def __dealloc__(self):
         free(self.memory)
-        free(self.lengths)
 
     cdef bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
@@ -309,34 +304,16 @@ cdef class _Reader:
         self.part()
         return not (json and not self.take(c'"') or apart and not self.read(c"]"))
 
-    cdef int begin_merges(self, MergeList merges, TokenTable table, unreachable) except -1:
-        merges.table, self.last = table, -1
-        self.lengths = <uint64_t*> calloc(table.size + 1, sizeof(uint64_t))
-        if self.lengths == NULL:
-            raise MemoryError()
-        if not table.repeated and table.hidden == len(unreachable):
-            self.marks = table.marks(unreachable)
-            self.hidden = <uint8_t*> <char*> self.marks
-        return 0
-
     cdef bint join(self, TokenTable table, MergeList merges) except -1:
-        """Append the ids of the merges that were read; False where one has a part that is no token, gives none, or may
-        be there already."""
+        """Append the ids of the merges that were read; False where one has a part that is no token."""
         cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
         cdef Py_ssize_t i
-        cdef uint64_t length
         table.find_many(self.parts, self.sizes, self.count, slots)
-        if bp_grow(<void**> &merges.joined, &merges.joined_capacity, merges.size + self.count, sizeof(token_t)) < 0:
-            raise MemoryError()
         for i in range(0, self.count, 2):
-            # the second part stands behind the first
-            self.last = slot_joined(table, self.parts[i], self.sizes[i] + self.sizes[i + 1], self.last, self.hidden)
-            length = <uint64_t> 1 << (self.sizes[i] & 63)
-            if slots[i] < 0 or slots[i + 1] < 0 or self.last < 0 or self.lengths[self.last] & length:
+            if slots[i] < 0 or slots[i + 1] < 0:
                 return False
-            self.lengths[self.last] |= length
-            merges.joined[merges.size] = table.ids[self.last]
-            if not merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
+            if not (merges.add(table.ids[slots[i]], table.ids[slots[i + 1]])
+                    and merges.found.add(table, slots[i], slots[i + 1])):
                 raise MemoryError()
         self.count, self.token = 0, self.memory
         return True
@@ -549,7 +526,7 @@ def read_merges(bytes data not None, TokenTable table not None):
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
     cdef MergeList pairs = MergeList()
-    reader.begin_merges(pairs, table, ())
+    pairs.found = Results(table, ())
     if reader.end - reader.p >= 8 and memcmp(reader.p, b"#version", 8) == 0:
         try:
             data.partition(b"\n")[0].decode("utf-8")
@@ -580,7 +557,7 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
     cdef _Reader reader = _Reader(data, start, stop, space)
     cdef MergeList pairs = MergeList()
     cdef int state = reader.open(c"[", c"]")
-    reader.begin_merges(pairs, table, unreachable)
+    pairs.found = Results(table, unreachable)
     while state > 0:
         if not reader.read_merge(True, as_lists):
             return None

@@ -1,28 +1,31 @@
 """The merges of a vocabulary in flat memory."""
+from cpython.array cimport array
 from libc.stdint cimport uint8_t, uint64_t
 
 from ..headers cimport token_t
 from ._tokens cimport TokenTable
 
 
+cdef class Results:
+    cdef TokenTable tokens
+    cdef Py_ssize_t size
+    cdef token_t* ids              # of the tokens that the merges give, in rank order
+    cdef uint64_t capacity
+    cdef array lengths             # slot -> lengths, modulo 64, of the left parts of the merges that give it; or ALL,
+    cdef bint repeated             # if two of them may be equal
+    cdef bytearray room, marks     # the memory of
+    cdef uint8_t* buffer           # for the bytes of a merge, and of
+    cdef const uint8_t* hidden     # slot -> 1 for a token that is not found by its bytes; NULL if equal bytes are found
+    cdef Py_ssize_t last           # the slot of the last one; below -1 after a merge that gives none
+
+    # Add the token of a merge of two slots; nothing after a merge that gives none. False without memory.
+    cdef bint add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil
+
+
 cdef class MergeList:
     cdef readonly Py_ssize_t size
     cdef token_t* pairs            # the ids of each merge, 2 * size
     cdef uint64_t capacity         # of pairs
-    cdef TokenTable table          # whose ids these are, where a reader knows which tokens the merges give; else None
-    cdef token_t* joined           # their ids
-    cdef uint64_t joined_capacity
+    cdef Results found             # of a reader that knows them; or None
 
     cdef bint add(self, token_t left, token_t right) noexcept nogil    # false without memory
-
-
-# The slot of the token with these bytes, -1 for none; `last` is that of the merge before. `hidden`: slot -> 1 where a
-# token is not found by its bytes; NULL where tokens with equal bytes are found.
-cdef inline Py_ssize_t slot_joined(TokenTable tokens, const uint8_t* bytes, Py_ssize_t n, Py_ssize_t last,
-                                   const uint8_t* hidden) noexcept nogil:
-    # Most lists have the merges of one token after those of another, in the order of the ids.
-    if hidden != NULL and last >= 0 and tokens.holds(last, bytes, n):
-        return last
-    if hidden != NULL and last + 1 < tokens.size and not hidden[last + 1] and tokens.holds(last + 1, bytes, n):
-        return last + 1
-    return tokens.find(bytes, n)

@@ -3,6 +3,7 @@
 A list of tuples would hold three objects for each merge, most of the objects of a vocabulary.
 """
 from cpython.array cimport array, clone
+from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy
@@ -56,7 +57,6 @@ cdef class MergeList:
 
     def __dealloc__(self):
         free(self.pairs)
-        free(self.joined)
 
     cdef bint add(self, token_t left, token_t right) noexcept nogil:
         if bp_grow(<void**> &self.pairs, &self.capacity, 2 * self.size + 2, sizeof(token_t)) < 0:
@@ -84,41 +84,24 @@ cdef class MergeList:
             ValueError: The first merge of an unknown or an unreachable token, of bytes that are no token, or that is
                 listed twice; with its rank.
         """
+        cdef Results found = self.found
         cdef array made = clone(new_array("I"), self.size, False)
-        if self.table is tokens and self.size and not self.parts_among(unreachable):
-            memcpy(made.data.as_voidptr, self.joined, self.size * sizeof(token_t))
-            free(self.joined)
-            self.table, self.joined = None, NULL   # asked for once, mostly
-            return made
-        # Slot -> lengths, modulo 64, of the left parts of the merges that give it, or ALL if two may be equal.
-        cdef array lengths = clone(new_array("Q"), tokens.size + 1, True)      # an empty one has no memory to clear
-        # Room for the bytes of a merge; and slot -> 1 for a token that is not found by its bytes.
-        cdef bytearray buffer = bytearray(2 * tokens.longest), marks = tokens.marks(unreachable)
-        cdef const uint8_t* hidden = NULL
-        cdef uint64_t length
-        cdef Py_ssize_t slot, rank, joined = -1, done = self.size
-        cdef bint repeated = False
-        if not tokens.repeated and tokens.hidden == len(unreachable):
-            hidden = <uint8_t*> <char*> marks
-        for rank in range(self.size):
-            joined = result(tokens, self.pairs[2 * rank], self.pairs[2 * rank + 1], <uint8_t*> <char*> buffer, joined,
-                            hidden)
-            if joined < 0:
-                done = rank
-                break
-            made.data.as_uints[rank] = tokens.ids[joined]
-            slot = tokens.slot(self.pairs[2 * rank])
-            length = <uint64_t> 1 << ((tokens.starts[slot + 1] - tokens.starts[slot]) & 63)
-            if lengths.data.as_ulonglongs[joined] & length:
-                repeated, length = True, ALL
-            lengths.data.as_ulonglongs[joined] |= length
-        if repeated:
-            refuse_repeated(self, tokens, made, lengths, done)
+        cdef Py_ssize_t rank
+        self.found = None                      # asked for once, mostly
+        if found is None or found.tokens is not tokens:
+            found = Results(tokens, unreachable)
+            for rank in range(self.size):
+                if not found.add(tokens, tokens.slot(self.pairs[2 * rank]), tokens.slot(self.pairs[2 * rank + 1])):
+                    raise MemoryError()
+        if found.repeated:
+            refuse_repeated(self, tokens, found)
         if self.parts_among(unreachable):
-            for rank in range(done):
+            for rank in range(found.size):
                 refuse_unreachable(self, tokens, rank, unreachable)
-        if done < self.size:
-            refuse(self, tokens, done, unreachable)
+        if found.size < self.size:
+            refuse(self, tokens, found.size, unreachable)
+        if self.size:
+            memcpy(made.data.as_voidptr, found.ids, self.size * sizeof(token_t))
         return made
 
     def parts_among(self, ids not None):
@@ -165,25 +148,71 @@ cdef class MergeList:
 Sequence.register(MergeList)
 
 
-cdef Py_ssize_t result(TokenTable tokens, token_t left, token_t right, uint8_t* buffer, Py_ssize_t last,
-                       const uint8_t* hidden) noexcept nogil:
-    """The slot of the token that a merge gives, -1 for none; `last` and `hidden` as for `slot_joined`."""
-    cdef Py_ssize_t one = tokens.slot(left), other = tokens.slot(right), n, m
-    if one < 0 or other < 0:
-        return -1
-    n = tokens.starts[one + 1] - tokens.starts[one]
-    m = tokens.starts[other + 1] - tokens.starts[other]
-    memcpy(buffer, tokens.blob + tokens.starts[one], n)
-    memcpy(buffer + n, tokens.blob + tokens.starts[other], m)
-    return slot_joined(tokens, buffer, n + m, last, hidden)
+@final
+cdef class Results:
+    """The tokens that the merges of a list give.
+
+    Args:
+        tokens: The vocabulary.
+        unreachable: Its ids that are no part of a merge.
+    """
+
+    def __cinit__(self, TokenTable tokens not None, unreachable):
+        self.tokens, self.last = tokens, -1
+        self.lengths = clone(new_array("Q"), tokens.size + 1, True)        # an empty one has no memory to clear
+        self.room = bytearray(2 * tokens.longest)
+        self.buffer = <uint8_t*> <char*> self.room
+        if not tokens.repeated and tokens.hidden == len(unreachable):
+            self.marks = tokens.marks(unreachable)
+            self.hidden = <uint8_t*> <char*> self.marks
+
+    def __dealloc__(self):
+        free(self.ids)
+
+    cdef bint add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+        cdef Py_ssize_t last = self.last, n, m
+        cdef uint64_t length
+        if last < -1 or left < 0 or right < 0:
+            self.last = -2
+            return True
+        n = tokens.starts[left + 1] - tokens.starts[left]
+        m = tokens.starts[right + 1] - tokens.starts[right]
+        # Most lists have the merges of one token after those of another, in the order of the ids.
+        if self.hidden == NULL or last < 0 or not is_joined(tokens, last, left, right):
+            last += 1
+            if (self.hidden == NULL or last == tokens.size or self.hidden[last]
+                    or not is_joined(tokens, last, left, right)):
+                memcpy(self.buffer, tokens.blob + tokens.starts[left], n)
+                memcpy(self.buffer + n, tokens.blob + tokens.starts[right], m)
+                last = tokens.find(self.buffer, n + m)
+        self.last = last if last >= 0 else -2
+        if last >= 0:
+            if bp_grow(<void**> &self.ids, &self.capacity, self.size + 1, sizeof(token_t)) < 0:
+                return False
+            self.ids[self.size] = tokens.ids[last]
+            self.size += 1
+            length = <uint64_t> 1 << (n & 63)
+            if self.lengths.data.as_ulonglongs[last] & length:
+                self.repeated, length = True, ALL
+            self.lengths.data.as_ulonglongs[last] |= length
+        return True
 
 
-cdef refuse_repeated(MergeList merges, TokenTable tokens, array results, array lengths, Py_ssize_t done):
-    """Raise for the first of `done` merges that is listed twice."""
+cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+    """True if a token has the bytes of two others, one after the other."""
+    cdef const uint64_t* starts = tokens.starts
+    cdef const uint8_t* token = tokens.blob + starts[slot]
+    cdef uint64_t n = starts[left + 1] - starts[left], m = starts[right + 1] - starts[right]
+    return (starts[slot + 1] - starts[slot] == n + m and memcmp(token, tokens.blob + starts[left], n) == 0
+            and memcmp(token + n, tokens.blob + starts[right], m) == 0)
+
+
+cdef refuse_repeated(MergeList merges, TokenTable tokens, Results found):
+    """Raise for the first merge that is listed twice."""
     cdef dict first = {}
     cdef Py_ssize_t rank
-    for rank in range(done):
-        if lengths.data.as_ulonglongs[tokens.slot(results.data.as_uints[rank])] == ALL:
+    for rank in range(found.size):
+        if found.lengths.data.as_ulonglongs[tokens.slot(found.ids[rank])] == ALL:
             pair = merges[rank]
             if first.setdefault(pair, rank) != rank:
                 raise ValueError(f"merges {first[pair]} and {rank} are the same pair "

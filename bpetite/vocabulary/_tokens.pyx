@@ -6,7 +6,6 @@ bytes objects would cost a pointer chase and the interpreter lock at each use. I
 dense enough an array maps id -> slot, otherwise a binary search over the sorted ids does.
 """
 cimport cython
-from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
@@ -20,7 +19,6 @@ from ..headers.python cimport (
 )
 from ..headers.vectors cimport bp_token_value
 
-from array import array as new_array
 from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 
 from ..errors import short_repr
@@ -77,16 +75,6 @@ cdef int copy_tokens(TokenList tokens, TokenTable table) except -1:
         memcpy(tokens.starts, table.starts, (table.size + 1) * sizeof(uint64_t))
         tokens.size = table.size
     return 0
-
-
-cdef bint hides(TokenTable table, unreachable):
-    """True if these ids, and no others, are not found by their bytes, as far as that is quick to see."""
-    if table.hidden != len(unreachable) or table.empty or (table.hidden and table.repeated):
-        return False
-    for token_id in unreachable:
-        if token_id not in table or table.find_id(table[token_id]) == token_id:
-            return False
-    return True
 
 
 cdef int add_all(TokenList tokens, found) except -1:
@@ -263,51 +251,6 @@ cdef class TokenTable:
         if not fill(self, found, unreachable):
             raise ValueError("an id occurs twice")
 
-    @staticmethod
-    def of(const uint32_t[::1] ids not None, const uint32_t[::1] sizes not None, bytes data not None, unreachable=()):
-        """A table of flat tokens.
-
-        Args:
-            ids: uint32[n], in any order.
-            sizes: The bytes of each token, uint32[n].
-            data: The bytes of all tokens, one after the other.
-            unreachable: As for the class.
-
-        Raises:
-            ValueError: The sizes do not add up to the bytes of the data, or an id occurs twice.
-
-        >>> from array import array
-        >>> dict(TokenTable.of(array("I", [7, 0]), array("I", [2, 1]), b"aba"))
-        {0: b'a', 7: b'ab'}
-        """
-        cdef TokenList found = TokenList()
-        cdef Py_ssize_t i
-        cdef uint64_t total = 0
-        cdef TokenTable table
-        for i in range(sizes.shape[0]):
-            total += sizes[i]
-        if ids.shape[0] != sizes.shape[0] or total != <uint64_t> len(data):
-            raise ValueError(f"{ids.shape[0]} ids, {sizes.shape[0]} sizes of {total} bytes, and {len(data)} bytes")
-        if found.room(total) == NULL:
-            raise MemoryError()
-        memcpy(found.data, PyBytes_AS_STRING(data), total)
-        for i in range(ids.shape[0]):
-            if not found.add(ids[i], sizes[i]):
-                raise MemoryError()
-        table = table_of(found, unreachable)
-        if table is None:
-            raise ValueError("an id occurs twice")
-        return table
-
-    def flat(self):
-        """(ids, sizes, data), as :meth:`of` takes them: two ``array('I')`` and bytes."""
-        cdef array ids = clone(new_array("I"), self.size, False), sizes = clone(new_array("I"), self.size, False)
-        cdef Py_ssize_t slot
-        for slot in range(self.size):
-            ids.data.as_uints[slot] = self.ids[slot]
-            sizes.data.as_uints[slot] = <uint32_t> (self.starts[slot + 1] - self.starts[slot])
-        return ids, sizes, PyBytes_FromStringAndSize(<char*> self.blob, self.starts[self.size] if self.size else 0)
-
     def with_tokens(self, dict more not None, unreachable=(), bytes key=None):
         """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew, and
         hashes with the process's secret, or with a key of 48 bytes."""
@@ -315,11 +258,12 @@ cdef class TokenTable:
         cdef TokenTable table = TokenTable(UNFILLED)
         cdef Py_ssize_t slot
         cdef uint64_t next_id = self.next_id
+        cdef bint higher = min(more, default=next_id) >= next_id
         # tokens of higher ids leave the index of the others as it is
-        cdef bint behind = key is None and hides(self, unreachable) and min(more, default=next_id) >= next_id
+        cdef bint behind = higher and key is None and not (unreachable or self.hidden)
         if behind and not more:
             return self
-        if behind or not more:
+        if higher:
             copy_tokens(found, self)
         for slot in range(0 if found.size else self.size):
             if self.ids[slot] not in more:
@@ -330,9 +274,9 @@ cdef class TokenTable:
             return table_of(found, unreachable, key)
         take(table, found)
         if table.mask == self.mask:
-            table.secret, table.repeated, table.hidden = self.secret, self.repeated, self.hidden
+            table.secret, table.repeated = self.secret, self.repeated
             memcpy(table.by_bytes, self.by_bytes, (self.mask + 1) * sizeof(uint32_t))
-        index(table, unreachable, self.size if table.mask == self.mask else 0)
+        index(table, (), self.size if table.mask == self.mask else 0)
         return table
 
     def __dealloc__(self):
@@ -470,29 +414,43 @@ cdef class TokenTable:
         return repr(dict(self))
 
     def __reduce__(self):
-        import sys                             # not at the top, as zlib: loading does without
-        import zlib
-        ids, sizes, data = self.flat()
-        if sys.byteorder == "big":
-            ids.byteswap(), sizes.byteswap()
-        numbers = ids.tobytes() + sizes.tobytes()
-        # the higher bytes of ids and sizes are nearly all equal to those before them
-        planes = numbers[0::4] + numbers[1::4] + numbers[2::4] + numbers[3::4]
-        return _unpickled, (zlib.compress(planes, 1), data)
+        import zlib                            # not at the top: loading does without it
+        # the bytes of ids and sizes, the lowest ones first: the higher are nearly all equal to those before them
+        cdef bytearray planes = bytearray(8 * self.size)
+        cdef uint8_t* to = <uint8_t*> <char*> planes
+        cdef Py_ssize_t slot, i
+        for i in range(4):
+            for slot in range(self.size):
+                to[2 * i * self.size + slot] = <uint8_t> (self.ids[slot] >> 8 * i)
+                to[(2 * i + 1) * self.size + slot] = <uint8_t> ((self.starts[slot + 1] - self.starts[slot]) >> 8 * i)
+        return _unpickled, (zlib.compress(planes, 1), self.blob[:self.starts[self.size]] if self.size else b"")
 
 
-def _unpickled(bytes planes, bytes data):
-    import sys
+def _unpickled(bytes planes not None, bytes data not None):
     import zlib
-    cdef object room                           # a bytearray takes only slices of its type from Cython
+    cdef TokenList found = TokenList()
+    cdef uint64_t total = 0
+    cdef token_t token_id
+    cdef uint32_t length
+    cdef Py_ssize_t slot, i, size
+    cdef const uint8_t* p
     planes = zlib.decompress(planes)
-    room, n = bytearray(len(planes)), len(planes) // 4
-    for at in range(4):
-        room[at::4] = planes[n * at:n * (at + 1)]
-    numbers = new_array("I", bytes(room))
-    if sys.byteorder == "big":
-        numbers.byteswap()
-    return TokenTable.of(numbers[:n // 2], numbers[n // 2:], data)
+    p, size = <const uint8_t*> PyBytes_AS_STRING(planes), len(planes) // 8
+    if found.room(len(data)) == NULL:
+        raise MemoryError()
+    memcpy(found.data, PyBytes_AS_STRING(data), len(data))
+    for slot in range(size):
+        token_id = length = 0
+        for i in range(4):
+            token_id |= <token_t> p[2 * i * size + slot] << 8 * i
+            length |= <uint32_t> p[(2 * i + 1) * size + slot] << 8 * i
+        total += length
+        if not found.add(token_id, length):
+            raise MemoryError()
+    table = table_of(found, ()) if total == <uint64_t> len(data) else None
+    if table is None:
+        raise ValueError(f"ids of {size} tokens occur twice, or their {total} bytes are not those given, {len(data)}")
+    return table
 
 
 Mapping.register(TokenTable)
