@@ -108,6 +108,19 @@ FILE: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize("behavior", ["Removed", "Isolated", "MergedWithPrevious", "MergedWithNext", "Contiguous"])
+@pytest.mark.parametrize("invert", [False, True])
+def test_splits_at_spaces_that_the_normalizer_has_replaced(behavior: str, invert: bool) -> None:
+    content = FILE | {
+        "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "b"},
+        "pre_tokenizer": {"type": "Split", "pattern": {"String": " "}, "behavior": behavior, "invert": invert},
+    }
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(content))
+    tok = Tokenizer.from_huggingface(json.dumps(content).encode())
+    for text in ("", " ", "a a", "ab ab  b", " a "):
+        assert tok.encode(text) == theirs.encode(text).ids, text
+
+
 def test_no_steps_at_all() -> None:
     assert Tokenizer.from_huggingface(FILE).encode("abba") == [2, 1, 0]
 

@@ -458,7 +458,7 @@ def test_a_signal_ends_the_use_of_many_counts(use):
     data = random.Random(0).randbytes(12_000_000)
     numbers = memoryview(data).cast("I")
     counts = count_pretokens([" ".join([f"{number:x}" for number in numbers])], pattern=r" ?\w+", num_threads=1)
-    with alarm(SecondRing(), every=0.02), pytest.raises(Alarm):
+    with alarm(SecondRing(), every=0.005), pytest.raises(Alarm):
         use(counts)
 
 
