@@ -202,7 +202,6 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
     assembly, shard = item
     names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
-    begin_staging(names)
     journal = patiently(partial(assembly.journal, shard), PATIENCE)
     try:
         if journal.records[:1] == [header] and len(journal.records) > 1:
@@ -216,9 +215,8 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
             publish(names, [record])
             journal.push()
         return record
-    finally:  # what a store has is asked of it, as others may have deleted it
-        stored = names.home is not None and not assembly.overwrite
-        journal.close(remove=stored or len(journal.records) < 2)
+    finally:
+        journal.close(remove=len(journal.records) < 2)
 
 
 def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
