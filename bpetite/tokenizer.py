@@ -27,10 +27,10 @@ if TYPE_CHECKING:
 
     from typing_extensions import Unpack
 
-    from .adapters.tiktoken import Encoding
+    from .adapters.tiktoken_view import Encoding
     from .corpus.api import SourcesLike
     from .corpus.training import FileTrainOptions
-    from .engine.options import Padding, RowOptions, SpecialSelection, Text
+    from .engine.call_options import Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .splitting.pretokenizer import ScannerKind
@@ -457,7 +457,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
         """
-        from .adapters.tiktoken import Encoding
+        from .adapters.tiktoken_view import Encoding
 
         return Encoding(self, name or self._vocab.name or "bpetite")
 
@@ -546,7 +546,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             padding: Fill up to the "longest" row, or to "max_length".
             pad_token: A special token or an id; :attr:`eot_token` when None.
             options: The options of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
-                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.options.RowOptions`. Tokens of
+                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.call_options.RowOptions`. Tokens of
                 ``add_special_tokens`` count in ``max_length`` and are never cut off.
 
         Returns:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tiers import slow_but
 
 from bpetite import Tokenizer, UnknownTokenError, Vocab, bytelevel, patterns, reference
-from bpetite.engine.options import BatchOptions
+from bpetite.engine.call_options import BatchOptions
 from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.splits import Split
 

@@ -11,8 +11,8 @@ from ..analysis import audit, disagreements
 from ..formats.files import binary_format
 from .base import Command
 from .command_outputs import check_output, report_options, show_report
-from .options import load_tokenizer, needed_tokenizer, sample_options, sampled
 from .reports import show, show_json
+from .shared_options import load_tokenizer, needed_tokenizer, sample_options, sampled
 
 __all__ = ["command"]
 

@@ -13,8 +13,8 @@ from typing import Any, BinaryIO
 import click
 
 from ..errors import file_exists
-from .options import Options, all_of, json_option, overwrite_option
 from .reports import manner, say, show, show_json
+from .shared_options import Options, all_of, json_option, overwrite_option
 
 __all__ = [
     "check_output", "create_output", "is_stream", "named", "report_options", "show_report",

@@ -9,7 +9,7 @@ import click
 from ..analysis import compare
 from .base import Command
 from .command_outputs import check_output, report_options, show_report
-from .options import Sample, corpus_options, load_tokenizer, several_tokenizers
+from .shared_options import Sample, corpus_options, load_tokenizer, several_tokenizers
 
 __all__ = ["command"]
 

@@ -11,7 +11,8 @@ from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..errors import counted
 from .base import Command
-from .options import (
+from .reports import Watch, refuse_nothing, report_problems, say, show, show_json
+from .shared_options import (
     find_inputs,
     jobs_option,
     json_option,
@@ -22,7 +23,6 @@ from .options import (
     tokenizer_option,
     unescape,
 )
-from .reports import Watch, refuse_nothing, report_problems, say, show, show_json
 
 __all__ = ["command"]
 

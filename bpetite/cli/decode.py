@@ -17,7 +17,7 @@ from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .command_outputs import create_output
-from .options import load_tokenizer, overwrite_option, unescape
+from .shared_options import load_tokenizer, overwrite_option, unescape
 
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 

@@ -14,7 +14,8 @@ from ..corpus.sources.share import check_rank
 from ..errors import counted
 from .base import Command, usage
 from .command_outputs import is_stream
-from .options import (
+from .reports import Watch, refuse_nothing, report_cuts, report_problems, say, show_summary
+from .shared_options import (
     COUNT,
     SIZE,
     corpus_options,
@@ -29,7 +30,6 @@ from .options import (
     special_policy,
     unescape,
 )
-from .reports import Watch, refuse_nothing, report_cuts, report_problems, say, show_summary
 
 __all__ = ["command"]
 

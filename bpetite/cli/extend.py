@@ -10,9 +10,9 @@ from ..errors import counted
 from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
 from .learning import given_options, learn, learning_options, warnings_said
-from .options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
 from .reports import say
 from .saving import Target, output_options
+from .shared_options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
 
 __all__ = ["command"]
 

@@ -18,8 +18,8 @@ from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .decode import find_output, tokenizer_of, unknown_token
-from .options import COUNT_OR_NONE, json_option, load_tokenizer
 from .reports import described, duration, show, show_json
+from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 
 __all__ = ["command"]
 

@@ -9,15 +9,15 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from ..corpus.run.options import parted
+from ..corpus.run.corpus_options import parted
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
 from ..training.counting.count_options import CountOptions
 from ..training.counting.texts import Repeated
 from ..training.options import DEFAULTS, LearningOptions, MergeOptions
-from .options import COUNT, SIZE, help_of
 from .reports import progress_bar, say
 from .saving import special_tokens
+from .shared_options import COUNT, SIZE, help_of
 
 __all__ = ["given_options", "learn", "learning_options", "warnings_said"]
 

@@ -9,8 +9,8 @@ from ..corpus.output.naming import check_output_name
 from ..corpus.sources.share import check_rank
 from ..errors import counted
 from .base import Command, usage
-from .options import jobs_option, json_option, overwrite_option
 from .reports import progress_bar, say, show_summary
+from .shared_options import jobs_option, json_option, overwrite_option
 
 __all__ = ["command"]
 

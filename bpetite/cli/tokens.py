@@ -14,8 +14,8 @@ from ..analysis.cells import Cell, groups, lay_out, listed
 from ..analysis.scripts import escape, token_repr
 from ..errors import counted
 from .base import Command
-from .options import json_option, load_tokenizer, ordinary_option, tokenizer_option
 from .reports import say, show, show_json
+from .shared_options import json_option, load_tokenizer, ordinary_option, tokenizer_option
 
 __all__ = ["command"]
 

@@ -17,9 +17,9 @@ from ..training.parity import train_parity
 from ..training.train import check_trainable, train_from_counts
 from .base import Command, usage
 from .learning import given_options, learn, learning_options, warnings_said
-from .options import COUNT, Amount, Sample, corpus_options, jobs_option
 from .reports import say
 from .saving import Target, output_options
+from .shared_options import COUNT, Amount, Sample, corpus_options, jobs_option
 
 __all__ = ["command"]
 

@@ -10,8 +10,8 @@ from ..analysis import view
 from ..analysis.view import WINDOW
 from .base import Command
 from .command_outputs import check_output, create_output, named
-from .options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
 from .reports import say
+from .shared_options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
 
 __all__ = ["command"]
 

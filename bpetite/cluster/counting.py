@@ -18,7 +18,7 @@ from ..corpus.output.manifest import digest, libraries
 from ..corpus.reading.cutting import overlaps_itself
 from ..corpus.reading.readers import Reading
 from ..corpus.run.assembly import Map
-from ..corpus.run.options import Options, ReadingOptions, parted, refuse_unknown
+from ..corpus.run.corpus_options import Options, ReadingOptions, parted, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
 from ..training.counting.count_options import CountOptions, Cutting
 from ..training.counting.counts import CountFile, merge_count_files

@@ -17,7 +17,7 @@ from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
 from ..corpus.output.manifest import read_manifest
 from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
-from ..corpus.run.options import EncodeOptions, split_options
+from ..corpus.run.corpus_options import EncodeOptions, split_options
 from ..corpus.run.outputs import begun_at
 from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES

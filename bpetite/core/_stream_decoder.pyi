@@ -3,7 +3,7 @@ from typing import Any, Self, SupportsIndex, final
 
 from typing_extensions import disjoint_base
 
-from ..engine.options import Ids
+from ..engine.call_options import Ids
 from ..vocabulary.vocab import ErrorHandler
 from ._tokenizer_base import TokenizerBase
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer, disjoint_base
 
-from ..engine.options import Ids, SpecialSelection, Text
+from ..engine.call_options import Ids, SpecialSelection, Text
 from ..engine.pipeline import Pipeline
 from ..errors import UnknownTokenError
 from ..splitting.pretokenizer import Pretokenizer

@@ -6,7 +6,7 @@ from .layouts.token_file import TokenFile
 from .reading.documents import read_documents
 from .reading.problems import RecordError
 from .run.assembly import merge_outputs
-from .run.options import Options
+from .run.corpus_options import Options
 from .run.part import Part
 from .sources.find import Piece, Sources, find_sources
 from .sources.share import share, shares

@@ -14,7 +14,7 @@ from .layouts.registry import layout_of
 from .reading.given import given_documents
 from .reading.readers import Position, Reading, read_blocks, require
 from .reading.sums import Sums, add_sums, sums_of
-from .run.options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
+from .run.corpus_options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .run.outputs import leave_out_own
 from .run.part import Part, Progress
 from .run.tally import Tally
@@ -57,7 +57,7 @@ def encode_corpus(
         progress: Called with (bytes read since the last call, tokens so far, documents so far).
         log: Called with messages for people.
         options: What to write, see `Options`: format, dtype, eot, special, separator, text_key, ...; and overwrite,
-            tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.run.options.TaskOptions`.
+            tokenizer_name, checkpoint_seconds, max_errors, see `bpetite.corpus.run.corpus_options.TaskOptions`.
 
     Returns:
         "documents", "tokens" and "bytes" (of text), "problems" (kind -> count and first one), "byte_order_marks" (that

@@ -12,7 +12,7 @@ from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .reading.documents import read_documents
 from .reading.readers import require
-from .run.options import Options, ReadingOptions, parted, refuse_unknown
+from .run.corpus_options import Options, ReadingOptions, parted, refuse_unknown
 
 __all__ = ["FileTrainOptions", "train_from_files"]
 

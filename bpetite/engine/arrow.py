@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from ..core._tokenizer_base import TokenizerBase
-    from .options import BatchOptions, Text
+    from .call_options import BatchOptions, Text
 
 __all__ = ["encode_batch_to_arrow"]
 

@@ -16,7 +16,7 @@ from ..errors import check_integer, short_repr
 
 if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
-    from .options import Side, SpecialSelection
+    from .call_options import Side, SpecialSelection
 
 __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import check_integer
-from .options import Padding, RowOptions, Side, Text
+from .call_options import Padding, RowOptions, Side, Text
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

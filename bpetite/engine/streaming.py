@@ -28,7 +28,7 @@ from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
 from ..steps.normalizers import normalize
-from .options import SpecialSelection
+from .call_options import SpecialSelection
 
 __all__ = ["encode_iterable"]
 

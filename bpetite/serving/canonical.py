@@ -12,7 +12,7 @@ from operator import index, ne
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..engine.options import Ids, SpecialSelection
+    from ..engine.call_options import Ids, SpecialSelection
     from ..tokenizer import Tokenizer
 
 __all__ = ["first_divergence", "given_ids", "is_canonical"]

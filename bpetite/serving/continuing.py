@@ -10,7 +10,7 @@ from .canonical import given_ids
 from .segments import ESCAPED, encode_bytes
 
 if TYPE_CHECKING:
-    from ..engine.options import Ids, SpecialSelection
+    from ..engine.call_options import Ids, SpecialSelection
     from ..tokenizer import Tokenizer
 
 __all__ = ["continue_ids", "retokenized"]

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from ..engine.options import SpecialSelection, Text
+    from ..engine.call_options import SpecialSelection, Text
     from ..tokenizer import Tokenizer
 
 __all__ = ["completions", "heal", "prefixes"]

@@ -12,7 +12,7 @@ from ..errors import short_repr
 
 if TYPE_CHECKING:
     from ..core._special import Specials
-    from ..engine.options import SpecialSelection
+    from ..engine.call_options import SpecialSelection
     from ..tokenizer import Tokenizer
 
 __all__ = ["encode_bytes", "encode_segments"]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer, Vocab
-from bpetite.engine.options import SpecialSelection
+from bpetite.engine.call_options import SpecialSelection
 from bpetite.steps.template import Template, TemplatePart
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
 from bpetite import Tokenizer
+from bpetite.engine.call_options import SpecialSelection
 from bpetite.engine.limits import BOUNDARIES, Chunk
-from bpetite.engine.options import SpecialSelection
 from bpetite.steps.normalizers import Normalization
 from bpetite.vocabulary.vocab import Vocab
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, pieces
 
 from bpetite import Tokenizer, Vocab, serving
-from bpetite.engine.options import SpecialSelection
+from bpetite.engine.call_options import SpecialSelection
 from bpetite.steps.normalizers import Replace
 
 segments = st.lists(st.tuples(st.lists(pieces, max_size=4).map("".join), st.booleans()), max_size=6)

@@ -23,7 +23,7 @@ from ..reading.cutting import overlaps_itself
 from ..sources.find import Piece
 from ..sources.share import share
 from ..sources.streams import Torn
-from .options import Options
+from .corpus_options import Options
 from .tally import Tally, add_stats, group_of, sorted_stats
 
 __all__ = ["Plan"]

@@ -11,8 +11,8 @@ from corpus_tools import byte_codec, outputs, run
 
 from bpetite.corpus import Options, RecordError, Sources, find_sources, make_part
 from bpetite.corpus.run import estimate as estimate_module
+from bpetite.corpus.run.corpus_options import ErrorPolicy
 from bpetite.corpus.run.estimate import estimate
-from bpetite.corpus.run.options import ErrorPolicy
 
 
 def test_it_is_near_and_writes_nothing(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pytest
 from corpus_tools import byte_codec, run
 
 from bpetite.corpus import Options, count_corpus, encode_corpus, make_part
-from bpetite.corpus.run.options import CorpusOptions, ReadingOptions, TaskOptions, choices_of
+from bpetite.corpus.run.corpus_options import CorpusOptions, ReadingOptions, TaskOptions, choices_of
 from bpetite.corpus.run.plan import Plan
 
 
@@ -69,7 +69,7 @@ def test_options_that_mean_nothing_without_others(ram_path: Path, options: dict[
 
 def test_the_command_line_has_the_options_as_they_are_declared() -> None:
     from bpetite.cli.encode import command
-    from bpetite.cli.options import SIZE
+    from bpetite.cli.shared_options import SIZE
 
     found = {parameter.name: parameter for parameter in command.params}
     for field in fields(Options):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
-from bpetite.adapters.tiktoken import Encoding
+from bpetite.adapters.tiktoken_view import Encoding
 from bpetite.formats.encodings import PUBLISHED
 from bpetite.steps.splits import Split
 

@@ -11,8 +11,8 @@ import click
 from ..corpus import Sources, find_sources, read_documents
 from ..corpus.reading.documents import read_labelled
 from ..corpus.reading.readers import Reading
-from ..corpus.run.options import ErrorPolicy, choices_of
-from ..corpus.run.options import Options as CorpusOptions
+from ..corpus.run.corpus_options import ErrorPolicy, choices_of
+from ..corpus.run.corpus_options import Options as CorpusOptions
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, say
