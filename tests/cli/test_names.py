@@ -8,7 +8,7 @@ import pytest
 from tiers import slow_but
 
 from bpetite import Tokenizer, count_pretokens, get_encoding, patterns
-from bpetite.cli import main, options, saving
+from bpetite.cli import main, saving, shared_options
 
 TEXT = "the cat sat on the mat, the cat ate the hat"
 
@@ -92,7 +92,7 @@ def test_train_checks_everything_before_it_reads(
     Path("folder").mkdir()
     Path("full").mkdir()
     Path("full/vocab.json").write_text("{}")
-    monkeypatch.setattr(options, "read_documents", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr(shared_options, "read_documents", lambda *_, **__: pytest.fail("it was read"))
     done = run("train", "corpus.txt", "-n", 260, *arguments)
     assert (done.code, done.out) == (2 if "(bpetite train --help)" in done.err else 1, "")
     assert message in done.err
