@@ -36,13 +36,19 @@ def test_columns(ram_path: Path) -> None:
         read(path)
 
 
-def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
-    path = ram_path / "in.parquet"
+def damaged(path: Path) -> list[str]:
+    """Write a file of four row groups, the second one damaged; returns its documents."""
     documents = [f"document {n} " * 20 for n in range(400)]
     pq.write_table(pa.table({"text": documents}), path, row_group_size=100, use_dictionary=False)
     at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
     data = path.read_bytes()
     path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
+    return documents
+
+
+def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
+    path = ram_path / "in.parquet"
+    documents = damaged(path)
     with pytest.raises(RecordError, match=r"in\.parquet: row 101: damaged .*: row group 1, 100 rows are lost: "):
         run(path, ram_path / "o")
     made = run(path, ram_path / "s", on_error="skip")
@@ -53,11 +59,7 @@ def test_a_damaged_row_group_is_named(ram_path: Path) -> None:
 def test_rows_that_are_lost_keep_their_numbers(ram_path: Path) -> None:
     """dolma's table names the row of each document."""
     path = ram_path / "in.parquet"
-    documents = [f"document {n} " * 20 for n in range(400)]
-    pq.write_table(pa.table({"text": documents}), path, row_group_size=100, use_dictionary=False)
-    at = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
-    data = path.read_bytes()
-    path.write_bytes(data[:at] + b"\xff" * 60 + data[at + 60 :])
+    damaged(path)
     run(path, ram_path / "o", format="dolma", on_error="skip")
     with gzip.open(ram_path / "o.csv.gz", "rt") as table:
         rows = [int(row[4]) for row in csv.reader(table)]
