@@ -27,7 +27,7 @@ cdef class Specials:
     # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
     # to its number, or returns -1.
     cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
-    # As `find`, in a text that goes on after `length` unless it is `final`: only a literal that more text cannot change.
+    # As `find`, in a text that goes on after `length` unless it is `final`: only a literal more text cannot change.
     # IN/OUT: *limit, up to where the text is certain; -1 at first.
     cdef Py_ssize_t find_certain(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, bint final,
                                  Py_ssize_t* limit, Py_ssize_t* which) noexcept nogil
