@@ -192,25 +192,12 @@ def encode(
         if keys:
             message["role"] = ROLES.get(message["role"]) or Role(message["role"])
     given, rest = "\0".join(texts_in(doubtful)), "\0".join(texts_in(safe))
-    if compiled.markable and MARK not in given and MARK not in rest:
-        marked = compiled.render_marked(context)
-        text = marked.replace(MARK, "")
-        if model.all_are_marked(text, len(marked) - len(text), given):
-            return ChatEncoding(tokenizer, compiled, context, text, None)
-        parts = marked.split(MARK)  # ordinary text and special tokens, in turn
-        ends = [*accumulate(map(len, parts))]
-        own, literal_spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
-        if literal_spans == own and not special_spans(tokenizer, given):
-            return ChatEncoding(tokenizer, compiled, context, text, None)
-        bare = MARK.join(parts[::2])
-    else:
-        text = bare = compiled.render(context)
-        own, literal_spans = [], special_spans(tokenizer, text)
-    literals = {text[start:end] for start, end in {*literal_spans}.difference(own)}.union(literals_in(tokenizer, bare))
+    text, literals = _rendered(tokenizer, model, compiled, context, given, rest)
+    if literals is None:
+        return ChatEncoding(tokenizer, compiled, context, text, None)
     as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
     char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
-    mask = masking(char, frozenset(literals), any_text=not as_it_is)
-    change = partial(_masked, tokenizer, char, mask)
+    change = partial(_masked, tokenizer, char, masking(char, frozenset(literals), any_text=not as_it_is))
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
         "messages": [_shielded(message, keys, change) for message, keys in zip(chat, kept, strict=True)],
@@ -220,6 +207,29 @@ def encode(
     if not equal_but_for(text, masked, char + "\\"):
         raise ValueError(_reason(tokenizer, doubtful, literals))
     return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked, char))
+
+
+def _rendered(
+    tokenizer: Tokenizer, model: Model, compiled: ChatTemplate, context: dict[str, Any], given: str, rest: str
+) -> tuple[str, set[str] | None]:
+    """The text, and the special tokens in it whose origin masks have to tell; None if marks prove that all of them
+    are the template's own."""
+    own: list[tuple[int, int]] = []
+    if compiled.markable and MARK not in given and MARK not in rest:
+        marked = compiled.render_marked(context)
+        text = marked.replace(MARK, "")
+        if model.all_are_marked(text, len(marked) - len(text), given):
+            return text, None
+        parts = marked.split(MARK)  # ordinary text and special tokens, in turn
+        ends = [*accumulate(map(len, parts))]
+        own, spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
+        if spans == own and not special_spans(tokenizer, given):
+            return text, None
+        bare = MARK.join(parts[::2])
+    else:
+        text = bare = compiled.render(context)
+        spans = special_spans(tokenizer, text)
+    return text, {text[start:end] for start, end in {*spans}.difference(own)}.union(literals_in(tokenizer, bare))
 
 
 def _plain(value: Any) -> Any:
