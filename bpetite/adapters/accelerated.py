@@ -109,7 +109,8 @@ class Accelerated(TokenizersBackend):
         if data is None:
             return original()
         if options.get("max_length") is None and options.get("verbose", True):
-            for ids in data["input_ids"]:
+            limit = self.model_max_length
+            for ids in [ids for ids in data["input_ids"] if len(ids) > limit]:
                 self._eventual_warn_about_too_long_sequence(ids, None, True)
         encodings: Any = Encodings(data["input_ids"], lambda: original().encodings)
         tensors = options.get("return_tensors")

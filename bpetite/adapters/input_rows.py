@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from itertools import chain, repeat
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .mirror import Mirror
 
-__all__ = ["columns_of", "encode_rows", "ids_of_parts", "parts_of"]
+__all__ = ["columns_of", "encode_rows", "ids_of_parts", "joined", "parts_of"]
 
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
@@ -66,16 +66,12 @@ def encode_rows(
     if not mirror.trusted(chain(*columns)):
         return None
     known: dict[str, Any] = {"allowed_special": ()} if split else {}
-    rows, sizes = [], []
-    for texts in zip(*(_encode(tokenizer, column, known) for column in columns), strict=True):
-        if room is not None and sum(map(len, texts)) > room:
-            kept = zip(texts, _shares([*map(len, texts)], room), strict=True)
-            right = owner.truncation_side == "right"
-            texts = tuple([ids[:size] if right else ids[len(ids) - size :] for ids, size in kept])
-        by_part = ids_of_parts(parts, texts)
-        rows.append([*chain.from_iterable(by_part)])
-        sizes.append([*map(len, by_part)])
-    return _data(owner, rows, sizes, parts, options)
+    texts = [_encode(tokenizer, column, known) for column in columns]
+    for number, row in enumerate(zip(*texts, strict=True)):
+        if room is not None and sum(map(len, row)) > room:
+            for column, ids, size in zip(texts, row, _shares([*map(len, row)], room), strict=True):
+                column[number] = ids[:size] if owner.truncation_side == "right" else ids[len(ids) - size :]
+    return _data(owner, ids_of_parts(parts, texts), parts, options)
 
 
 def parts_of(tokenizer: Tokenizer, texts: int, add_special_tokens: bool) -> tuple[TemplatePart, ...]:
@@ -85,9 +81,14 @@ def parts_of(tokenizer: Tokenizer, texts: int, add_special_tokens: bool) -> tupl
     return template.single if texts == 1 else template.pair
 
 
-def ids_of_parts(parts: Iterable[TemplatePart], texts: Sequence[list[int]]) -> list[Sequence[int]]:
-    """The ids of each part of a row."""
-    return [texts["AB".index(part.text)] if part.text else part.ids for part in parts]
+def ids_of_parts(parts: Iterable[TemplatePart], texts: Sequence[list[list[int]]]) -> list[list[list[int]]]:
+    """The ids of each part, for all rows, from those of first and of second texts."""
+    return [texts["AB".index(part.text)] if part.text else [[*part.ids]] * len(texts[0]) for part in parts]
+
+
+def joined(by_part: Sequence[list[list[int]]]) -> list[list[int]]:
+    """The rows, from the ids of their parts."""
+    return by_part[0] if len(by_part) == 1 else [[*chain.from_iterable(row)] for row in zip(*by_part, strict=True)]
 
 
 def _takes(limit: int, around: int, strategy: TruncationStrategy, stride: int, texts: int) -> bool:
@@ -120,14 +121,11 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
 
 
 def _data(
-    owner: Any,
-    rows: list[list[int]],
-    sizes: list[list[int]],
-    parts: Sequence[TemplatePart],
-    options: dict[str, Any],
+    owner: Any, by_part: list[list[list[int]]], parts: Sequence[TemplatePart], options: dict[str, Any]
 ) -> dict[str, list[Any]]:
-    """Padded rows and their masks; ``sizes`` has the number of tokens of each part in each row."""
-    lengths = [len(row) for row in rows]
+    """Padded rows and their masks, from the ids of their parts."""
+    rows = joined(by_part)
+    lengths = [*map(len, rows)]
     padding, longest = options.get("padding_strategy"), options.get("max_length")
     width = max(lengths)
     if padding == PaddingStrategy.MAX_LENGTH and longest is not None:
@@ -145,7 +143,9 @@ def _data(
         return [row + [filler] * (width - len(row)) for row in rows]
 
     def of_parts(values: Sequence[int]) -> list[list[int]]:
-        return [[*chain.from_iterable(map(repeat, values, row))] for row in sizes]
+        if len({*values}) == 1:
+            return [[values[0]] * length for length in lengths]
+        return joined([[[value] * len(ids) for ids in column] for value, column in zip(values, by_part, strict=True)])
 
     def wanted(name: str) -> bool:
         given = options.get(f"return_{name}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..bytelevel import encode_token
 from .hostile_texts import hostile_texts
-from .input_rows import ids_of_parts, parts_of
+from .input_rows import ids_of_parts, joined, parts_of
 
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
@@ -182,9 +182,9 @@ def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
         for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
             row = [given] if isinstance(given, str) else given
             parts = parts_of(tokenizer, len(row), added)
-            by_part = ids_of_parts(parts, [tokenizer.encode(text) for text in row])
-            ids = [*chain.from_iterable(by_part)]
-            types = [part.type_id for part, own in zip(parts, by_part, strict=True) for _ in own]
+            by_part = ids_of_parts(parts, [[tokenizer.encode(text)] for text in row])
+            (ids,) = joined(by_part)
+            types = [part.type_id for part, (own,) in zip(parts, by_part, strict=True) for _ in own]
             if (ids, types) != (encoding.ids, encoding.type_ids):
                 ours, theirs = ids[:16], encoding.ids[:16]
                 raise ValueError(f"bpetite gives other ids for {given!r}: {ours} in place of {theirs}")
