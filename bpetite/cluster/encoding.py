@@ -16,12 +16,12 @@ from typing import Any, Unpack
 from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
 from ..corpus.output.manifest import read_manifest
+from ..corpus.output.upload import begin_staging
 from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
 from ..corpus.run.corpus_options import EncodeOptions, split_options
 from ..corpus.run.outputs import begun_at
 from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES
-from ..corpus.sources.stores import is_url
 from ..errors import FormatError
 from .calls import check_positive
 
@@ -45,8 +45,8 @@ def encode_corpus(
 ) -> dict[str, Any]:
     """Turn a corpus into token files on a cluster; `bpetite.corpus.encode_corpus` does it in one process.
 
-    The output is the same byte for byte, manifest included. Inputs and output must have the same paths on all workers
-    and here. Until the end, the tokens need disk space twice.
+    The output is the same byte for byte, manifest included. Inputs and output must have the same paths, or URLs, on all
+    workers and here. Until the end, the tokens need space twice.
 
     Args:
         mapped: ``map(function, items)`` of a cluster: picklable calls, results in order.
@@ -65,8 +65,6 @@ def encode_corpus(
     """
     check_positive(task_bytes=task_bytes, threads=threads)
     chosen, task = split_options("encode_corpus", options)
-    if is_url(sink):
-        raise ValueError(f"{os.fspath(sink)}: tasks write files that all workers see, so not at a URL; ranks do")
     whole = make_part(sources, sink, tokenizer, options=chosen, **task)
     began, log, progress = time.perf_counter(), log or ignore, progress or ignore
     begun = begun_at(sink)  # by a call that was killed, whatever its task_bytes were
@@ -76,7 +74,7 @@ def encode_corpus(
     done = None if whole.overwrite else finished(whole)
     parts = [whole.names_of_part(rank, count) for rank in range(count)]
     if done is None:
-        whole.names.folder.mkdir(parents=True, exist_ok=True)
+        begin_staging(whole.names)
         for names in (whole.names, *parts) if whole.overwrite else ():
             remove(names)
         if count > 1:

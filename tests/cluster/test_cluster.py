@@ -1,6 +1,7 @@
 """bpetite.cluster without an engine: parts, assembly, counting, parcels. Ray and Spark are in files of their own."""
 from __future__ import annotations
 
+import itertools
 import json
 import pickle
 import random
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 from cluster_tools import HereMap, contents, make_corpus, text_of
 from corpus_tools import FORMATS
+from faulty_store import fresh
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
@@ -24,6 +26,7 @@ from bpetite.cluster.calls import Call
 from bpetite.corpus import Options, RecordError, find_sources, make_part, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.run.assembly import make_shard
+from bpetite.corpus.run.options import Format
 from bpetite.errors import FormatError
 
 pytest.importorskip("pyarrow")
@@ -73,6 +76,38 @@ def test_an_output_folder(ram_path: Path, corpus: Path, tokenizer: Tokenizer) ->
     encode_here(corpus, ram_path / "here", tokenizer)
     encode_corpus(HereMap(), corpus, ram_path / "there", tokenizer, task_bytes=TINY)
     assert contents(ram_path / "there") == contents(ram_path / "here")
+
+
+@pytest.mark.parametrize("format", ["npy", "mds", "dolma"])
+def test_an_output_at_a_url(
+    ram_path: Path, corpus: Path, tokenizer: Tokenizer, format: Format, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same files, whatever machine makes a call, whenever the engine dies; nothing else stays there."""
+    options: Any = {"format": format, "shard_tokens": 3000, "task_bytes": TINY}
+    machines = itertools.count()
+
+    def elsewhere(run: HereMap) -> Any:
+        def call(function: Any, items: Any) -> Any:
+            (ram_path / f"tmp{(number := next(machines))}").mkdir()
+            with monkeypatch.context() as there:
+                there.setattr(tempfile, "tempdir", str(ram_path / f"tmp{number}"))
+                yield from run(function, items)
+
+        return call
+
+    store = fresh()
+    encode_corpus(HereMap(), corpus, ram_path / "here" / "o", tokenizer, **options)
+    expected = contents(ram_path / "here")
+    for lose in (2, 6, None):
+        try:
+            encode_corpus(elsewhere(HereMap(lose=lose)), corpus, "memory://there/o", tokenizer, **options)
+            assert lose is None
+        except ConnectionError:
+            assert not store.exists("/there/o.manifest.json")
+    for overwrite in (False, True):
+        found = {name.removeprefix("/there/"): store.cat(name) for name in store.find("/there")}
+        assert {name: data for name, data in found.items() if not f".{Path(name).name}".endswith(".runs")} == expected
+        encode_corpus(elsewhere(HereMap()), corpus, "memory://there/o", tokenizer, overwrite=overwrite, **options)
 
 
 @given(

@@ -202,21 +202,23 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
     assembly, shard = item
     names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
+    begin_staging(names)
     journal = patiently(partial(assembly.journal, shard), PATIENCE)
+    stored = False
     try:
-        if journal.records[:1] == [header] and len(journal.records) > 1:
-            return dict(journal.records[1])
-        journal.restart()
-        journal.append(header)
-        journal.push()
-        record = _copy(assembly, shard)
-        journal.append(record)
+        if journal.records[:1] != [header] or len(journal.records) < 2:
+            journal.restart()
+            journal.append(header)
+            journal.push()
+            journal.append(_copy(assembly, shard))
+        record = dict(journal.records[1])
         if not assembly.overwrite:  # else the files of before stay until all are made
             publish(names, [record])
             journal.push()
+            stored = names.home is not None
         return record
-    finally:
-        journal.close(remove=len(journal.records) < 2)
+    finally:  # what a store has is asked of it, as others may have deleted it
+        journal.close(remove=stored or len(journal.records) < 2)
 
 
 def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:

@@ -424,7 +424,8 @@ def clear(names: Names, journal: Journal) -> None:
 
 def remove(names: Names) -> None:
     """Delete the files of an output or a part, finished or not, if there are any that no process is writing."""
-    if names.manifest.exists() or names.journal.exists() or names.temporary():
+    begun = names.journal.exists() or names.temporary() or (names.home is not None and names.marker.exists())
+    if begun or names.manifest.exists():
         journal = Journal(names.journal)
         try:
             clear(names, journal)
