@@ -26,7 +26,7 @@ from bpetite.cluster.calls import Call
 from bpetite.corpus import Options, RecordError, find_sources, make_part, share, shares
 from bpetite.corpus import encode_corpus as encode_here
 from bpetite.corpus.run.assembly import make_shard
-from bpetite.corpus.run.options import Format
+from bpetite.corpus.run.corpus_options import Format
 from bpetite.errors import FormatError
 
 pytest.importorskip("pyarrow")
