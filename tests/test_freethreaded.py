@@ -12,9 +12,7 @@ pytestmark = pytest.mark.freethreaded
 
 IMPORTS = """
 import importlib, pathlib, sys
-import bpetite
-package = pathlib.Path(bpetite.__file__).parent
-names = [".".join(path.relative_to(package.parent).parts).split(".cpython")[0] for path in package.rglob("*.so")]
+names = [".".join(path.with_suffix("").parts) for path in pathlib.Path("bpetite").rglob("*.pyx")]
 for name in names:
     importlib.import_module(name)
 print(len(names) > 30, sys._is_gil_enabled())

@@ -107,6 +107,22 @@ def test_every_configuration(name: str) -> None:
                 assert ours.decode(one, skip_special_tokens=skip) == theirs.decode(one, skip_special_tokens=skip)
 
 
+def test_batches_of_any_kind_are_decoded_alike() -> None:
+    ours, theirs = both("gpt2")
+    rows: list[Any] = [[1, 2, 3], (4, 5), np.array([6]), [np.int64(7), 8], [], 9]
+    for batch in (rows, rows[1:], tuple(rows[:2]), [[]], [], np.array([[1, 2], [3, 4]])):
+        for options in ({}, {"skip_special_tokens": True}, {"clean_up_tokenization_spaces": True}):
+            assert ours.batch_decode(batch, **options) == theirs.batch_decode(batch, **options)
+        assert ours.batch_decode(batch, True, False) == theirs.batch_decode(batch, True, False)
+    for wrong in ([["a"]], [[1.5]], [[[1]]], [[-1]], None):
+        found = []
+        for one in (ours, theirs):
+            with pytest.raises((TypeError, ValueError, OverflowError)) as raised:
+                one.batch_decode(wrong)
+            found.append(raised.type)
+        assert found[0] is found[1], wrong
+
+
 @pytest.mark.usefixtures("no_original")
 @pytest.mark.parametrize("name", ["gpt2", "template", "roberta"])
 def test_what_runs_on_bpetite(name: str) -> None:
