@@ -20,7 +20,17 @@ import regex
 
 from ..errors import MissingExtraError, short_repr
 from ..serving.segments import encode_segments
-from .masks import Masked, block_spans, change_texts, content_spans, equal_but_for, free_characters, masking, texts_in
+from .masks import (
+    SCALARS,
+    Masked,
+    block_spans,
+    change_texts,
+    content_spans,
+    equal_but_for,
+    free_characters,
+    masking,
+    texts_in,
+)
 
 try:
     from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, special_spans
@@ -39,8 +49,6 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 #: The trusted keys of a message with a trusted role; its name and its calls are not among them.
 WRITTEN = frozenset(("role", "content", *REASONING))
 ROLE = frozenset(("role",))
-#: Types of values that a template sees as they are.
-SCALARS = frozenset((str, int, float, bool))
 
 
 class ChatEncoding:
@@ -183,20 +191,28 @@ def encode(
         "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
     }  # fmt: skip
     kept = [_trusted_keys(message, trusted) for message in chat]
-    doubtful = [value for name, value in others.items() if name not in NAMED]
-    doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
-    safe: list[Any] = [value for name, value in others.items() if name in NAMED]
-    for message, keys in zip(chat, kept, strict=True):
-        for key, value in message.items():
-            (safe if key in keys else doubtful).append(value)
+    for message, keys in zip(chat, kept, strict=True) if compiled.takes_roles else ():
         if keys:
             message["role"] = ROLES.get(message["role"]) or Role(message["role"])
-    given, rest = "\0".join(texts_in(doubtful)), "\0".join(texts_in(safe))
-    text, literals = _rendered(tokenizer, model, compiled, context, given, rest)
-    if literals is None:
+    named = "".join(texts_in(value for name, value in others.items() if name in NAMED))
+    doubtful = [value for name, value in others.items() if name not in NAMED]
+    doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
+    every = "\0".join(texts_in(chain(doubtful, *map(dict.values, chat))))
+    markable = compiled.markable and MARK not in every and MARK not in named
+    # ordinary text and special tokens of the template's own, in turn
+    parts = compiled.render_marked(context).split(MARK) if markable else [compiled.render(context)]
+    text, bare = "".join(parts), MARK.join(parts[::2])
+    if not (model.may_have_special(bare) or model.may_have_special(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
+    for message, keys in zip(chat, kept, strict=True):
+        doubtful += [value for key, value in message.items() if key not in keys]
+    ends = [*accumulate(map(len, parts))]
+    own, literal_spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
+    if markable and literal_spans == own and not special_spans(tokenizer, "\0".join(texts_in(doubtful))):
+        return ChatEncoding(tokenizer, compiled, context, text, None)
+    literals = {text[start:end] for start, end in {*literal_spans}.difference(own)}.union(literals_in(tokenizer, bare))
     as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
-    char = next(free_characters(given + rest + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
+    char = next(free_characters(every + named + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
     change = partial(_masked, tokenizer, char, masking(char, frozenset(literals), any_text=not as_it_is))
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
@@ -207,29 +223,6 @@ def encode(
     if not equal_but_for(text, masked, char + "\\"):
         raise ValueError(_reason(tokenizer, doubtful, literals))
     return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked, char))
-
-
-def _rendered(
-    tokenizer: Tokenizer, model: Model, compiled: ChatTemplate, context: dict[str, Any], given: str, rest: str
-) -> tuple[str, set[str] | None]:
-    """The text, and the special tokens in it whose origin masks have to tell; None if marks prove that all of them
-    are the template's own."""
-    own: list[tuple[int, int]] = []
-    if compiled.markable and MARK not in given and MARK not in rest:
-        marked = compiled.render_marked(context)
-        text = marked.replace(MARK, "")
-        if model.all_are_marked(text, len(marked) - len(text), given):
-            return text, None
-        parts = marked.split(MARK)  # ordinary text and special tokens, in turn
-        ends = [*accumulate(map(len, parts))]
-        own, spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
-        if spans == own and not special_spans(tokenizer, given):
-            return text, None
-        bare = MARK.join(parts[::2])
-    else:
-        text = bare = compiled.render(context)
-        spans = special_spans(tokenizer, text)
-    return text, {text[start:end] for start, end in {*spans}.difference(own)}.union(literals_in(tokenizer, bare))
 
 
 def _plain(value: Any) -> Any:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .templates import ChatTemplate
 
 __all__ = [
+    "SCALARS",
     "Masked",
     "block_spans",
     "change_texts",
@@ -25,6 +26,8 @@ __all__ = [
     "texts_in",
 ]
 
+#: Types of values that a template sees as they are.
+SCALARS = frozenset((str, int, float, bool))
 #: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
 ESCAPED = frozenset("\"'\\\x7f")
 QUOTE = '"'
@@ -152,8 +155,8 @@ def texts_in(values: Iterable[Any]) -> list[str]:
     """The texts in values of JSON, keys included."""
     texts: list[str] = []
     waiting = [*values]
-    if {*map(type, waiting)} == {str}:
-        return waiting
+    if SCALARS.issuperset(map(type, waiting)):
+        return [one for one in waiting if type(one) is str]
     for one in waiting:  # which grows
         if isinstance(one, str):
             texts.append(one)

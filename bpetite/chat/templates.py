@@ -125,6 +125,7 @@ class ChatTemplate:
     Attributes:
         has_generation: It has generation blocks.
         markable: Its own texts hold no mark.
+        takes_roles: A special token may go over a trusted role.
     """
 
     def __init__(self, tokenizer: Tokenizer, source: str) -> None:
@@ -136,6 +137,7 @@ class ChatTemplate:
         self.markable: bool = not any(MARK in (_text(one) or "") for one in tree.find_all(nodes.Expr))
         marked = _Marker(self._mark).marked(tree, environment)
         self._names = [name for name in NAMED if any(one.name == name + MARKED for one in marked.find_all(nodes.Name))]
+        self.takes_roles: bool = any(one.name == AROUND for one in marked.find_all(nodes.Filter))
         self._render_marked = environment.form(marked)
         self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
 
@@ -341,13 +343,6 @@ class Model:
         kept = vars(tokenizer._vocab)
         model: Model | None = kept.get("_chat_model")
         return kept.setdefault("_chat_model", cls(tokenizer)) if model is None else model
-
-    def all_are_marked(self, text: str, marks: int, given: str) -> bool:
-        """True if the text has no special tokens but those between its marks, so many, and none are in the texts that
-        were given; False if a search has to tell. Only first characters are counted."""
-        if self._firsts is None or self.may_have_special(given):
-            return False
-        return 2 * sum(map(text.count, self._firsts)) == marks
 
     def may_have_special(self, text: str) -> bool:
         """True unless the first characters of special tokens tell that the text has none."""
