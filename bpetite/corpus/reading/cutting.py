@@ -11,7 +11,7 @@ from ..sources.expanding import DamagedError
 from ..sources.streams import Stream
 from .problems import Flaw
 
-__all__ = ["Cut", "cut_records", "overlaps_itself"]
+__all__ = ["Cut", "cut_records", "end_of_first", "overlaps_itself"]
 
 
 def overlaps_itself(separator: bytes) -> bool:
@@ -76,10 +76,10 @@ def cut_records(
             break
         if not chunk:
             break
-        if dropped and (end := _first(edge, chunk, separator)):
+        if dropped and (end := end_of_first(edge, chunk, separator)):
             yield cut(end, closed=True)
             chunk = chunk[end:]
-        if not dropped and (end := _last(edge, chunk, separator)):
+        if not dropped and (end := _end_of_last(edge, chunk, separator)):
             yield cut(end, closed=True)
             chunk = chunk[end:]
         held += len(chunk)
@@ -100,19 +100,21 @@ def cut_records(
         yield cut(0, closed=False)
 
 
-def _first(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end, in ``chunk``, of the first separator in ``edge + chunk``; 0 if there is none."""
-    at = (edge + chunk).find(separator)
-    return at + len(separator) - len(edge) if at >= 0 else 0
+def end_of_first(edge: bytes, chunk: bytes, separator: bytes) -> int:
+    """The end, in ``chunk``, of the first separator in ``edge + chunk``, of which ``edge`` is shorter than one; 0 if
+    there is none. No chunk is copied here or below: other threads would wait for the interpreter lock."""
+    at = (edge + chunk[: len(separator) - 1]).find(separator)
+    if at >= 0:
+        return at + len(separator) - len(edge)
+    at = chunk.find(separator)
+    return at + len(separator) if at >= 0 else 0
 
 
-def _last(edge: bytes, chunk: bytes, separator: bytes) -> int:
+def _end_of_last(edge: bytes, chunk: bytes, separator: bytes) -> int:
     """The end, in ``chunk``, of the last separator, or 0; occurrences are matched from the left, without overlap."""
-    window = edge + chunk
     if overlaps_itself(separator):
-        end = len(window) - len(window.split(separator)[-1])
-    else:
-        end = window.rfind(separator) + len(separator)
-        if end < len(separator):
-            end = 0
-    return end - len(edge) if end else 0
+        window = edge + chunk
+        rest = len(window.split(separator)[-1])
+        return len(chunk) - rest if rest < len(window) else 0
+    at = chunk.rfind(separator)
+    return at + len(separator) if at >= 0 else end_of_first(edge, chunk[: len(separator) - 1], separator)

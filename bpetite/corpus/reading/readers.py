@@ -21,7 +21,7 @@ from ..sources.expanding import DamagedError
 from ..sources.find import GIVEN, Piece
 from ..sources.streams import BOM, Stream, Torn
 from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
-from .cutting import cut_records, overlaps_itself
+from .cutting import cut_records, end_of_first, overlaps_itself
 from .given import given_blocks
 from .problems import Flaw
 from .records import loads, texts_of_values
@@ -163,16 +163,14 @@ def _records(
 def _start_behind(stream: Stream, offset: int, separator: bytes, stop: int) -> int:
     """The first offset from ``offset`` on where a document of a plain file starts, after a separator; ``stop`` if
     that is not before it."""
+    keep = len(separator) - 1
     stream.seek(max(0, offset - len(separator)))
-    edge = b""
-    size = 1 << 14
+    edge, size = b"", 1 << 14
     while stream.offset < stop and (chunk := stream.read(min(size, stop - stream.offset))):
         size = min(1 << 20, 4 * size)
-        window = edge + chunk
-        at = window.find(separator)
-        if at >= 0:
-            return stream.offset - len(window) + at + len(separator)
-        edge = window[-(len(separator) - 1) :] if len(separator) > 1 else b""
+        if end := end_of_first(edge, chunk, separator):
+            return stream.offset - len(chunk) + end
+        edge = (edge + chunk[-keep:])[-keep:] if keep else b""
     return stop
 
 

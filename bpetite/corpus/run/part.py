@@ -40,8 +40,9 @@ __all__ = ["Part", "Progress", "finished", "remove", "summary_of"]
 #: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
 Progress = Callable[[int, int, int], None]
 
-#: Bytes of input that batches being worked on may hold together, unless it is a single one.
-HELD = 64 << 20
+#: Bytes of input, for each thread, that batches may hold together that are worked on or wait for one before them,
+#: unless it is a single one.
+HELD = 32 << 20
 
 #: Seconds between two signs of life where nothing can be recorded.
 SIGN_SECONDS = 15.0
@@ -222,7 +223,7 @@ class Part(Plan):
 
     def _encoded(self, position: Position, stop: int, threads: int) -> Generator[Encoded, None, None]:
         batches = self.batches(position, threads, stop)
-        pool = in_order(self.work, batches, threads, size=attrgetter("size"), held=HELD)
+        pool = in_order(self.work, batches, threads, size=attrgetter("size"), held=HELD * threads)
         with closing(batches), closing(pool):
             yield from pool
 

@@ -21,7 +21,7 @@ crc32: Callable[[Any], int] = _zlib.crc32
 
 #: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
 COMPRESSED_READ = 1 << 18
-EXPANDED = 1 << 22
+EXPANDED = 7 << 19
 
 #: The largest window that a Zstandard frame may declare (``zstd --long=31``), and the most memory of an xz decoder. The
 #: decoder allocates what the file declares.
