@@ -44,14 +44,14 @@ def by_regex(pattern: patterns.Pattern, name: str) -> Callable[[], list[str]]:
     return lambda: split(whole, pattern)
 
 
-def by_scanner(pattern: patterns.Pattern, name: str, path: str) -> Callable[[], int]:
-    """Counts the pre-tokens, after a comparison with `regex`."""
+def by_scanner(pattern: patterns.Pattern, name: str, path: str) -> Callable[[], object]:
+    """Finds the pre-tokens, after a comparison with `regex`."""
     cut = pretokenizer(pattern, scanner_kind=path)
     if cut.split(text(name)) != split(text(name), pattern):
         raise AssertionError(f"{path} and regex split {name} differently")
     scanner, data = cut.scanner, text(name).encode()
     assert scanner is not None
-    return lambda: scanner.count(data)
+    return lambda: scanner.ends(data)
 
 
 @pytest.mark.parametrize("name", texts.NAMES)

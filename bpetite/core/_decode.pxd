@@ -39,10 +39,8 @@ cdef class Decoder:
 
     cdef int set_up(self, TokenTable tokens, object vocab) except -1
     cdef int fill(self) except -1  # the tables of `joiner`, when ids are first decoded
-    # With `skip`, special tokens give nothing.
-    cdef bytes decode_bytes(self, object ids, bint skip=*)
-    # The bytes with all spaces, for ids that may not be the beginning of a text.
-    cdef bytes decode_middle(self, object ids)
+    # With `skip`, special tokens give nothing; with `middle`, no spaces go from the beginning.
+    cdef bytes decode_bytes(self, object ids, bint skip=*, bint middle=*)
     cdef str decode(self, object ids, object errors, bint skip=*)
     cdef list decode_batch(self, object batch, object errors, bint skip)
     # The name of an error handler, in C; the tokenizer's own where errors is None.

@@ -20,11 +20,12 @@ from ..headers.python cimport (
     PyList_GET_SIZE, PyNumber_Index, PyTuple_CheckExact, PyTuple_GET_SIZE, PyUnicode_DecodeUTF8,
 )
 from ..headers.vectors cimport (
-    BP_LOAD, BP_STORE, bp_str_of_utf8, bp_token_value, bp_token_values, bp_utf8_valid, PySequence_Fast_ITEMS,
-    PyUnicode_DATA, PyUnicode_New,
+    BP_LOAD, BP_STORE, bp_str_of_utf8, bp_token_value, bp_utf8_valid, PySequence_Fast_ITEMS, PyUnicode_DATA,
+    PyUnicode_New,
 )
 from ..vocabulary._tokens cimport TokenTable
 from ._batch cimport of_text
+from ._ids cimport values_of
 
 import codecs
 import operator
@@ -115,11 +116,8 @@ cdef class Decoder:
         BP_STORE(&self.filled, self.heads)         # last: other threads read the tables from now on
         return 0
 
-    cdef bytes decode_bytes(self, object ids, bint skip=False):
-        return joined(self, ids, False, self.strip, skip)
-
-    cdef bytes decode_middle(self, object ids):
-        return joined(self, ids, False, 0, False)
+    cdef bytes decode_bytes(self, object ids, bint skip=False, bint middle=False):
+        return joined(self, ids, False, 0 if middle else self.strip, skip)
 
     cdef str decode(self, object ids, object errors, bint skip=False):
         cdef bytes data, handler = None
@@ -450,7 +448,7 @@ cdef int read_sequence(Decoder decoder, object ids, id_view* view) except -1:
             if is_list and PyList_GET_SIZE(ids) < n:       # by a handler of signals, or by another thread
                 break
             stop = min(i + SLICE, n)
-            i += bp_token_values(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
+            i += values_of(PySequence_Fast_ITEMS(ids) + i, stop - i, positions + i)
             if i < stop:
                 item = <object> PySequence_Fast_ITEMS(ids)[i]
                 value = bp_token_value(item)

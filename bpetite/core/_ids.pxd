@@ -1,5 +1,8 @@
 """Token ids handed to Python: lists that share their int objects, arrays that own their memory."""
+from libc.stdint cimport uint32_t
+
 from ..headers cimport token_t
+from ..headers.python cimport PyObject
 from ._worker cimport Worker
 
 
@@ -10,6 +13,10 @@ cdef class IdMemory:
 
 # A list of ids that share their int objects with other lists.
 cdef list list_of(const token_t* ids, Py_ssize_t n)
+
+# The values of int objects up to the first that is none in 0..2^32-1, or n; returns how many. Objects of list_of are
+# not read.
+cdef Py_ssize_t values_of(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
 
 # An array of uint32 of the ids that are used.
 cdef object array_of(IdMemory memory)

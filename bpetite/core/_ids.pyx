@@ -18,6 +18,7 @@ cdef extern from "core/numpy_array.h":
 
 cdef extern from "core/id_lists.h":
     list bp_id_list(const uint32_t* ids, Py_ssize_t n)
+    Py_ssize_t bp_id_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
 
 cdef enum:
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
@@ -28,6 +29,10 @@ cdef object _frombuffer = None
 
 cdef list list_of(const token_t* ids, Py_ssize_t n):
     return bp_id_list(ids, n)
+
+
+cdef Py_ssize_t values_of(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept:
+    return bp_id_values(items, n, values)
 
 
 cdef class IdMemory:

@@ -213,7 +213,7 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
         return ""
     if stream.opens:
         text = text_of_bytes_of(stream, stream.decoder.decode_bytes([token_id]))  # may raise: opens stays as it was
-        stream.opens = stream.decoder.decode_middle([token_id]) == b""
+        stream.opens = stream.decoder.decode_bytes([token_id], False, True) == b""
         return text
     if head <= BP_HEAD and stream.held == 0:       # ASCII: the flag is a high bit
         text = PyUnicode_New(head, 127)
@@ -233,7 +233,7 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     cdef bint opens = stream.opens
     cdef list parts = []
     if stream.skipped is None and not opens:
-        return text_of_bytes_of(stream, stream.decoder.decode_middle(ids))
+        return text_of_bytes_of(stream, stream.decoder.decode_bytes(ids, False, True))
     if isinstance(ids, (str, bytes, bytearray)):
         stream.decoder.decode_bytes(ids)           # raises
     try:

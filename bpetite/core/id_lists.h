@@ -1,7 +1,7 @@
 /* Lists of token ids. The int objects of ids below BP_SHARED_IDS are made once a process, a block of them at a time when
    one of the block is first needed, and live as long as it: a list then holds references, and a new int object for each
-   id would take ten times as long. A block is a page of objects one after the other, so that an object's place follows
-   from its id, and neighbours share cache lines.
+   id would take ten times as long. All lie one after the other, so that an object's place follows from its id, and the id
+   from its place: decoding a list reads no object. Pages of the table that nobody needs take no memory.
 
    From Python 3.12 on they are immortal, as its own small ints: a list is made without reading or writing them. */
 #ifndef BPETITE_IDS_H
@@ -16,7 +16,7 @@
 #include "headers/pyobject.h"
 
 enum {
-    BP_SHARED_IDS = 1 << 22,
+    BP_SHARED_IDS = 1 << 20,
     BP_ID_BLOCK = 128, /* ids of a block */
     BP_SMALL = 256,    /* single bytes in most vocabularies, and half of all ids in code, with its spaces */
     BP_TURNS = 8,      /* objects for each of them */
@@ -43,27 +43,28 @@ typedef union {
 
 enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of an int of one digit */
 
-/* The blocks of ids, and behind them for each turn those of small ids. A block is there as soon as its place says so;
-   of two threads that make one at the same time, without an interpreter lock, one frees its own. */
+/* The ids, and behind them for each turn the small ones. A block is there as soon as its place says so. */
 #define BP_BLOCK(place) ((bp_id *)BP_LOAD(place))
 enum { BP_BLOCKS = BP_SHARED_IDS / BP_ID_BLOCK, BP_SMALL_BLOCKS = BP_SMALL / BP_ID_BLOCK };
+static bp_id bp_ids[BP_SHARED_IDS + BP_TURNS * BP_SMALL];
 static bp_id *bp_id_blocks[BP_BLOCKS + BP_TURNS * BP_SMALL_BLOCKS];
+#ifdef Py_GIL_DISABLED
+static PyMutex bp_id_making;
+#define BP_MAKING(what) PyMutex_##what(&bp_id_making)
+#else
+#define BP_MAKING(what) ((void)0)
+#endif
 
 /* Make the block of an id at a place. Returns 0, or -1 with MemoryError set. */
 static int bp_make_id_block(bp_id **place, uint32_t id)
 {
     const uint32_t first = id / BP_ID_BLOCK * BP_ID_BLOCK;
-    bp_id *made = (bp_id *)malloc(BP_ID_BLOCK * sizeof(bp_id));
+    bp_id *made = bp_ids + (place - bp_id_blocks) * BP_ID_BLOCK;
     PyObject *model = PyLong_FromLong(BP_SHARED_IDS - 1); /* an int of one digit, nobody else's */
-    PyObject *zero = PyLong_FromLong(0);                  /* immortal where there are immortal objects */
-    if (made == NULL || model == NULL || zero == NULL) {
-        free(made);
-        Py_XDECREF(model);
-        Py_XDECREF(zero);
-        if (!PyErr_Occurred()) PyErr_NoMemory();
-        return -1;
-    }
-    for (uint32_t i = 0; i < BP_ID_BLOCK; i++) {
+    if (model == NULL) return -1;
+    PyObject *zero = PyLong_FromLong(0); /* the interpreter's own, immortal where there are immortal objects */
+    BP_MAKING(Lock);
+    for (uint32_t i = 0; i < BP_ID_BLOCK && *place == NULL; i++) {
         memcpy(&made[i], model, BP_INT_BYTES);
         if (first + i == 0) memcpy(&made[i], zero, BP_INT_BYTES);
 #if BP_TAKES_TURNS
@@ -73,14 +74,10 @@ static int bp_make_id_block(bp_id **place, uint32_t id)
 #endif
         made[i].number.BP_DIGITS[0] = first + i;
     }
+    BP_STORE(place, made);
+    BP_MAKING(Unlock);
     Py_DECREF(model);
     Py_DECREF(zero);
-#ifdef Py_GIL_DISABLED
-    bp_id *none = NULL;
-    if (!_Py_atomic_compare_exchange_ptr(place, &none, made)) free(made);
-#else
-    *place = made;
-#endif
     return 0;
 }
 
@@ -141,6 +138,25 @@ static PyObject *bp_id_list(const uint32_t *ids, Py_ssize_t n)
     }
     Py_SET_SIZE((PyVarObject *)list, n);
     return list;
+}
+
+/* The values of int objects up to the first that is none in 0..2^32-1, or n; returns how many. Objects of others lie
+   anywhere: they are asked for some steps before they are read. */
+static inline Py_ssize_t bp_id_values(PyObject *const *items, Py_ssize_t n, uint32_t *values)
+{
+    enum { AHEAD = 24 };
+    for (Py_ssize_t i = 0; i < n; i++) {
+        const uintptr_t at = ((uintptr_t)items[i] - (uintptr_t)bp_ids) / sizeof(bp_id);
+        if (BP_LIKELY(at < BP_SHARED_IDS + BP_TURNS * BP_SMALL)) {
+            values[i] = (uint32_t)(at < BP_SHARED_IDS ? at : at % BP_SMALL);
+            continue;
+        }
+        if (i + AHEAD < n) BP_PREFETCH(items[i + AHEAD]);
+        const int64_t value = bp_token_value(items[i]);
+        if (value < 0) return i;
+        values[i] = (uint32_t)value;
+    }
+    return n;
 }
 
 #endif

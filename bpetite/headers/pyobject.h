@@ -87,17 +87,4 @@ static inline int64_t bp_token_value(PyObject *object) {
     return overflow || value < 0 || value > UINT32_MAX ? -1 : value;
 }
 
-/* The values of int objects up to the first that is none in 0..2^32-1, or n; returns how many. The objects lie anywhere:
-   they are asked for some steps before they are read. */
-static inline Py_ssize_t bp_token_values(PyObject *const *items, Py_ssize_t n, uint32_t *values) {
-    enum { AHEAD = 24 };
-    for (Py_ssize_t i = 0; i < n; i++) {
-        if (i + AHEAD < n) BP_PREFETCH(items[i + AHEAD]);
-        const int64_t value = bp_token_value(items[i]);
-        if (value < 0) return i;
-        values[i] = (uint32_t)value;
-    }
-    return n;
-}
-
 #endif

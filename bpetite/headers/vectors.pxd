@@ -1,5 +1,5 @@
 """The C that several rooms share and that takes vector instructions, with what stands on it."""
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 
 from ..headers.python cimport PyObject
 
@@ -9,7 +9,6 @@ cdef extern from "headers/pyobject.h":
     const char* bp_known_utf8(object text, Py_ssize_t* length) noexcept
     object bp_str_of_utf8(const uint8_t* p, Py_ssize_t n)
     int64_t bp_token_value(object value) noexcept
-    Py_ssize_t bp_token_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
     PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
     object PyUnicode_FromKindAndData(int kind, const void* units, Py_ssize_t size)
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)

@@ -18,6 +18,12 @@ from bpetite.errors import UnknownTokenError
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 LONG = "x" * 40_000
+#: Each id is a special token that spells it.
+WIDE = Tokenizer(
+    {2**31 + byte: bytes([byte]) for byte in range(256)},
+    [],
+    {f"<{token_id}>": token_id for token_id in [*range(1000), 2**20 - 1, 2**20, 2**30, 2**32 - 1]},
+)
 PIECES = ["fifteen bytes...", "sixteen bytes....", "seventeen bytes..", LONG, "中", "é🙂", "ab", ""]
 EMPTY = 307
 TOKENS = {**BYTES, **{300 + number: piece.encode() for number, piece in enumerate(dict.fromkeys(PIECES))}}
@@ -142,6 +148,17 @@ def test_containers(tok: Tokenizer, container) -> None:
     assert tok.decode(container(ids)) == "hfifteen bytes...!<|endoftext|>abé🙂"
     many = ids * 2000
     assert tok.decode_bytes(container(many)) == tok.decode_bytes(many)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(st.integers(0, 999) | st.sampled_from([2**20 - 1, 2**20, 2**30, 2**32 - 1]), st.booleans())))
+def test_ints_of_bpetite_and_of_others(pairs: list[tuple[int, bool]]) -> None:
+    """Decoding knows an int that bpetite has made by its place, and reads any other."""
+    ids = [made for made, _ in pairs]
+    made = WIDE.encode("".join(f"<{token_id}>" for token_id in ids))
+    mixed = [ours if own else int(str(ours)) for ours, (_, own) in zip(made, pairs, strict=True)]
+    assert WIDE.decode(made) == WIDE.decode(mixed) == WIDE.decode(np.array(ids, np.uint32))
+    assert WIDE.decode(mixed) == "".join(f"<{token_id}>" for token_id in ids)
 
 
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8])

@@ -153,18 +153,6 @@ cdef class Scanner:
             found.append(ends[i])
         return found
 
-    def count(self, const uint8_t[::1] data not None):
-        """The number of pre-tokens of `data`, which must be valid UTF-8. For benchmarks."""
-        cdef scan_cursor cursor
-        cdef Py_ssize_t ends[ROOM]
-        cdef Py_ssize_t count = 1, total = 0
-        self.begin(&cursor, &data[0] if data.shape[0] else NULL, data.shape[0], True)
-        with nogil:
-            while count:
-                count = self.next_ends(&cursor, ends, ROOM)
-                total += count
-        return total
-
     cdef void begin(self, scan_cursor* cursor, const uint8_t* text, Py_ssize_t length, bint final) noexcept nogil:
         cursor.text = text
         cursor.length = length
