@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -29,11 +28,12 @@ class Mds(Samples):
         return 4 + 1 + np.choose(_length_code(lengths), [1, 2, 4]) + lengths * dtype.itemsize
 
     def write_samples(self, shard: OpenShard, tokens: BinaryIO, file: BinaryIO) -> None:
+        heads = [struct.Struct("<IBB"), struct.Struct("<IBH"), struct.Struct("<IBI")]
         for lengths in shard.lengths():
-            heads = _heads(lengths, self.sizes(lengths, shard.dtype))
-            for size, head in zip((lengths * shard.dtype.itemsize).tolist(), heads, strict=True):
-                file.write(head)
-                file.write(tokens.read(size))
+            sizes, codes = self.sizes(lengths, shard.dtype) - 4, _length_code(lengths)
+            for length, size, code in np.stack([lengths, sizes, codes], axis=1).tolist():
+                file.write(heads[code].pack(size, 1 << 2 | code, length))
+                file.write(tokens.read(length * shard.dtype.itemsize))
 
     def describe_all(self, manifest: dict[str, Any]) -> bytes:
         shards = [
@@ -61,13 +61,6 @@ def _config(dtype: str) -> dict[str, Any]:
         "size_limit": None,
         "version": 2,
     }
-
-
-def _heads(lengths: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Iterator[bytes]:
-    """The bytes before the values of samples."""
-    packed = [struct.Struct("<IBB"), struct.Struct("<IBH"), struct.Struct("<IBI")]
-    for length, size, code in zip(lengths.tolist(), (sizes - 4).tolist(), _length_code(lengths).tolist(), strict=True):
-        yield packed[code].pack(size, 1 << 2 | code, length)
 
 
 def _length_code(lengths: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

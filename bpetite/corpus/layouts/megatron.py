@@ -28,9 +28,7 @@ class Megatron(Layout):
         return "uint16" if vocab_size < 65500 else "int32"
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
-        sequences = 0
-        for lengths in shard.lengths():
-            sequences += int(np.count_nonzero(lengths))
+        sequences = sum(int(np.count_nonzero(lengths)) for lengths in shard.lengths())
         file.write(b"MMIDIDX\0\0" + struct.pack("<QB", 1, self.codes[shard.dtype.name]))
         file.write(struct.pack("<QQ", sequences, shard.documents + 1))
         for lengths in shard.lengths():

@@ -101,8 +101,10 @@ def cut_records(
 
 
 def end_of_first(edge: bytes, chunk: bytes, separator: bytes) -> int:
-    """The end, in ``chunk``, of the first separator in ``edge + chunk``, of which ``edge`` is shorter than one; 0 if
-    there is none. No chunk is copied here or below: other threads would wait for the interpreter lock."""
+    """The end, in ``chunk``, of the first separator in ``edge + chunk``, or 0; ``edge`` is shorter than one.
+
+    Chunks are not copied: other threads would wait for the interpreter lock.
+    """
     at = (edge + chunk[: len(separator) - 1]).find(separator)
     if at >= 0:
         return at + len(separator) - len(edge)
