@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["SPECIAL", "Codec", "EncodeTexts", "Ids", "Offsets", "codec_of", "join_rows"]
+__all__ = ["SPECIAL", "Codec", "EncodeTexts", "Ids", "Offsets", "codec_of"]
 
 Ids: TypeAlias = "npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
@@ -114,15 +114,3 @@ def _agree(separated: Callable[[bytes], Ids], ordinary: EncodeTexts, eot_text: s
         return False
     rows = [[*alone[start:stop].tolist(), eot_id] for start, stop in itertools.pairwise(offsets)]
     return [*as_one_text, eot_id] == [token for row in rows for token in row]
-
-
-def join_rows(rows: Sequence[Ids]) -> tuple[Ids, Offsets]:
-    """The ids of several documents as one array, and where each document starts and ends in it.
-
-    >>> ids, offsets = join_rows([np.array([5, 6], np.uint32), np.array([], np.uint32)])
-    >>> ids.tolist(), offsets.tolist()
-    ([5, 6], [0, 2, 2])
-    """
-    offsets = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    return np.concatenate(rows) if rows else np.empty(0, np.uint32), offsets

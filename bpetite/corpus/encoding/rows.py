@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -18,9 +17,9 @@ from ..reading.problems import Flaw, Problem
 from ..reading.readers import Block, Position, Reading
 from ..reading.records import Documents, documents_of
 from ..reading.sums import Sums, sums_of
-from .codec import Codec, Ids, Offsets, join_rows
+from .codec import Codec, Ids, Offsets
 
-__all__ = ["Encoded", "EncodingRules", "Rows", "encode_blocks", "place_eot"]
+__all__ = ["Encoded", "EncodingRules", "Rows", "encode_blocks"]
 
 #: (id of the record, number of the block, number of the record in the block)
 Meta = list[tuple[str | None, int, int]]
@@ -118,7 +117,9 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         ids, offsets = codec.encode(texts)
     except ValueError:
         parsed = _parsed(blocks, replace(rules.reading, checked=True), replace(rules, with_origins=True))
-        ids, offsets = join_rows([row for documents in parsed for row in _encode_one_by_one(documents, codec, rules)])
+        alone = [row for documents in parsed for row in _encode_one_by_one(documents, codec, rules)]
+        ids = np.concatenate([np.empty(0, np.uint32), *alone])
+        offsets = np.cumsum([0, *map(len, alone)], dtype=np.int64)
         texts = _texts(parsed)
     problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
     meta = stats = None
@@ -260,28 +261,12 @@ def _held_out(texts: Sequence[bytes], fraction: float, seed: int) -> npt.NDArray
 def _with_eot(
     ids: Ids, offsets: Offsets, codec: Codec, rules: EncodingRules
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """`place_eot`, for the documents that get one."""
-    place = partial(place_eot, eot_id=codec.eot_id, eot=rules.eot, dtype=rules.dtype)
-    empty = np.diff(offsets) == 0
-    if rules.eot_of_empty or not empty.any():
-        return place(ids, offsets)
-    tokens, placed = place(ids, np.concatenate([offsets[:1], offsets[1:][~empty]]))
-    lengths = np.zeros(len(empty), np.int64)
-    lengths[~empty] = placed
-    return tokens, lengths
-
-
-def place_eot(
-    ids: Ids, offsets: Offsets, eot_id: int | None, eot: str, dtype: npt.DTypeLike
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """(tokens with an end-of-text token for each document, length of each document).
-
-    >>> tokens, lengths = place_eot(np.array([5, 6, 7], np.uint32), np.array([0, 2, 2, 3]), 9, "append", "uint16")
-    >>> tokens.tolist(), lengths.tolist()
-    ([5, 6, 9, 9, 7, 9], [3, 1, 2])
-    """
-    lengths = np.diff(offsets)
-    if eot == "none" or not len(lengths):
-        return ids.astype(dtype), lengths
-    assert eot_id is not None
-    return np.insert(ids.astype(dtype), offsets[1:] if eot == "append" else offsets[:-1], eot_id), lengths + 1
+    """(tokens with an end-of-text token for each document that gets one, length of each document)."""
+    tokens, lengths = ids.astype(rules.dtype), np.diff(offsets)
+    if rules.eot == "none" or not len(lengths):
+        return tokens, lengths
+    assert codec.eot_id is not None
+    places = offsets[1:] if rules.eot == "append" else offsets[:-1]
+    if rules.eot_of_empty:
+        return np.insert(tokens, places, codec.eot_id), lengths + 1
+    return np.insert(tokens, places[lengths > 0], codec.eot_id), lengths + (lengths > 0)

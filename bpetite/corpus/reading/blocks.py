@@ -30,10 +30,6 @@ class Position:
     offset: int = 0
     certain: bool = True
 
-    def state(self) -> dict[str, int]:
-        """The part of a journal's record."""
-        return {"piece": self.piece, "offset": self.offset}
-
 
 class TornError(Exception):
     """A compressed file is damaged behind documents that have been given already.

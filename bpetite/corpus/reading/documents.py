@@ -36,7 +36,7 @@ def read_documents(
     Raises:
         RecordError: A record has a problem, and the policy is "fail".
     """
-    for texts, _, _ in _blocks(pieces, reading, False, on_error, log, progress):
+    for texts, _, _ in _blocks(pieces, reading, on_error, log, progress):
         yield from texts
 
 
@@ -66,10 +66,10 @@ def read_labelled(
     if by not in ("file", "folder"):
         if (plain := next((piece for piece in pieces if piece.kind in ("text", "whole")), None)) is not None:
             raise ValueError(f"{plain.path}: text has no records with a key {by!r}: label it by 'file' or 'folder'")
-        for texts, labels, _ in _blocks(pieces, replace(reading, id_key=by), True, on_error, log, progress):
+        for texts, labels, _ in _blocks(pieces, replace(reading, id_key=by), on_error, log, progress):
             yield from zip(labels, texts, strict=True)
         return
-    for texts, _, number in _blocks(pieces, reading, False, on_error, log, progress):
+    for texts, _, number in _blocks(pieces, reading, on_error, log, progress):
         path = PurePath(pieces[number].path)
         name = PurePath(path.stem).stem if pieces[number].compression else path.stem
         label = path.parent.name or "." if by == "folder" else name
@@ -80,16 +80,15 @@ def read_labelled(
 def _blocks(
     pieces: Sequence[Piece],
     reading: Reading,
-    with_ids: bool,
     on_error: str,
     log: Callable[[str], None] | None,
     progress: Callable[[int], object] | None,
 ) -> Iterator[tuple[list[bytes], list[str | None], int]]:
-    """(documents, the ids of their records if asked for, number of the piece) of each block."""
+    """(documents, the ids of their records if there is a key, number of the piece) of each block."""
     reading = replace(reading, stop=on_error == "fail", checked=True)
     problems = Problems(pieces, on_error, log)
     for block in read_blocks(pieces, reading):
-        documents = documents_of(block, reading, on_error, with_origins=with_ids)
+        documents = documents_of(block, reading, on_error, with_origins=reading.id_key is not None)
         for problem in documents.problems:
             problems.add(problem)
         yield documents.texts, [name for name, _ in documents.origins or ()], block.piece

@@ -40,8 +40,7 @@ __all__ = ["Part", "Progress", "finished", "remove", "summary_of"]
 #: Called with (bytes of input read since the last call, tokens written so far, documents written so far).
 Progress = Callable[[int, int, int], None]
 
-#: Bytes of input, for each thread, that batches may hold together that are worked on or wait for one before them,
-#: unless it is a single one.
+#: Bytes of input, for each thread, that batches being worked on may hold together, unless it is a single one.
 HELD = 32 << 20
 
 #: Seconds between two signs of life where nothing can be recorded.

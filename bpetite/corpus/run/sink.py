@@ -147,8 +147,9 @@ class Sink:
             writer.sync()
         tally = self._last.tally or self._tally.state()
         self._tally.recorded = tally["piece"]
+        end = Position(len(self._plan.pieces)) if at_end else self._last.end
         record: dict[str, Any] = {
-            "position": (Position(len(self._plan.pieces)) if at_end else self._last.end).state(),
+            "position": {"piece": end.piece, "offset": end.offset},
             "finished": {split: writer.take_finished() for split, writer in self._writers.items()},
         }
         record |= {
