@@ -132,12 +132,12 @@ class Accelerated(TokenizersBackend):
     def batch_decode(
         self, sequences: Any, skip_special_tokens: bool = False, clean_up_tokenization_spaces: bool | None = None,
         **options: Any,
-    ) -> list[str]:
+    ) -> Any:
         """As the method of ``transformers``, which looks at the type of each id first."""
         options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
         if type(sequences) is list and sequences and type(sequences[0]) is list:
-            return list(self.decode(sequences, skip_special_tokens, **options))
-        return list(super().batch_decode(sequences, skip_special_tokens, **options))
+            return self.decode(sequences, skip_special_tokens, **options)
+        return super().batch_decode(sequences, skip_special_tokens, **options)
 
     def _decode(
         self,

@@ -67,10 +67,11 @@ def encode_rows(
         return None
     known: dict[str, Any] = {"allowed_special": ()} if split else {}
     texts = [_encode(tokenizer, column, known) for column in columns]
-    for number, row in enumerate(zip(*texts, strict=True)):
-        if room is not None and sum(map(len, row)) > room:
-            for column, ids, size in zip(texts, row, _shares([*map(len, row)], room), strict=True):
-                column[number] = ids[:size] if owner.truncation_side == "right" else ids[len(ids) - size :]
+    if room is not None:
+        for number, row in enumerate(zip(*texts, strict=True)):
+            if sum(map(len, row)) > room:
+                for column, ids, size in zip(texts, row, _shares([*map(len, row)], room), strict=True):
+                    column[number] = ids[:size] if owner.truncation_side == "right" else ids[len(ids) - size :]
     return _data(owner, ids_of_parts(parts, texts), parts, options)
 
 

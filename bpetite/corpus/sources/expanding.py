@@ -19,7 +19,8 @@ __all__ = ["MOST_WINDOW", "DamagedError", "Expander", "crc32"]
 #: The CRC-32 of bytes.
 crc32: Callable[[Any], int] = _zlib.crc32
 
-#: Compressed bytes read at a time, and the decompressed bytes that they are expanded to at a time.
+#: Compressed bytes read at a time, and about how many they are expanded to at a time: less than a block, of which more
+#: would be copied.
 COMPRESSED_READ = 1 << 18
 EXPANDED = 7 << 19
 
