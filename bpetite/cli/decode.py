@@ -3,11 +3,11 @@ from __future__ import annotations
 
 import errno
 import json
-from typing import Any, BinaryIO
+from typing import Any
 
 import click
 
-from ..corpus.decoding import decode_files, document_chunks
+from ..corpus.decoding import document_chunks
 from ..corpus.encoding.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
@@ -16,7 +16,7 @@ from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
-from .command_outputs import create_output
+from .reports import create_output
 from .shared_options import load_tokenizer, overwrite_option, unescape
 
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
@@ -132,25 +132,20 @@ def command(
     files, codec, manifest = _open(tokens[0], tokenizer, format, dtype, split)
     eot = manifest.get("eot") or layout_of(files[0].format).eot
     between = unescape(separator) or manifest.get("separator") or codec.eot_text or "\n"
+    pending: list[bytes] = []  # the start of a line; of text, the separator that is due if another document follows
     with create_output(output, overwrite) as file:
         try:
-            if jsonl:
-                _write_lines(files, codec, eot, file)
-            else:
-                # without a manifest a separator is assumed after the last document, as there is an end-of-text token
-                decode_files(
-                    files, codec.decode, file.write, eot=eot, eot_id=codec.eot_id, separator=between.encode("utf-8"),
-                    final_separator=bool(manifest.get("final_separator", True)),
-                )  # fmt: skip
+            for ids_of_chunk, ends in document_chunks(files, eot, codec.eot_id):
+                pending.append(codec.decode(ids_of_chunk))
+                if not jsonl:
+                    file.write(b"".join(pending))
+                    pending = [between.encode("utf-8")] * ends
+                elif ends:
+                    text = b"".join(pending).decode("utf-8")
+                    file.write(json.dumps({"text": text}, ensure_ascii=False).encode("utf-8") + b"\n")
+                    pending = []
+            # without a manifest a separator is assumed after the last document, as there is an end-of-text token
+            if manifest.get("final_separator", True):
+                file.write(b"".join(pending))
         except KeyError as unknown:
             raise unknown_token(files[0].path, unknown) from None
-
-
-def _write_lines(files: list[TokenFile], codec: Codec, eot: str, stream: BinaryIO) -> None:
-    parts = []
-    for tokens, ends in document_chunks(files, eot, codec.eot_id):
-        parts.append(codec.decode(tokens))
-        if ends:
-            text = b"".join(parts).decode("utf-8")
-            stream.write(json.dumps({"text": text}, ensure_ascii=False).encode("utf-8") + b"\n")
-            parts = []

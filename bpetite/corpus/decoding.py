@@ -1,7 +1,7 @@
-"""Token files back to documents, byte for byte, in bounded memory."""
+"""Token files back to documents, in bounded memory."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from .layouts.token_file import CHUNK, TokenFile
 
-__all__ = ["decode_files", "document_chunks"]
+__all__ = ["document_chunks"]
 
 
 def document_chunks(
@@ -55,31 +55,3 @@ def _by_lengths(
             document = document[1:]
         for at in range(0, max(1, len(document)), CHUNK):
             yield document[at : at + CHUNK], at + CHUNK >= len(document)
-
-
-def decode_files(
-    files: Iterable[TokenFile],
-    decode: Callable[[npt.NDArray[Any]], bytes],
-    write: Callable[[bytes], object],
-    *,
-    eot: str,
-    eot_id: int | None,
-    separator: bytes,
-    final_separator: bool,
-) -> None:
-    """Write the text of token files.
-
-    Args:
-        decode: ids -> bytes.
-        write: Takes the bytes.
-        eot: Where the end-of-text tokens are: "append", "prepend" or "none".
-        eot_id: Their id, if there is one.
-        separator: Goes between documents.
-        final_separator: Whether it also follows the last one.
-    """
-    pending = False  # a separator is due if another document follows
-    for tokens, ends in document_chunks(files, eot, eot_id):
-        write((separator if pending else b"") + decode(tokens))
-        pending = ends
-    if pending and final_separator:
-        write(separator)

@@ -11,7 +11,7 @@ import pytest
 from corpus_tools import byte_codec, run, some_documents, write_inputs
 
 from bpetite.corpus import Options, make_part, merge_outputs, open_token_file
-from bpetite.corpus.decoding import decode_files
+from bpetite.corpus.decoding import document_chunks
 from bpetite.corpus.layouts.registry import open_in
 from bpetite.corpus.layouts.token_file import TokenFile
 from bpetite.corpus.run.outputs import find_manifest
@@ -114,10 +114,8 @@ def test_manifests(ram_path: Path) -> None:
         stored = found[1]
         files = [open_in(ram_path, stored, shard[0]["name"]) for shard in found[2]]
         if files:
-            decode_files(
-                files, byte_codec().decode, lambda _: None, eot=stored["eot"], eot_id=256, separator=b"",
-                final_separator=True,
-            )
+            for tokens, _ in document_chunks(files, stored["eot"], 256):
+                byte_codec().decode(tokens)
         merge_outputs(ram_path / "m" / "m", overwrite=True, parts=sorted(ram_path.glob("o.rank*.manifest.json")))
 
     refused = 0
