@@ -10,9 +10,8 @@ from .. import formats
 from ..analysis import audit, disagreements
 from ..formats.files import binary_format
 from .base import Command
-from .command_outputs import check_output, report_options, show_report
-from .reports import show, show_json
-from .shared_options import load_tokenizer, needed_tokenizer, sample_options, sampled
+from .reports import check_output, show, show_json, show_report
+from .shared_options import load_tokenizer, needed_tokenizer, report_options, sample_options, sampled
 
 __all__ = ["command"]
 

@@ -27,14 +27,6 @@ MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError)
 ON_DATA = ("encode", "count", "decode", "inspect", "merge")
 
 
-class Failure(click.ClickException):
-    """A mistake, with its exit code."""
-
-    def __init__(self, message: str, exit_code: int) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code  # type: ignore[misc]
-
-
 class Preempted(KeyboardInterrupt):
     """SIGTERM, by which schedulers end what they will start again."""
 
@@ -92,10 +84,12 @@ class Command(click.Command):
             reports.discard_output()
             raise click.exceptions.Exit(141) from None  # as of a process that SIGPIPE ends
         except click.ClickException as wrong:
-            raise Failure(wrong.message, 2 if self.verdict else wrong.exit_code) from wrong
+            wrong.exit_code = 2 if self.verdict else wrong.exit_code  # type: ignore[misc]
+            raise
         except MISTAKES as wrong:
-            code = 2 if self.verdict else exit_code(wrong, ctx)
-            raise Failure(as_typed(one_line(wrong), self.params), code) from wrong
+            failure = click.ClickException(as_typed(one_line(wrong), self.params))
+            failure.exit_code = 2 if self.verdict else exit_code(wrong, ctx)  # type: ignore[misc]
+            raise failure from wrong
         except KeyboardInterrupt as stopped:
             raise click.Abort(self.after_interrupt) from stopped
 

@@ -8,8 +8,8 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .command_outputs import check_output, report_options, show_report
-from .shared_options import Sample, corpus_options, load_tokenizer, several_tokenizers
+from .reports import check_output, show_report
+from .shared_options import Sample, corpus_options, load_tokenizer, report_options, several_tokenizers
 
 __all__ = ["command"]
 

@@ -11,7 +11,7 @@ from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..errors import counted
 from .base import Command
-from .reports import Watch, refuse_nothing, report_problems, say, show, show_json
+from .reports import Watch, bytes_bar, refuse_nothing, report_problems, say, show, show_json
 from .shared_options import (
     find_inputs,
     jobs_option,
@@ -64,7 +64,8 @@ def command(
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
-    with Watch(sources.pieces) as watch:
+    with bytes_bar(sources.pieces) as bar:
+        watch = Watch(bar)
         totals = count_corpus(
             sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
             problems=watch.count_problems, log=say, max_errors=max_errors, **asdict(settings),

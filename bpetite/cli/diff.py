@@ -8,8 +8,8 @@ import click
 
 from ..analysis import diff
 from .base import Command
-from .command_outputs import check_output, report_options, show_report
-from .shared_options import COUNT_OR_NONE, load_tokenizer, ordinary_option, sample_options, sampled
+from .reports import check_output, show_report
+from .shared_options import COUNT_OR_NONE, load_tokenizer, ordinary_option, report_options, sample_options, sampled
 
 __all__ = ["command"]
 

@@ -13,8 +13,7 @@ from ..corpus.run.estimate import estimate
 from ..corpus.sources.share import check_rank
 from ..errors import counted
 from .base import Command, usage
-from .command_outputs import is_stream
-from .reports import Watch, refuse_nothing, report_cuts, report_problems, say, show_summary
+from .reports import Watch, bytes_bar, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
 from .shared_options import (
     COUNT,
     SIZE,
@@ -124,7 +123,8 @@ def command(
         say(f"{numbers} about, in {expected['disk_bytes']:,} bytes and {expected['seconds']:,} s; nothing is written")
         show_summary(expected, as_json)
         return
-    with Watch(part.pieces) as watch:
+    with bytes_bar(part.pieces) as bar:
+        watch = Watch(bar)
         summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
     report_problems(summary)
     report_cuts(part.pieces, summary)

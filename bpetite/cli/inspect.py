@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import Any
 
 import click
@@ -18,7 +19,7 @@ from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .decode import find_output, tokenizer_of, unknown_token
-from .reports import described, duration, show, show_json
+from .reports import described, show, show_json
 from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 
 __all__ = ["command"]
@@ -155,7 +156,7 @@ def _progress(rank: dict[str, Any]) -> str:
     """The state of a rank, in a line."""
     line = f"rank {rank['rank']}: {rank['state']}, {described(rank)}"
     if "age_seconds" in rank:
-        line += f"; last sign of life {duration(rank['age_seconds'])} ago"
+        line += f"; last sign of life {timedelta(seconds=rank['age_seconds'])} ago"
     if "host" in rank:
         line += f", process {rank['pid']} of {rank['host']}"
     return f"{line}: {rank['error']}" if "error" in rank else line

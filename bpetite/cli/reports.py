@@ -1,18 +1,25 @@
-"""The output of commands: data on standard output; messages and progress, for people, on standard error."""
+"""The output of commands: data on standard output or in files, which appear when they are complete, in folders that are
+made; messages and progress, for people, on standard error."""
 from __future__ import annotations
 
 import codecs
+import errno
 import json
 import os
+import stat
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
-from ..errors import counted
+from ..errors import counted, file_exists
 
 if TYPE_CHECKING:
     from ..corpus import Piece
@@ -20,10 +27,13 @@ if TYPE_CHECKING:
 __all__ = [
     "Watch",
     "bytes_bar",
+    "check_output",
+    "create_output",
     "described",
     "discard_output",
-    "duration",
+    "is_stream",
     "manner",
+    "named",
     "progress_bar",
     "refuse_nothing",
     "report_cuts",
@@ -31,8 +41,12 @@ __all__ = [
     "say",
     "show",
     "show_json",
+    "show_report",
     "show_summary",
 ]
+
+#: Names of standard output.
+STDOUT = ("-", "/dev/stdout")
 
 #: Seconds between two lines.
 LINE_SECONDS = 30.0
@@ -83,6 +97,18 @@ def show_summary(summary: dict[str, Any], asked: bool) -> None:
         show_json(summary)
 
 
+def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, *, text: bool = True) -> None:
+    """Print a report, with ``text`` also for people, and write its page where one is asked for."""
+    if as_json:
+        show_json(report.to_dict(), indent=1)
+    elif text and not manner.quiet:
+        show(str(report))
+    if page is not None:
+        with create_output(page, overwrite) as file:
+            file.write(report.page().encode("utf-8"))
+        say(f"{named(page)}: written")
+
+
 def report_problems(summary: dict[str, Any]) -> None:
     """Say which records of a corpus were left out or replaced."""
     treated = "left out" if summary["on_error"] == "skip" else "replaced"
@@ -106,60 +132,33 @@ def refuse_nothing(summary: dict[str, Any]) -> None:
         raise RecordError("no document was kept: every record had a problem")
 
 
-class _NoBar:
-    """The interface of a tqdm bar, as far as it is used; shows nothing."""
-
-    disable = True
-    total: int | None = None
-    n = 0
-
-    def __enter__(self) -> _NoBar:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        pass
-
-    def update(self, count: float = 1) -> None:
-        """Nothing to move."""
-
-
-def progress_bar(**options: Any) -> Any:
+@contextmanager
+def progress_bar(**options: Any) -> Iterator[Any]:
     """A tqdm bar on standard error if that is a terminal and bars are wanted; else one that shows nothing, without the
     import of tqdm, which takes longer than encoding a megabyte."""
     if manner.quiet or manner.no_progress or not sys.stderr.isatty():
-        return _NoBar()
+        yield SimpleNamespace(disable=True, total=options.get("total"), n=0, update=lambda count: None)
+        return
     from tqdm import tqdm
 
-    return tqdm(file=sys.stderr, dynamic_ncols=True, **options)
+    with tqdm(file=sys.stderr, dynamic_ncols=True, **options) as bar:
+        yield bar
 
 
-def bytes_bar(pieces: Iterable[Piece], **options: Any) -> Any:
+def bytes_bar(pieces: Iterable[Piece], **options: Any) -> AbstractContextManager[Any]:
     """A progress bar over the bytes of the inputs."""
     return progress_bar(total=sum(piece.raw_bytes for piece in pieces) or None, unit="B", unit_scale=True, **options)
 
 
 class Watch:
-    """Shows a run; a context manager around it.
+    """Shows the steps of a run, by a `bytes_bar` or by lines."""
 
-    Args:
-        pieces: What is read.
-    """
-
-    def __init__(self, pieces: Iterable[Piece]) -> None:
-        pieces = tuple(pieces)
-        self._total = sum(piece.raw_bytes for piece in pieces)
-        self._bar = bytes_bar(pieces)
-        self._lines = self._bar.disable and not manner.no_progress and not manner.quiet
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._lines = bar.disable and not manner.no_progress and not manner.quiet
         self._said = time.monotonic()
         self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
         self._read = self._problems = 0
-
-    def __enter__(self) -> Watch:
-        self._bar.__enter__()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
-        self._bar.__exit__(kind, error, trace)
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.part.Progress` has it."""
@@ -173,13 +172,14 @@ class Watch:
             self._bar.update(raw)
         if self._lines and now - self._said >= LINE_SECONDS:
             self._said = now
-            left = max(0, self._total - self._read) * seconds / max(1, self._read - read)
+            total = self._bar.total or 0
+            left = max(0, total - self._read) * seconds / max(1, self._read - read)
             say(described({
                 "tokens": tokens,
                 "documents": documents,
                 "problems": self._problems,
                 "bytes_read": self._read,
-                "bytes_total": self._total,
+                "bytes_total": total,
                 "tokens_per_second": round(rate),
                 "seconds_left": round(left) if self._read > read else None,
             }))
@@ -197,19 +197,67 @@ def described(numbers: dict[str, Any]) -> str:
     if numbers["tokens_per_second"]:
         line += f", {numbers['tokens_per_second'] / 1e6:.1f}M tokens/s"
     if numbers["seconds_left"]:
-        line += f", {duration(numbers['seconds_left'])} left"
+        line += f", {timedelta(seconds=numbers['seconds_left'])} left"
     return line
 
 
-def duration(seconds: int) -> str:
-    """A time for people.
+# Files
 
-    >>> duration(59), duration(61), duration(7260), duration(90061)
-    ('59 s', '1 min', '2 h 1 min', '1 d 1 h')
+
+def named(path: str | os.PathLike[str]) -> str:
+    """An output, for people."""
+    return "standard output" if os.fspath(path) in STDOUT else os.fspath(path)
+
+
+def is_stream(path: str | os.PathLike[str]) -> bool:
+    """True for an output that goes to a reader, and not into a file: standard output, a pipe, a terminal."""
+    name = os.fspath(path)
+    if name in STDOUT:
+        return True
+    try:
+        mode = os.stat(name).st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def check_output(path: str | os.PathLike[str] | None, overwrite: bool) -> None:
+    """Find out now, not at the end of the work, that a file cannot be written, if one is asked for.
+
+    Raises:
+        OSError: It exists, or cannot be made in its place.
     """
-    if seconds < 60:
-        return f"{seconds} s"
-    minutes, hours = seconds // 60 % 60, seconds // 3600 % 24
-    if seconds < 3600:
-        return f"{minutes} min"
-    return f"{hours} h {minutes} min" if seconds < 86400 else f"{seconds // 86400} d {hours} h"
+    if path is None or is_stream(path):
+        return
+    name = os.fspath(path)
+    if os.path.isdir(name):
+        raise IsADirectoryError(errno.EISDIR, "a folder has this name; name a file", name)
+    if os.path.exists(name) and not overwrite:
+        raise file_exists(name)
+    folder = Path(os.path.abspath(name)).parent
+    if not os.path.lexists(folder):  # it will be made
+        folder = folder.parent
+    if not os.path.lexists(folder):
+        raise FileNotFoundError(errno.ENOENT, "no such folder; one level is made, not more", str(folder))
+    if not folder.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+@contextmanager
+def create_output(path: str | os.PathLike[str], overwrite: bool) -> Iterator[BinaryIO]:
+    """Bytes to write to an output; a file gets its name when all of it is there, and its folder is made."""
+    check_output(path, overwrite)
+    if os.fspath(path) in STDOUT:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif is_stream(path):
+        with open(path, "wb") as stream:
+            yield stream
+    else:
+        from ..atomic import create_file
+
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        with create_file(path, overwrite=overwrite) as file:
+            yield file

@@ -10,8 +10,7 @@ import click
 from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..tokenizer import Tokenizer
-from .command_outputs import check_output, create_output, is_stream, named
-from .reports import say
+from .reports import check_output, create_output, is_stream, named, say
 from .shared_options import Options, all_of, overwrite_option
 
 __all__ = ["Target", "output_options", "special_tokens", "target_options"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from pathlib import Path
+from typing import Any, TypeAlias
 
 import click
 
@@ -22,10 +23,10 @@ __all__ = [
     "COUNT_OR_NONE",
     "PACKAGED",
     "SIZE",
-    "Amount",
     "Options",
     "Sample",
     "all_of",
+    "amount",
     "corpus_options",
     "find_inputs",
     "help_of",
@@ -37,6 +38,7 @@ __all__ = [
     "option_of",
     "ordinary_option",
     "overwrite_option",
+    "report_options",
     "sample_options",
     "sampled",
     "several_tokenizers",
@@ -74,36 +76,29 @@ def all_of(*options: Options) -> Options:
     return decorate
 
 
-if TYPE_CHECKING:
-    IntType = click.ParamType[int]
-else:
-    IntType = click.ParamType  # no generic type before click 8.2
+def amount(unit: int, least: int) -> Callable[[Any], int]:
+    """The type of a number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything
+    else."""
 
-
-class Amount(IntType):
-    """A number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything else."""
-
-    def __init__(self, unit: int, least: int) -> None:
-        self.name: str = "size" if unit == 1024 else "count"
-        self.unit: int = unit
-        self.least: int = least
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """The number itself."""
+    def number_of(value: Any) -> int:
         match = re.fullmatch(r"(\d{1,18})([kmgt]?)", str(value).lower(), re.ASCII)
         if match is None:
-            self.fail(f"{value!r} is not a number such as {'4096 or 64M' if self.unit == 1024 else '500 or 32k'}")
-        number: int = int(match[1]) * self.unit ** " kmgt".index(match[2] or " ")
-        if number < self.least:
-            self.fail(f"{value} is not at least {self.least:,}")
+            examples = "4096 or 64M" if unit == 1024 else "500 or 32k"
+            raise click.BadParameter(f"{value!r} is not a number such as {examples}")
+        number: int = int(match[1]) * unit ** " kmgt".index(match[2] or " ")
+        if number < least:
+            raise click.BadParameter(f"{value} is not at least {least:,}")
         return number
+
+    number_of.__name__ = "size" if unit == 1024 else "count"  # as the help shows it
+    return number_of
 
 
 #: Bytes: 64M is 64 * 1024 * 1024.
-SIZE = Amount(1024, 1)
+SIZE = amount(1024, 1)
 #: Tokens, documents, characters: 32k is 32,000.
-COUNT = Amount(1000, 1)
-COUNT_OR_NONE = Amount(1000, 0)
+COUNT = amount(1000, 1)
+COUNT_OR_NONE = amount(1000, 0)
 
 
 def help_of(name: str, *documented: type) -> str:
@@ -173,6 +168,14 @@ jobs_option: Options = click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core]."
 )
 json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+#: The forms of a report, see `reports.show_report`.
+report_options: Options = all_of(
+    json_option,
+    click.option(
+        "--html", "page", type=click.Path(path_type=Path), help="Where a page, besides, goes; - is standard output."
+    ),
+    overwrite_option,
+)
 ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
 #: The reading of special tokens in documents; --special is a literal, in the commands that make tokenizers.

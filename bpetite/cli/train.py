@@ -19,7 +19,7 @@ from .base import Command, usage
 from .learning import given_options, learn, learning_options, warnings_said
 from .reports import say
 from .saving import Target, output_options
-from .shared_options import COUNT, Amount, Sample, corpus_options, jobs_option
+from .shared_options import COUNT, Sample, amount, corpus_options, jobs_option
 
 __all__ = ["command"]
 
@@ -42,7 +42,7 @@ __all__ = ["command"]
 @output_options
 @learning_options(TrainOptions)
 @click.option(
-    "--memory", type=Amount(1024, 32 << 20), metavar="SIZE",
+    "--memory", type=amount(1024, 32 << 20), metavar="SIZE",
     help="Counts hold at most about this much; the others go to disk.",
 )
 @click.option("--min-count", type=COUNT, metavar="N", help="With --memory: leave out pre-tokens that occur less often.")

@@ -9,8 +9,7 @@ import click
 from ..analysis import view
 from ..analysis.view import WINDOW
 from .base import Command
-from .command_outputs import check_output, create_output, named
-from .reports import say
+from .reports import check_output, create_output, named, say
 from .shared_options import COUNT, COUNT_OR_NONE, PACKAGED, load_tokenizer, ordinary_option, overwrite_option
 
 __all__ = ["command"]

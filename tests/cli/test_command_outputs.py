@@ -10,7 +10,7 @@ from paths import PACKAGES
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cli.command_outputs import check_output, create_output, is_stream
+from bpetite.cli.reports import check_output, create_output, is_stream
 
 TEXT = "the cat sat on the mat, the cat ate"
 
