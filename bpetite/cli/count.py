@@ -21,7 +21,6 @@ from .shared_options import (
     sample_options,
     special_policy,
     tokenizer_option,
-    unescape,
 )
 
 __all__ = ["command"]
@@ -46,7 +45,6 @@ def command(
     tokenizer: str | None,
     jobs: int | None,
     as_json: bool,
-    separator: str | None,
     max_errors: str | None,
     **options: Any,
 ) -> None:
@@ -55,7 +53,7 @@ def command(
     FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
     input. The number goes to standard output.
     """
-    settings = Options(separator=unescape(separator), **options)
+    settings = Options(**options)
     settings.check()
     if not files and not sys.stdin.isatty():
         files = ("-",)  # as for tokens

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from ..corpus.decoding import document_chunks
 from ..corpus.encoding.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
-from ..corpus.layouts.token_file import TokenFile
-from ..corpus.run.outputs import ShardFiles, begun_at, find_manifest, shards_in
+from ..corpus.layouts.token_file import TokenFile, document_chunks
+from ..corpus.run.outputs import Output, begun_at, find_manifest, shards_in
 from ..corpus.sources.paths import AnyPath, path_of
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -22,7 +21,7 @@ from .shared_options import load_tokenizer, overwrite_option, unescape
 __all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
 
 
-def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
+def find_output(path: str, format: str | None) -> Output | None:
     """An output as `find_manifest` finds it; None for a token file without a manifest.
 
     Raises:
@@ -61,7 +60,6 @@ def tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None, *, nee
 
 
 def unknown_token(path: AnyPath, unknown: KeyError) -> FormatError:
-    """The error of an id that a tokenizer does not have."""
     return FormatError(f"{path}: token {unknown.args[0]} is not in the tokenizer; was the file made with another one?")
 
 
@@ -103,7 +101,7 @@ def _open(
 @click.option("-f", "--format", "format", help="What the file is, if neither it nor a manifest says.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--split", type=click.Choice(["train", "val"]), help="Only this part of an output with two.")
-@click.option("--separator", help="Between documents [default: the one they were split at].")
+@click.option("--separator", callback=unescape, help="Between documents [default: the one they were split at].")
 @click.option("--jsonl", is_flag=True, help='Write {"text": ...} lines instead of text with separators.')
 @overwrite_option
 def command(
@@ -131,7 +129,7 @@ def command(
         raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
     files, codec, manifest = _open(tokens[0], tokenizer, format, dtype, split)
     eot = manifest.get("eot") or layout_of(files[0].format).eot
-    between = unescape(separator) or manifest.get("separator") or codec.eot_text or "\n"
+    between = separator or manifest.get("separator") or codec.eot_text or "\n"
     pending: list[bytes] = []  # the start of a line; of text, the separator that is due if another document follows
     with create_output(output, overwrite) as file:
         try:

@@ -27,7 +27,6 @@ from .shared_options import (
     option_of,
     overwrite_option,
     special_policy,
-    unescape,
 )
 
 __all__ = ["command"]
@@ -91,7 +90,6 @@ def command(
     world_size: int,
     overwrite: bool,
     checkpoint_seconds: float,
-    separator: str | None,
     max_errors: str | None,
     dry_run: bool,
     as_json: bool,
@@ -109,7 +107,7 @@ def command(
     with usage():
         names_of(output, layout_of(options["format"]))
         check_rank(rank, world_size)
-    settings = Options(separator=unescape(separator), **options)
+    settings = Options(**options)
     settings.check()
     sources = find_inputs(files, settings)
     part = make_part(

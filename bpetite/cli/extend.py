@@ -9,7 +9,7 @@ import click
 from ..errors import counted
 from ..training.options import EXTEND_DEFAULTS, ExtendOptions
 from .base import Command
-from .learning import given_options, learn, learning_options, warnings_said
+from .learning import given_options, learn, learning_options
 from .reports import say
 from .saving import Target, output_options
 from .shared_options import COUNT, Sample, corpus_options, jobs_option, load_tokenizer, tokenizer_option
@@ -44,11 +44,10 @@ def command(
     options, reading = given_options(others, ExtendOptions)
     given.extend({}, 0, **options)  # finds mistakes before the corpus is read
     sample = Sample(files, **reading)
-    with warnings_said():
-        texts = partial(sample.documents, desc="counting")
-        extended = learn(texts, lambda documents, progress: given.extend(
-            documents, tokens, num_threads=jobs, progress=progress, **options
-        ))
+    texts = partial(sample.documents, desc="counting")
+    extended = learn(texts, lambda documents, progress: given.extend(
+        documents, tokens, num_threads=jobs, progress=progress, **options
+    ))
     extended = target.save_trained(extended)
     size = f"{counted(len(extended), 'token')}, {len(extended) - len(given):,} of them new"
     say(f"{target}: {size}, fingerprint {extended.fingerprint()}")

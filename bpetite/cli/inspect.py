@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
@@ -13,7 +12,7 @@ from ..corpus.api import check_inputs
 from ..corpus.layouts.registry import DTYPES, layout_in, open_in, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.output.checksums import check_file
-from ..corpus.run.outputs import file_of_all, find_manifest, read_runs, status_of
+from ..corpus.run.outputs import Output, file_of_all, find_manifest, read_runs, status_of
 from ..corpus.run.tally import stats_rows
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
@@ -67,25 +66,25 @@ def command(
     if inputs and not verify:
         raise click.UsageError("--inputs goes with --verify")
     for name in files:
-        if stats:
-            _show_stats(name, as_json)
-            continue
-        ranks = None if format or verify or find_manifest(name) else status_of(name)
+        output = None if format else find_manifest(name)
+        ranks = None if output or format or verify or stats else status_of(name)
+        for rank in ranks or ():
+            if as_json:
+                show_json({"file": name, **rank})
+            else:
+                show(f"{name}: {_progress(rank)}")
         if ranks is not None:
-            _show_progress(name, ranks, as_json)
+            continue
+        output = output or find_output(name, format)
+        if stats:
+            _show_stats(name, output, as_json)
             continue
         if inputs:
-            _check_inputs(name)
-        for facts in _look(name, tokenizer, format, dtype, shown, verify):
+            if output is None or output[1]["rank"] is not None:
+                raise FormatError(f"{name}: --inputs needs the manifest of a whole output")
+            check_inputs(output[1], jobs=thread_count(None))
+        for facts in _look(name, output, tokenizer, format, dtype, shown, verify):
             _show_facts(facts, as_json)
-
-
-def _show_progress(name: str, ranks: Iterable[dict[str, Any]], as_json: bool) -> None:
-    for rank in ranks:
-        if as_json:
-            show_json({"file": name, **rank})
-        else:
-            show(f"{name}: {_progress(rank)}")
 
 
 def _show_facts(facts: dict[str, Any], as_json: bool) -> None:
@@ -100,15 +99,14 @@ def _show_facts(facts: dict[str, Any], as_json: bool) -> None:
 
 
 def _look(
-    name: str, spec: str | None, format: str | None, dtype: str | None, shown: int, verify: bool
+    name: str, output: Output | None, spec: str | None, format: str | None, dtype: str | None, shown: int, verify: bool
 ) -> list[dict[str, Any]]:
-    located = find_output(name, format)
-    if located is None:
+    if output is None:
         if verify:
             raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
         file = open_token_file(name, format=format, dtype=dtype)
         return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
-    path, manifest, shards = located
+    path, manifest, shards = output
     if verify and "rejected" in manifest:
         check_file(path.parent / manifest["rejected"]["name"], manifest["rejected"])
     stored = manifest["tokenizer"]
@@ -135,8 +133,7 @@ def _look(
     return described
 
 
-def _show_stats(name: str, as_json: bool) -> None:
-    output = find_output(name, None)
+def _show_stats(name: str, output: Output | None, as_json: bool) -> None:
     if output is None or "stats" not in output[1]:
         raise FormatError(f"{name}: no statistics in its manifest; --stats-by of encode makes them")
     rows = stats_rows(output[1])
@@ -153,7 +150,6 @@ def _show_stats(name: str, as_json: bool) -> None:
 
 
 def _progress(rank: dict[str, Any]) -> str:
-    """The state of a rank, in a line."""
     line = f"rank {rank['rank']}: {rank['state']}, {described(rank)}"
     if "age_seconds" in rank:
         line += f"; last sign of life {timedelta(seconds=rank['age_seconds'])} ago"
@@ -163,17 +159,9 @@ def _progress(rank: dict[str, Any]) -> str:
 
 
 def _run(run: dict[str, Any]) -> str:
-    """A run that made a part of an output, in a line."""
     job = "".join(f", {name} {value}" for name, value in run["job"].items())
     error = f" ({run['error']})" if "error" in run else ""
     return f"{run['begin']} to {run['end']}{error}, process {run['pid']} of {run['host']}{job}: {run['command']}"
-
-
-def _check_inputs(name: str) -> None:
-    located = find_output(name, None)
-    if located is None or located[1]["rank"] is not None:
-        raise FormatError(f"{name}: --inputs needs the manifest of a whole output")
-    check_inputs(located[1], jobs=thread_count(None))
 
 
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:

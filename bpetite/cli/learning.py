@@ -4,7 +4,6 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
@@ -19,7 +18,7 @@ from .reports import progress_bar, say
 from .saving import special_tokens
 from .shared_options import COUNT, SIZE, help_of
 
-__all__ = ["given_options", "learn", "learning_options", "warnings_said"]
+__all__ = ["given_options", "learn", "learning_options"]
 
 #: The options of training that several kinds have.
 DOCUMENTED = (LearningOptions, MergeOptions, CountOptions)
@@ -58,24 +57,13 @@ def given_options(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any
     return {name: value for name, value in learning.items() if value is not None}, others
 
 
-@contextmanager
-def warnings_said() -> Iterator[None]:
-    """Warnings of training are messages for people."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("always", TrainingWarning)
-        warnings.showwarning = lambda message, *_, **__: say(str(message))
-        yield
-
-
 class _Lines(logging.Handler):
-    """Log records as messages for people."""
-
     def emit(self, record: logging.LogRecord) -> None:
         say(record.getMessage())
 
 
 def learn(texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *, repeated: bool = False) -> Tokenizer:
-    """Count with a bar of the bytes read, then merge with a bar of the merges; log messages go to standard error.
+    """Count with a bar of the bytes read, then with one of the merges; warnings and log messages go to people.
 
     Args:
         texts: Reads the files, with that bar.
@@ -87,7 +75,9 @@ def learn(texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with progress_bar(unit=" merges", desc="merging", leave=False) as merging:
+        with warnings.catch_warnings(), progress_bar(unit=" merges", desc="merging", leave=False) as merging:
+            warnings.simplefilter("always", TrainingWarning)
+            warnings.showwarning = lambda message, *_, **__: say(str(message))
 
             def move(stage: str, done: int, total: int | None) -> None:
                 if stage == "merge":

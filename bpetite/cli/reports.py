@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -52,15 +51,8 @@ STDOUT = ("-", "/dev/stdout")
 LINE_SECONDS = 30.0
 
 
-@dataclass
-class Manner:
-    """The amount of messages: the options -q and --no-progress of the command that runs."""
-
-    quiet: bool = False
-    no_progress: bool = False
-
-
-manner: Manner = Manner()
+#: The amount of messages: the options -q and --no-progress of the command that runs.
+manner: SimpleNamespace = SimpleNamespace(quiet=False, no_progress=False)
 
 
 def say(text: str, *, always: bool = False) -> None:

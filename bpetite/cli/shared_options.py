@@ -126,12 +126,28 @@ def option_of(name: str, *spellings: str, **how: Any) -> Options:
     return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)
 
 
+def unescape(ctx: click.Context | None, option: click.Parameter | None, value: str | None) -> str | None:
+    r"""A separator as typed, with \n, \r, \t, \0 and \\ replaced."""
+    if value is None:
+        return None
+    if not value:
+        raise click.UsageError("--separator must not be empty; --whole-files reads a file as one document")
+    known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
+
+    def character(escape: re.Match[str]) -> str:
+        if escape[1] not in known:
+            raise click.UsageError(f"--separator {value!r}: {escape[0]} is not one of \\n \\r \\t \\0 \\\\")
+        return known[escape[1]]
+
+    return re.sub(r"\\(.?)", character, value, flags=re.S)
+
+
 def _documents_in(*, required: bool) -> Options:
     """FILES, and how documents are found in them."""
     return all_of(
         click.argument("files", nargs=-1, required=required),
         option_of("input_kind", "--input-format"),
-        option_of("separator"),
+        option_of("separator", callback=unescape),
         option_of("whole_files"),
         option_of("text_key"),
         option_of("on_error"),
@@ -186,22 +202,6 @@ max_errors_option: Options = click.option(
 )
 
 
-def unescape(value: str | None) -> str | None:
-    r"""A separator as typed, with \n, \r, \t, \0 and \\ replaced."""
-    if value is None:
-        return None
-    if not value:
-        raise click.UsageError("--separator must not be empty; --whole-files reads a file as one document")
-    known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
-
-    def character(escape: re.Match[str]) -> str:
-        if escape[1] not in known:
-            raise click.UsageError(f"--separator {value!r}: {escape[0]} is not one of \\n \\r \\t \\0 \\\\")
-        return known[escape[1]]
-
-    return re.sub(r"\\(.?)", character, value, flags=re.S)
-
-
 def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
     """The inputs of FILES; messages name files of folders that are not read, and names that are not read again."""
     sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
@@ -217,8 +217,8 @@ def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
 class Sample:
     """FILES as the options of a command say, as often as they are needed."""
 
-    def __init__(self, files: Sequence[str], *, separator: str | None, **options: Any) -> None:
-        settings = CorpusOptions(separator=unescape(separator), **options)
+    def __init__(self, files: Sequence[str], **options: Any) -> None:
+        settings = CorpusOptions(**options)
         self.sources: Sources = find_inputs(files, settings)
         self.reading: Reading = settings.reading()
         self.on_error: ErrorPolicy = settings.on_error

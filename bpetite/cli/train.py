@@ -16,7 +16,7 @@ from ..training.options import TrainingOptions, TrainOptions
 from ..training.parity import train_parity
 from ..training.train import check_trainable, train_from_counts
 from .base import Command, usage
-from .learning import given_options, learn, learning_options, warnings_said
+from .learning import given_options, learn, learning_options
 from .reports import say
 from .saving import Target, output_options
 from .shared_options import COUNT, Sample, amount, corpus_options, jobs_option
@@ -101,20 +101,18 @@ def command(
         raise click.UsageError(f"{chosen_ways[0]} does not go with {chosen_ways[1]}")
     chosen = _checked(target, vocab_size, options)
     sample = Sample(files, **reading)
-    with warnings_said():
-        if parity is not None:
-            if dev:
-                options["dev"] = Sample(dev, **reading).by_group(parity)
-            options |= {"vocab_size": vocab_size, "global_merges": global_merges or 0, "num_threads": jobs}
-            tokenizer = learn(partial(sample.by_group, parity), partial(train_parity, **options))
-        else:
-            if memory is None:
-                learned = partial(Tokenizer.train, vocab_size=vocab_size, num_threads=jobs, **options)
-            else:
-                bounds = {"num_threads": jobs, "memory": memory, "spill_to": spill, "min_count": min_count}
-                learned = partial(_train_within, chosen, bounds)
-            texts = partial(sample.documents, desc="counting")
-            tokenizer = learn(texts, learned, repeated=chosen.superwords_from is not None)
+    if parity is not None:
+        if dev:
+            options["dev"] = Sample(dev, **reading).by_group(parity)
+        options |= {"vocab_size": vocab_size, "global_merges": global_merges or 0, "num_threads": jobs}
+        tokenizer = learn(partial(sample.by_group, parity), partial(train_parity, **options))
+    else:
+        learned = partial(Tokenizer.train, vocab_size=vocab_size, num_threads=jobs, **options)
+        if memory is not None:
+            bounds = {"num_threads": jobs, "memory": memory, "spill_to": spill, "min_count": min_count}
+            learned = partial(_train_within, chosen, bounds)
+        texts = partial(sample.documents, desc="counting")
+        tokenizer = learn(texts, learned, repeated=chosen.superwords_from is not None)
     tokenizer = target.save_trained(tokenizer)
     say(f"{target}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["Call", "Outcome", "WorkerError", "check_positive", "results"]
+__all__ = ["Call", "Outcome", "WorkerError", "results"]
 
 #: (result, error, traceback of the error)
 Outcome: TypeAlias = tuple[Any, Exception | None, str]
@@ -45,10 +45,3 @@ def results(outcomes: Iterable[Outcome]) -> Iterator[Any]:
         if error is not None:
             raise error from WorkerError(trace)
         yield result
-
-
-def check_positive(**values: int) -> None:
-    """Raises ValueError for a value below 1, naming it."""
-    for name, value in values.items():
-        if value < 1:
-            raise ValueError(f"{name} {value} is not at least 1")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -20,10 +20,10 @@ from ..corpus.reading.readers import Reading
 from ..corpus.run.assembly import Map
 from ..corpus.run.corpus_options import Options, ReadingOptions, parted, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES
+from ..errors import check_integer
 from ..training.counting.count_options import CountOptions, Cutting
 from ..training.counting.counts import CountFile, merge_count_files
 from ..training.counting.texts import count_pretokens as count_here
-from .calls import check_positive
 
 __all__ = ["CountingOptions", "count_pretokens"]
 
@@ -47,23 +47,16 @@ class CountingOptions(ReadingOptions, CountOptions, total=False):
     log: Callable[[str], None] | None
 
 
-@dataclass(frozen=True)
-class _Count:
+def _count(
+    reading: Reading, on_error: str, cutting: Cutting, threads: int, job: tuple[tuple[Piece, ...], str]
+) -> list[str]:
     """The call of a task: a share counted into a table, unless it exists; returns messages for people."""
-
-    reading: Reading
-    on_error: str
-    cutting: Cutting
-    threads: int
-
-    def __call__(self, job: tuple[tuple[Piece, ...], str]) -> list[str]:
-        pieces, table = job
-        messages: list[str] = []
-        if not os.path.exists(table):
-            documents = read_documents(pieces, self.reading, on_error=self.on_error, log=messages.append)
-            counts = count_here(documents, **vars(self.cutting), num_threads=self.threads)
-            counts.save(table, overwrite=True)
-        return messages
+    pieces, table = job
+    messages: list[str] = []
+    if not os.path.exists(table):
+        documents = read_documents(pieces, reading, on_error=on_error, log=messages.append)
+        count_here(documents, **vars(cutting), num_threads=threads).save(table, overwrite=True)
+    return messages
 
 
 def _add_up(job: tuple[list[str], str]) -> None:
@@ -101,7 +94,8 @@ def count_pretokens(
     refuse_unknown("count_pretokens", options, CountingOptions)
     how: dict[str, Any] = {"task_bytes": TASK_BYTES, "threads": 1, "progress": None, "log": None, **options}
     task_bytes, threads, progress, log = how["task_bytes"], how["threads"], how["progress"], how["log"]
-    check_positive(task_bytes=task_bytes, threads=threads)
+    check_integer("task_bytes", task_bytes, 1)
+    check_integer("threads", threads, 1)
     cutting = Cutting.of(**parted(options, CountOptions)[0])
     settings = Options(**parted(options, ReadingOptions)[0])
     settings.check()
@@ -120,7 +114,7 @@ def count_pretokens(
     if whole.exists():
         return CountFile(whole)
     tables = [str(folder / f"{prefix}-{number:05d}of{count:05d}.table") for number in range(count)]
-    call = _Count(reading, settings.on_error, cutting, threads)
+    call = partial(_count, reading, settings.on_error, cutting, threads)
     for share, messages in zip(cut, mapped(call, list(zip(cut, tables, strict=True))), strict=True):
         if log is not None:
             for message in messages:

@@ -22,8 +22,7 @@ from ..corpus.run.corpus_options import EncodeOptions, split_options
 from ..corpus.run.outputs import begun_at
 from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
 from ..corpus.sources.share import TASK_BYTES
-from ..errors import FormatError
-from .calls import check_positive
+from ..errors import FormatError, check_integer
 
 __all__ = ["encode_corpus"]
 
@@ -63,7 +62,8 @@ def encode_corpus(
         RecordError: A record has a problem and ``on_error`` is "fail": the first in the order of the corpus.
         TypeError, ValueError, OSError: As `bpetite.corpus.encode_corpus`.
     """
-    check_positive(task_bytes=task_bytes, threads=threads)
+    check_integer("task_bytes", task_bytes, 1)
+    check_integer("threads", threads, 1)
     chosen, task = split_options("encode_corpus", options)
     whole = make_part(sources, sink, tokenizer, options=chosen, **task)
     began, log, progress = time.perf_counter(), log or ignore, progress or ignore

@@ -62,7 +62,7 @@ def _map(settings: dict[str, Any], function: Callable[[Any], Any], items: Sequen
     import ray
 
     call = ray.put(Call(function))
-    task = ray.remote(**settings)(_work)
+    task: Any = ray.remote(**settings)(lambda call, item: call(item))
     left = [task.remote(call, item) for item in items][::-1]
 
     def outcomes() -> Iterator[Outcome]:
@@ -78,8 +78,3 @@ def _map(settings: dict[str, Any], function: Callable[[Any], Any], items: Sequen
             ray.cancel(reference, force=True)
         if left:  # so that no task writes once the call has ended; a lost cluster is not waited for
             ray.wait(left, num_returns=len(left), timeout=CANCELLING, fetch_local=False)
-
-
-def _work(call: Call, item: Any) -> Outcome:
-    """The Ray task."""
-    return call(item)

@@ -1,7 +1,7 @@
 """A token file as its readers see it: spans of tokens, with the lengths of documents where the layout has them."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ...errors import FormatError
 from ..sources.paths import AnyPath, read_numbers
 
-__all__ = ["CHUNK", "Span", "TokenFile", "count_tokens"]
+__all__ = ["CHUNK", "Span", "TokenFile", "count_tokens", "document_chunks"]
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
@@ -83,3 +83,48 @@ def count_tokens(path: AnyPath, header: int, dtype: np.dtype[Any]) -> int:
     if size < 0 or size % dtype.itemsize:
         raise FormatError(f"{path}: {size + header} bytes are not a whole number of {dtype.name} tokens")
     return size // dtype.itemsize
+
+
+def document_chunks(
+    files: Iterable[TokenFile], eot: str, eot_id: int | None
+) -> Iterator[tuple[npt.NDArray[Any], bool]]:
+    """The documents of token files without their end-of-text tokens, as (tokens, whether a document ends after them).
+
+    Where a layout keeps no document lengths, the end-of-text token separates documents; without one (``eot="none"``)
+    all tokens are one document.
+    """
+    open_document = False
+    for file in files:
+        for span in file.spans():
+            if span.lengths is not None:
+                yield from _by_lengths(span.tokens, span.lengths, eot)
+            elif eot == "none" or eot_id is None:
+                open_document = True
+                yield span.tokens, False
+            else:
+                at = 0
+                for end in np.flatnonzero(span.tokens == eot_id).tolist():
+                    if eot == "append" or open_document:
+                        yield span.tokens[at:end], True
+                    open_document = eot == "prepend"
+                    at = end + 1
+                if at < len(span.tokens):
+                    open_document = True
+                    yield span.tokens[at:], False
+    if open_document:
+        yield np.empty(0, np.uint32), True
+
+
+def _by_lengths(
+    tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], eot: str
+) -> Iterator[tuple[npt.NDArray[Any], bool]]:
+    start = 0
+    for length in lengths.tolist():
+        document = tokens[start : start + length]
+        start += length
+        if eot == "append":
+            document = document[:-1]
+        elif eot == "prepend":
+            document = document[1:]
+        for at in range(0, max(1, len(document)), CHUNK):
+            yield document[at : at + CHUNK], at + CHUNK >= len(document)

@@ -31,8 +31,8 @@ from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.stores import is_url
 
 __all__ = [
-    "Found", "begun", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts", "leave_out_own",
-    "read_runs", "run_lines", "runs_beside", "shards_in", "stamp", "status_of",
+    "Found", "Output", "begun", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts",
+    "leave_out_own", "read_runs", "run_lines", "runs_beside", "shards_in", "stamp", "status_of",
 ]  # fmt: skip
 
 #: The variables by which schedulers name a job, and the part of it that a process is, such as SLURM_JOB_ID.
@@ -44,17 +44,15 @@ COMMAND = 10_000
 #: Entries of a manifest.
 ShardFiles: TypeAlias = list[dict[str, Any]]
 
+#: (path of a manifest, its content, the entries of the files of each shard that is meant, that of its tokens first).
+Output: TypeAlias = tuple[AnyPath, dict[str, Any], list[ShardFiles]]
+
 #: (path, manifest) of parts.
 Found: TypeAlias = list[tuple[AnyPath, dict[str, Any]]]
 
 
-def find_manifest(path: str | os.PathLike[str]) -> tuple[AnyPath, dict[str, Any], list[ShardFiles]] | None:
-    """The manifest of an output, found from its own path, the output's name, its folder, or one of its files.
-
-    Returns:
-        (path of the manifest, its content, the entries of the files of each shard that was meant, that of its tokens
-        first), or None if there is none.
-    """
+def find_manifest(path: str | os.PathLike[str]) -> Output | None:
+    """The manifest of an output, found from its own path, the output's name, its folder, or one of its files."""
     path = path_of(path)
     if path.name.endswith("manifest.json") and path.is_file():
         manifest = read_manifest(path)

@@ -113,8 +113,8 @@ def test_parquet(source: Path, ram_path: Path) -> None:
 @pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc"])
 @pytest.mark.parametrize("eot", ["append", "prepend", "none"])
 def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
-    from bpetite.corpus.decoding import document_chunks
     from bpetite.corpus.layouts.registry import open_token_file
+    from bpetite.corpus.layouts.token_file import document_chunks
 
     made = run(source, ram_path / "o", format=format, eot=eot)
     first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))

@@ -11,9 +11,8 @@ import pytest
 from corpus_tools import byte_codec, run, some_documents, write_inputs
 
 from bpetite.corpus import Options, make_part, merge_outputs, open_token_file
-from bpetite.corpus.decoding import document_chunks
 from bpetite.corpus.layouts.registry import open_in
-from bpetite.corpus.layouts.token_file import TokenFile
+from bpetite.corpus.layouts.token_file import TokenFile, document_chunks
 from bpetite.corpus.run.outputs import find_manifest
 from bpetite.errors import FormatError
 
