@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 
-__all__ = ["LENGTHS", "Layout", "OpenShard", "meta_line"]
+__all__ = ["LENGTHS", "Layout", "OpenShard", "fill", "meta_line"]
 
 #: Document lengths that are in memory at a time when an index is written.
 LENGTHS = 1 << 17
@@ -197,3 +197,33 @@ def meta_line(record_id: str | None, source: str, number: int) -> bytes:
     # a string is encoded at once; a list takes Python's encoder, which takes as long as the tokens of a short document
     name = "null" if record_id is None else json.dumps(record_id)
     return f"[{name}, {_quoted(source)}, {number}]\n".encode()
+
+
+def fill(
+    lengths: npt.NDArray[np.int64], tokens: int, documents: int, limit: int | None
+) -> Iterator[tuple[int, int, bool]]:
+    """Shards of whole documents: each takes as many as fit into ``limit`` tokens, and at least one.
+
+    Args:
+        lengths: Of the next documents.
+        tokens, documents: In the open shard.
+        limit: Of a shard; None for one shard.
+
+    Yields:
+        (documents that go into the open shard, their tokens, whether the next shard is opened behind them).
+
+    >>> list(fill(np.array([3, 4, 9, 1]), 2, 1, 6))
+    [(1, 3, True), (1, 4, True), (1, 9, True), (1, 1, False)]
+    """
+    ends = np.cumsum(lengths)
+    done = start = 0
+    while done < len(lengths):
+        upto = len(lengths)
+        if limit is not None:
+            upto = int(np.searchsorted(ends, start + limit - tokens, side="right"))
+            if upto <= done:
+                upto = done if documents else done + 1  # a document larger than a shard has one of its own
+        stop = int(ends[upto - 1]) if upto else 0
+        yield upto - done, stop - start, upto < len(lengths)
+        done, start = upto, stop
+        tokens = documents = 0

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 from ..sources.paths import AnyPath, read_numbers
+from .layout import fill
 
 __all__ = ["CHUNK", "Span", "TokenFile", "count_tokens", "document_chunks"]
 
@@ -59,18 +60,13 @@ class TokenFile:
         """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""
         start = 0
         if self.documents is None:
-            for start in range(0, self.tokens, CHUNK):
-                yield Span(self.read(start, CHUNK))
+            yield from (Span(self.read(at, CHUNK)) for at in range(0, self.tokens, CHUNK))
             return
         for lengths in self.lengths():
-            ends = np.cumsum(lengths)
-            done = before = 0
-            while done < len(lengths):
-                upto = max(done + 1, int(np.searchsorted(ends, before + CHUNK, side="right")))
-                stop = int(ends[upto - 1])
-                yield Span(self.read(start + before, stop - before), lengths[done:upto])
-                done, before = upto, stop
-            start += before
+            done = 0
+            for documents, tokens, _ in fill(lengths, 0, 0, CHUNK):
+                yield Span(self.read(start, tokens), lengths[done : done + documents])
+                start, done = start + tokens, done + documents
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The length of each document in tokens, some at a time; only where ``documents`` is known."""

@@ -14,7 +14,7 @@ from typing import Any, cast
 from ...core._threads import in_order
 from ...errors import FormatError
 from ..sources.paths import AnyPath
-from ..sources.store_files import open_bytes
+from ..sources.stores import open_bytes
 
 __all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "list_sums", "root_of", "sums_in", "sums_of"]
 

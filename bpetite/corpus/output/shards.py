@@ -9,7 +9,7 @@ deleted.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ...atomic import sync_folder
 from ...core._threads import Future
 from ...errors import FormatError
-from ..layouts.layout import Layout, OpenShard
+from ..layouts.layout import Layout, OpenShard, fill
 from ..layouts.spool import Spool
 from .appending import Appender
 from .checksums import check_file, list_sums, sums_of
@@ -28,7 +28,7 @@ from .durable import PARTIAL, explained, open_own, write_at
 from .manifest import check_name
 from .naming import Names
 
-__all__ = ["GrowingShard", "ShardWriter", "fill", "forget", "publish", "shard_sizes"]
+__all__ = ["GrowingShard", "ShardWriter", "forget", "publish", "shard_sizes"]
 
 
 def _temporary(path: Path) -> Path:
@@ -357,39 +357,6 @@ def publish(names: Names, shards: Sequence[dict[str, Any]], *, check: bool = Fal
         for name in shard["drop"]:
             (names.folder / check_name(name, names.folder)).unlink(missing_ok=True)
     sync_folder(names.folder)
-
-
-# The rule by which a stream of documents is cut, also for the assembly of parts
-
-
-def fill(
-    lengths: npt.NDArray[np.int64], tokens: int, documents: int, limit: int | None
-) -> Iterator[tuple[int, int, bool]]:
-    """Shards of whole documents: each takes as many as fit into ``limit`` tokens, and at least one.
-
-    Args:
-        lengths: Of the next documents.
-        tokens, documents: In the open shard.
-        limit: Of a shard; None for one shard.
-
-    Yields:
-        (documents that go into the open shard, their tokens, whether the next shard is opened behind them).
-
-    >>> list(fill(np.array([3, 4, 9, 1]), 2, 1, 6))
-    [(1, 3, True), (1, 4, True), (1, 9, True), (1, 1, False)]
-    """
-    ends = np.cumsum(lengths)
-    done = start = 0
-    while done < len(lengths):
-        upto = len(lengths)
-        if limit is not None:
-            upto = int(np.searchsorted(ends, start + limit - tokens, side="right"))
-            if upto <= done:
-                upto = done if documents else done + 1  # a document larger than a shard has one of its own
-        stop = int(ends[upto - 1]) if upto else 0
-        yield upto - done, stop - start, upto < len(lengths)
-        done, start = upto, stop
-        tokens = documents = 0
 
 
 def shard_sizes(total: int, limit: int | None, layout: Layout) -> list[int]:

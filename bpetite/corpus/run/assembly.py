@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError, file_exists
+from ..layouts.layout import fill
 from ..layouts.registry import layout_of
 from ..output.checksums import check_file, checked_bytes
 from ..output.durable import Journal, read_records
@@ -35,7 +36,7 @@ from ..output.manifest import (
     write_small,
 )
 from ..output.naming import REJECTED, SHARD, Names, names_of, splits_of
-from ..output.shards import GrowingShard, fill, forget, publish, shard_sizes
+from ..output.shards import GrowingShard, forget, publish, shard_sizes
 from ..output.upload import begin_staging, end_staging
 from ..reading.sums import add_sums
 from ..sources.paths import AnyPath, sizes_in

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..encoding.rows import Encoded, Rows
-from ..layouts.layout import meta_line
+from ..layouts.layout import fill, meta_line
 from ..output.naming import REJECTED
 from ..output.shards import ShardWriter
 from ..reading.blocks import Position
@@ -220,11 +220,9 @@ class Shuffle:
         held_out = None if held[0].held_out is None else np.concatenate([rows.held_out for rows in held])[order]
         meta = None if held[0].meta is None else [line for rows in held for line in rows.meta or ()]
         del held
-        ends = np.cumsum(lengths)
         at = 0
-        while at < len(order):
-            before = int(ends[at - 1]) if at else 0
-            stop = max(at + 1, int(np.searchsorted(ends, before + AT_ONCE, side="right")))
+        for count, _, _ in fill(lengths, 0, 0, AT_ONCE):
+            stop = at + count
             chosen = order[at:stop].tolist()
             yield Rows(
                 np.concatenate([documents[number] for number in chosen]),

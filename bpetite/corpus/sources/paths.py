@@ -13,8 +13,7 @@ from typing import Any, BinaryIO, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from .store_files import RemoteFile
-from .stores import ask, found_in, is_url, local_name, look_up, patiently, store_of
+from .stores import RemoteFile, ask, found_in, is_url, local_name, look_up, patiently, store_of
 
 __all__ = ["AnyPath", "RemotePath", "exists", "names_in", "path_of", "read_numbers", "sizes_in"]
 

@@ -12,8 +12,7 @@ from typing import Any, BinaryIO, cast
 
 from .expanding import DamagedError, Expander
 from .find import STDIN, Piece
-from .store_files import RemoteFile, open_bytes
-from .stores import found_here
+from .stores import RemoteFile, found_here, open_bytes
 
 __all__ = ["Stream", "Torn", "find_damage"]
 

@@ -76,7 +76,7 @@ def test_the_command_line_has_the_options_as_they_are_declared() -> None:
         option = found[field.name]
         declared = (field.default, str(field.default), None if field.default is False else field.default)
         if field.name in ("memory", "max_document_bytes"):
-            assert SIZE.convert(option.default, None, None) == field.default
+            assert SIZE(option.default) == field.default
         else:
             assert option.default in declared
         assert choices_of(field.name)[-3:] == tuple(getattr(option.type, "choices", ()))[-3:]
