@@ -60,7 +60,6 @@ class Command(click.Command):
             ))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options, in sections."""
         parameters = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
         named = {name for names in self.sections.values() for name in names}
         others = [name for name in parameters if name not in named]
@@ -75,7 +74,6 @@ class Command(click.Command):
                 formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run; a mistake becomes an error with its exit code."""
         try:
             return super().invoke(ctx)
         except click.UsageError:
@@ -99,7 +97,6 @@ def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def exit_code(error: Exception, ctx: click.Context) -> int:
-    """The exit code of a mistake in a command."""
     from ..corpus.output.durable import NO_ROOM  # not at the top: commands without a corpus do without
     from ..corpus.reading.problems import RecordError
     from ..corpus.sources.stores import is_url
@@ -126,7 +123,6 @@ def usage() -> Iterator[None]:
 
 
 def one_line(error: Exception) -> str:
-    """The message of a mistake, in one line."""
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, FileExistsError):

@@ -66,7 +66,6 @@ def unknown_token(path: AnyPath, unknown: KeyError) -> FormatError:
 def _open(
     path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None
 ) -> tuple[list[TokenFile], Codec, dict[str, Any]]:
-    """(token files, their tokenizer, their manifest or nothing)."""
     output = find_output(path, format)
     if output is None:
         opened_file = open_token_file(path, format=format, dtype=dtype)

@@ -52,7 +52,6 @@ def _option(name: str, hint: Any, default: Any, kind: type) -> Callable[[Any], A
 
 
 def given_options(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options of training that are given, and all others."""
     learning, others = parted(options, kind)
     return {name: value for name, value in learning.items() if value is not None}, others
 

@@ -68,7 +68,6 @@ def say(text: str, *, always: bool = False) -> None:
 
 
 def show(text: str, color: bool | None = None) -> None:
-    """Print the answer of a command, on standard output."""
     click.echo(text, file=sys.stdout, color=color)
 
 
@@ -102,14 +101,12 @@ def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, 
 
 
 def report_problems(summary: dict[str, Any]) -> None:
-    """Say which records of a corpus were left out or replaced."""
     treated = "left out" if summary["on_error"] == "skip" else "replaced"
     for kind, problem in summary["problems"].items():
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
 
 
 def report_cuts(pieces: Sequence[Piece], summary: dict[str, Any]) -> None:
-    """Say that separators have cut text files into documents."""
     if summary["documents"] > len(pieces) and all(piece.kind == "text" for piece in pieces):
         files = counted(len(pieces), "text file")
         say(f"{files} cut into {counted(summary['documents'], 'document')} at each separator, which is the end-of-text "
@@ -177,7 +174,6 @@ class Watch:
             }))
 
     def count_problems(self, count: int) -> None:
-        """The number of problems so far."""
         self._problems = count
 
 

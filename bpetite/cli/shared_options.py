@@ -225,17 +225,14 @@ class Sample:
 
     @property
     def files(self) -> list[str]:
-        """The paths of the inputs."""
         return [piece.path for piece in self.sources.pieces]
 
     def documents(self, **bar_options: Any) -> Iterator[bytes]:
-        """The documents, with a progress bar of the bytes read."""
         pieces = self.sources.pieces
         with bytes_bar(pieces, **bar_options) as bar:
             yield from read_documents(pieces, self.reading, on_error=self.on_error, log=say, progress=bar.update)
 
     def texts(self) -> Iterator[str]:
-        """The documents as texts."""
         return map(bytes.decode, self.documents())
 
     def by_group(self, by: str) -> Iterator[tuple[str, str]]:

@@ -131,6 +131,5 @@ def _checked(target: Target, vocab_size: int, options: dict[str, Any]) -> Traini
 def _train_within(
     options: TrainingOptions, bounds: dict[str, Any], documents: Iterable[bytes], *, progress: Progress
 ) -> Tokenizer:
-    """Learn from counts that may go to disk."""
     with count_pretokens(documents, progress=progress, **bounds, **vars(options.cutting)) as counts:
         return Tokenizer.from_vocab(train_from_counts(counts, options, progress=progress))

@@ -144,7 +144,6 @@ class Layout:
         return chosen
 
     def auto(self, vocab_size: int) -> str:
-        """The smallest type that holds the ids."""
         return self.dtypes[0] if vocab_size <= 65536 else self.dtypes[-1]
 
     def least_tail(self, shard_tokens: int) -> int:

@@ -39,7 +39,6 @@ class LlmC(Layout):
 
 
 def open_llmc(path: AnyPath) -> TokenFile:
-    """A file whose header says the type and the number of tokens."""
     with path.open("rb") as file:
         head = file.read(12)
     codes = {code: name for name, code in LlmC.codes.items()}

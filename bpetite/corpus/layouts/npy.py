@@ -70,7 +70,6 @@ class NpyFile(TokenFile):
 
 
 def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
-    """The header of a NumPy file."""
     file = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
@@ -81,7 +80,6 @@ def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
 
 
 def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
-    """(dtype, count, bytes of the header) of a .npy file of integers."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     with path.open("rb") as file:
         try:

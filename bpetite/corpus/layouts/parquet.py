@@ -48,7 +48,6 @@ class Parquet(Layout):
                 writer.write_table(pa.table([names, rows], schema=schema), row_group_size=len(lengths))
 
     def _groups(self, shard: OpenShard) -> Iterator[npt.NDArray[np.int64]]:
-        """Lengths of the documents of each row group."""
         group: list[int] = []
         tokens = 0
         for lengths in shard.lengths():

@@ -49,7 +49,6 @@ def layout_in(manifest: dict[str, Any]) -> Layout:
 
 
 def open_in(folder: AnyPath, manifest: dict[str, Any], name: str) -> TokenFile:
-    """A token file that a manifest lists."""
     reader = layout_in(manifest).reader
     if reader is not None:
         raise FormatError(f"{folder / name}: {manifest['format']} files are read by {reader}")

@@ -52,7 +52,6 @@ class Samples(Layout):
         return b""
 
     def sizes(self, lengths: npt.NDArray[np.int64], dtype: np.dtype[Any]) -> npt.NDArray[np.int64]:
-        """The bytes of samples that hold documents with these lengths."""
         raise NotImplementedError
 
     def write_samples(self, shard: OpenShard, tokens: BinaryIO, file: BinaryIO) -> None:

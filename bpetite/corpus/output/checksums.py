@@ -56,7 +56,6 @@ def sums_in(listed: dict[str, Any], path: AnyPath) -> list[str]:
 
 
 def checksum_of(path: AnyPath, size: int, index: int) -> hashlib._Hash:
-    """The checksum of a range of a file that ends after ``size`` bytes."""
     return hashlib.sha256(_read(path, size, index))
 
 
@@ -67,7 +66,6 @@ def _read(path: AnyPath, size: int, index: int) -> bytes:
 
 
 def sums_of(path: AnyPath, size: int, threads: int = 1) -> list[str]:
-    """The checksums of the first ``size`` bytes of a file, by several threads."""
     ranges = range(-(-size // RANGE))
     return [one.hexdigest() for one in in_order(partial(checksum_of, path, size), ranges, threads)]
 
@@ -98,7 +96,6 @@ def checked_bytes(path: AnyPath, listed: dict[str, Any], start: int, stop: int) 
 
 
 def _checked(path: AnyPath, listed: dict[str, Any], sums: Sequence[str], index: int) -> bytes:
-    """The bytes of a range, compared with its checksum."""
     data = _read(path, listed["bytes"], index)
     if hashlib.sha256(data).hexdigest() != sums[index]:
         stop = min(listed["bytes"], (index + 1) * RANGE)

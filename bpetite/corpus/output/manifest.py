@@ -58,7 +58,6 @@ def libraries(pieces: Sequence[Piece] = ()) -> dict[str, str]:
 
 
 def listed_files(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """All files that a manifest lists: token files and rejected records."""
     return [*manifest["files"], *([manifest["rejected"]] if "rejected" in manifest else [])]
 
 
@@ -74,7 +73,6 @@ def list_inputs(pieces: Sequence[Piece]) -> dict[str, Any]:
 
 
 def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The files of finished shards (split -> shards) for a manifest."""
     return [
         {
             "name": output["name"],
@@ -91,7 +89,6 @@ def list_files(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str,
 
 
 def list_rejected(shards: Sequence[dict[str, Any]], problems: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    """The manifest's entry of the file of rejected records."""
     (shard,) = shards
     (output,) = shard["outputs"]
     records = sum(problem["count"] for problem in problems.values())

@@ -61,7 +61,6 @@ class Names:
         return self.folder / (self._split(stream) + number)
 
     def layout_of(self, stream: str) -> Layout:
-        """The layout of a stream's files."""
         if stream != REJECTED:
             return self.layout
         return Spool(Lines()) if isinstance(self.layout, Spool) else Lines()
@@ -72,11 +71,9 @@ class Names:
         return f"{self.stem}_{split}" if self.stem else split
 
     def sibling(self, name: str) -> Path:
-        """The path of a file that belongs to the output while it grows."""
         return self.folder / sibling(self.stem, name)
 
     def final(self, name: str) -> AnyPath:
-        """The path of a finished file."""
         return self.place / name
 
     @property
@@ -97,7 +94,6 @@ class Names:
 
     @property
     def runs(self) -> AnyPath:
-        """The record of the runs that made the output, see `run.outputs`."""
         return self.final(sibling(self.stem, "runs"))
 
     @property
@@ -134,7 +130,6 @@ class Names:
         return "|".join(patterns)
 
     def _base(self, stream: str) -> str:
-        """The names of the shards of a stream without suffix, as a regular expression."""
         return re.escape(sibling(self.stem, REJECTED)) if stream == REJECTED else (
             re.escape(self._split(stream)) + r"(?:_\d{6,})?"
         )  # fmt: skip
@@ -147,11 +142,9 @@ class Names:
                 self.final(name).unlink(missing_ok=True)
 
     def there(self) -> Set[str]:
-        """The names of all files where the finished ones are."""
         return names_in(self.place)
 
     def temporary(self) -> list[Path]:
-        """The temporary files of this output that exist."""
         there = self.folder.iterdir() if self.folder.is_dir() else ()
         return [path for path in there if self.kind_of(path.name) == "temporary"]
 
@@ -177,7 +170,6 @@ class Names:
 
     @cached_property
     def _kinds(self) -> dict[str, str]:
-        """The names of files of each kind, as regular expressions."""
         own = "|".join(re.escape(sibling(self.stem, one)) for one in ("manifest.json", "runs", "unfinished"))
         journal = re.escape(self.journal.name)
         part = re.escape(part_stem(self.stem, "", "")).replace("rankof", r"rank\d{5}of\d{5}[._].*")
@@ -257,7 +249,6 @@ def _place_and_stem(output: str | os.PathLike[str], layout: Layout) -> tuple[Any
 
 
 def sibling(stem: str, name: str) -> str:
-    """The name of a file that belongs to the output of a stem, such as its manifest."""
     return f"{stem}.{name}" if stem else name
 
 

@@ -275,7 +275,6 @@ class ShardWriter:
         self._index += 1
 
     def _wait(self) -> None:
-        """Wait for the shard that is being finished."""
         finishing, self._finishing = self._finishing, None
         if finishing is not None:
             self._finished.append(finishing.result())
@@ -315,7 +314,6 @@ class ShardWriter:
 
 
 def _output(temporary: Path, path: Path, size: int, sums: Sequence[str]) -> dict[str, Any]:
-    """The journal's record of a finished file."""
     return {"temporary": temporary.name, "name": path.name, "bytes": size, "checksum": list_sums(sums)}
 
 

@@ -49,7 +49,6 @@ def end_staging(names: Names) -> None:
 
 
 def leave_staging(names: Names) -> None:
-    """Delete the folder if it is empty."""
     if names.home is not None:
         with suppress(OSError):
             names.folder.rmdir()

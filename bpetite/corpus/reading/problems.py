@@ -116,7 +116,6 @@ class Problems:
 
     @property
     def count(self) -> int:
-        """Problems of all kinds."""
         return sum(problem["count"] for problem in self.found.values())
 
     def add(self, problem: Problem) -> None:
@@ -200,7 +199,6 @@ class Locator:
         return self._line
 
     def close(self) -> None:
-        """Close the file that was read last."""
         if self._stream is not None:
             self._stream.__exit__()
             self._stream = None

@@ -219,7 +219,6 @@ def _jsonl(block: Block, reading: Reading, out: Documents) -> None:
 
 
 def _id_of(record: object, get_id: Callable[[Any], Any]) -> str | None:
-    """The id of a record, if it has one."""
     try:
         return _id(get_id(record))
     except (LookupError, TypeError):

@@ -38,7 +38,6 @@ def row_groups(piece: Piece) -> tuple[Any, list[tuple[int, int, int]]]:
 def parquet_blocks(
     piece: Piece, position: Position, reading: Reading, limit: int | None = None
 ) -> Iterator[Block]:
-    """The blocks of a Parquet file, from a position on, up to the row group that begins at ``limit``."""
     if piece.compression or piece.once:
         raise ValueError(f"{piece.path}: Parquet is read from a plain file (it is compressed inside)")
     with Stream(piece, ranges=True) as stream:
@@ -109,7 +108,6 @@ def _cause(wrong: Exception) -> str:
 
 
 def no_column(what: str, reading: Reading, names: Iterable[str]) -> ValueError:
-    """The error of a table without the column of the text."""
     return ValueError(f"{what}: no column {reading.text_key!r} (there are: {', '.join(names)}); name it: text_key=")
 
 

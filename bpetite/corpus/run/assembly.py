@@ -75,7 +75,6 @@ class Shard:
     extents: list[Extent] = field(default_factory=list)
 
     def add(self, extent: Extent) -> None:
-        """Documents behind the others."""
         self.tokens += extent.tokens[1] - extent.tokens[0]
         self.documents += extent.documents[1] - extent.documents[0]
         self.extents.append(extent)
@@ -123,11 +122,9 @@ class Assembly:
         return [*self.splits, *([REJECTED] if REJECTED in self.parts[0][1] else [])]
 
     def dtype_of(self, stream: str) -> np.dtype[Any]:
-        """The number type of a stream's tokens."""
         return np.dtype("uint8" if stream == REJECTED else self.dtype).newbyteorder("<")
 
     def journal(self, shard: Shard) -> Journal:
-        """The journal of a shard."""
         base = self.names.base(shard.stream, shard.index)
         path = base.with_name(base.name + SHARD)
         journal = Journal(path, self.names.stored(path))
@@ -161,7 +158,6 @@ class Assembly:
         return shards
 
     def _cut_documents(self, stream: str) -> list[Shard]:
-        """Shards of whole documents."""
         shards = [Shard(stream, 0)]
         for part in range(len(self.parts)):
             token = document = byte = 0
@@ -184,7 +180,6 @@ class Assembly:
         return shards
 
     def _lengths(self, part: int, stream: str) -> Iterator[npt.NDArray[np.int64]]:
-        """The spool of lengths of a part, some rows at a time."""
         folder, streams = self.parts[part]
         listed = streams[stream][1]
         for data in checked_bytes(folder / listed["name"], listed, 0, listed["bytes"]):
@@ -223,7 +218,6 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
 
 
 def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
-    """The final files of a shard under their temporary names."""
     dtype, layout = assembly.dtype_of(shard.stream), assembly.names.layout_of(shard.stream)
     base = assembly.names.base(shard.stream, shard.index)
     growing = GrowingShard(layout, base, dtype, assembly.tokenizer)
@@ -295,7 +289,6 @@ def _finish(
 
 
 def _listed(path: AnyPath) -> set[str]:
-    """The files of the manifest of an earlier output, if there is one that can be read."""
     with suppress(FileNotFoundError, FormatError):
         return {file["name"] for file in listed_files(read_manifest(path))}
     return set()
@@ -396,7 +389,6 @@ def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:
 
 
 def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """The manifest of all parts together, without its files."""
     joined = dict(manifests[0], rank=None)
     for name in ("documents", "tokens", "bytes", "byte_order_marks"):
         joined[name] = sum(manifest[name] for manifest in manifests)

@@ -65,7 +65,6 @@ def estimate(part: Part, jobs: int = 1) -> dict[str, Any]:
 
 
 def _check_place(part: Part) -> None:
-    """Refuse what the run would refuse for the files that are there."""
     if part.overwrite or finished(part) is not None:
         return
     names = part.names

@@ -101,7 +101,6 @@ def shards_in(manifest: dict[str, Any]) -> list[ShardFiles]:
 
 
 def file_of_all(manifest: dict[str, Any]) -> ShardFiles:
-    """The entry of the file that all shards have together, if there is one."""
     whole = layout_in(manifest).whole
     return [file for file in manifest["files"] if file["name"] == whole]
 
@@ -229,7 +228,6 @@ def run_lines(records: Sequence[dict[str, Any]]) -> bytes:
 
 
 def runs_beside(manifest: AnyPath) -> AnyPath:
-    """The file of the runs of an output or of a part."""
     return manifest.with_name(manifest.name.removesuffix("manifest.json") + "runs")
 
 

@@ -128,7 +128,6 @@ class Plan:
         )
 
     def _refuse_contradictions(self) -> None:
-        """Raise ValueError for options that do not go with each other, with the layout, or with the inputs."""
         options = self.options
         if self.max_errors is not None and options.on_error == "fail":
             raise ValueError("max_errors= goes with on_error='skip' or 'replace': 'fail' ends at the first problem")
@@ -157,7 +156,6 @@ class Plan:
 
     @property
     def splits(self) -> tuple[str, ...]:
-        """The names of the outputs."""
         return splits_of(self.options.val_fraction)
 
     @property
@@ -240,7 +238,6 @@ class Plan:
         return reasons or ([] if free else ["with other options"])
 
     def _differing_input(self, before: dict[str, Any]) -> str:
-        """The first difference between the inputs of another run and of this one."""
         now = self.identity["inputs"]
         if before["count"] != now["count"]:
             return f"with {before['count']} inputs, now {now['count']}"
@@ -274,7 +271,6 @@ class Plan:
 
 
 def _by_name(identity: dict[str, Any]) -> dict[str, Any]:
-    """Options, versions and the tokenizer of an identity, side by side."""
     tokenizer = identity["tokenizer"]
     return {
         **identity["options"], **{name: identity[name] for name in ("dtype", "eot", "separator", "on_error", "rank")},

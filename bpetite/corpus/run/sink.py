@@ -77,7 +77,6 @@ class Sink:
             self._shuffle = Shuffle(seed, plan.options.memory, block)
 
     def add(self, encoded: Encoded) -> None:
-        """Take the next result."""
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
@@ -162,14 +161,12 @@ class Sink:
         return record
 
     def finish(self) -> None:
-        """Write the rest, and finish the last shards."""
         if self._shuffle is not None:
             self._flush(self._shuffle)
         for writer in self._writers.values():
             writer.finish()
 
     def close(self) -> None:
-        """Close all files."""
         for writer in self._writers.values():
             writer.close()
         self._tally.noted.locator.close()

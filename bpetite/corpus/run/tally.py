@@ -111,16 +111,13 @@ class Tally:
         add_stats(self.stats, added, by)
 
     def check_limit(self, *, at_end: bool = False) -> None:
-        """Raises RecordError where there are more problems than ``max_errors``."""
         self.noted.check_limit(self.all_records, at_end=at_end)
 
     def state(self) -> dict[str, Any]:
-        """The part of the journal's record."""
         new = {str(piece): sums for piece, sums in self.sums.items() if piece >= self.recorded}
         return {**{name: getattr(self, name) for name in STATE}, "sums": new}
 
     def restore(self, states: Sequence[dict[str, Any]]) -> None:
-        """Go on from the states that the journal recorded."""
         for name in STATE:
             setattr(self, name, copy.deepcopy(states[-1][name]))
         for state in states:
@@ -130,7 +127,6 @@ class Tally:
 
 
 def group_of(piece: Piece, by: str) -> str:
-    """The group of what is in a file."""
     if by == "file":
         return piece.path
     if by == "folder":

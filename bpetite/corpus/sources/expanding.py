@@ -64,7 +64,6 @@ class _Stepwise:
 
 
 def _maker(compression: str) -> Callable[[], Any]:
-    """A function that makes the decompressor of a member."""
     if compression == "bz2":
         import bz2
 

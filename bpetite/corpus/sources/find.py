@@ -235,7 +235,6 @@ def _content_of(path: str, kind: str | None) -> tuple[str | None, str | None]:
 
 
 def _local_piece(path: str, kind: str, compression: str | None) -> tuple[Piece, object]:
-    """The piece of a whole file, and its identity."""
     status = os.stat(path)
     if stat.S_ISFIFO(status.st_mode):
         return Piece(path, kind, compression, once=True), _identity(path, status)

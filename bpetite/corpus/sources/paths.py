@@ -43,16 +43,13 @@ class RemotePath:
 
     @property
     def name(self) -> str:
-        """The part behind the last slash."""
         return self.url.rpartition("/")[2]
 
     @property
     def parent(self) -> RemotePath:
-        """The folder."""
         return RemotePath(self.url.rpartition("/")[0] + "/")
 
     def with_name(self, name: str) -> RemotePath:
-        """Another object in the same folder."""
         return self.parent / name
 
     @property
@@ -74,7 +71,6 @@ class RemotePath:
     is_file = exists
 
     def is_dir(self) -> bool:
-        """True if there are objects below this name."""
         return bool(ask(self.url, "looking it up", "isdir"))
 
     def stat(self) -> SimpleNamespace:
@@ -94,16 +90,13 @@ class RemotePath:
     # Reading and writing
 
     def open(self, mode: str = "rb", *, ranges: bool = False) -> RemoteFile:
-        """The bytes of the object."""
         return RemoteFile(self.url, ranges=ranges)
 
     def read_bytes(self) -> bytes:
-        """All bytes of the object."""
         with self.open() as file:
             return file.read()
 
     def unlink(self, missing_ok: bool = False) -> None:
-        """Delete the object."""
         try:
             ask(self.url, "deleting", "rm_file")
         except FileNotFoundError:
@@ -137,7 +130,6 @@ AnyPath: TypeAlias = Path | RemotePath
 
 
 def path_of(path: str | os.PathLike[str]) -> AnyPath:
-    """The path of a file, or of an object."""
     if isinstance(path, RemotePath):
         return path
     return RemotePath(os.fspath(path)) if is_url(path) else Path(local_name(path))
@@ -149,7 +141,6 @@ def exists(path: AnyPath) -> bool:
 
 
 def names_in(folder: AnyPath) -> Set[str]:
-    """The names of the files in a folder, if there is one."""
     if isinstance(folder, RemotePath):
         return folder.sizes().keys()
     return set(os.listdir(folder)) if folder.is_dir() else set()

@@ -168,7 +168,6 @@ def patiently(url: str, what: str, call: Callable[[], Result], *, tries: int | N
 
 
 def _lasting(error: Exception, url: str) -> Exception | None:
-    """The error to raise for one that does not pass."""
     response = getattr(error, "response", None)
     status = getattr(error, "status", None) or getattr(response, "status_code", None)
     cause = error.__cause__
@@ -223,12 +222,10 @@ def ask(url: str, what: str, method: str, *, tries: int | None = None, **options
 
 
 def found_here(path: str, status: os.stat_result) -> Found:
-    """A local file."""
     return Found(path, status.st_size, f"mtime_ns {status.st_mtime_ns}")
 
 
 def look_up(url: str) -> Found:
-    """An object as its store describes it now."""
     info = ask(url, "looking it up", "info")
     if info.get("type") == "directory":
         raise FileNotFoundError(errno.ENOENT, "no such object", url)
@@ -328,7 +325,6 @@ class RemoteFile(io.RawIOBase):
         return len(data)
 
     def close(self) -> None:
-        """Close the object."""
         self._close()
         super().close()
 
@@ -376,5 +372,4 @@ class RemoteFile(io.RawIOBase):
 
 
 def open_bytes(path: str, *, ranges: bool = False) -> BinaryIO:
-    """The bytes of a file or an object, unbuffered; see `RemoteFile`."""
     return cast(BinaryIO, RemoteFile(path, ranges=ranges)) if is_url(path) else open(path, "rb", buffering=0)

@@ -75,7 +75,6 @@ class Stream:
 
     @property
     def raw_offset(self) -> int:
-        """Bytes of the file that have been read."""
         return self._raw_offset if self._expander is None else self._expander.read
 
     def check_unchanged(self) -> None:
@@ -118,7 +117,6 @@ class Stream:
             self.read(len(BOM))
 
     def seek(self, offset: int) -> None:
-        """Go on at an offset of a plain file."""
         self._rest = b""
         self.offset = self._raw_offset = self.file.seek(offset)
 
