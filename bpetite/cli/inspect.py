@@ -145,8 +145,9 @@ def _show_stats(name: str, output: Output | None, as_json: bool) -> None:
     width = max((len(row["group"]) for row in rows), default=5)
     show(" ".join([f"{'group':{width}}", *(f"{column:>16}" for column in columns), " lengths"]))
     for row in rows:
-        lengths = " ".join(f"{least}+:{count:,}" for least, count in row["lengths"].items())
-        show(" ".join([f"{row['group']:{width}}", *(f"{row[column]:>16,}" for column in columns), f" {lengths}"]))
+        numbers = [f"{row[column]:>16,}" for column in columns]
+        lengths = [f"{least}+:{count:,}" for least, count in row["lengths"].items()]
+        show(" ".join([f"{row['group']:{width}}", *numbers, "", *lengths]))
 
 
 def _progress(rank: dict[str, Any]) -> str:

@@ -123,7 +123,9 @@ def _coloured(cells: Iterable[Cell]) -> str:
     """
     out: list[str] = []
     for number, group in enumerate(groups(cells)):
-        style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
+        style = f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
+        if group[0].special:
+            style = _SPECIAL
         text = "".join(cell.text for cell in group)
         count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
         *lines, last = "".join(map(_visible, text)).split("\n")

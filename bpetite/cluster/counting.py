@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
@@ -92,8 +92,8 @@ def count_pretokens(
         OSError: A file cannot be read or written.
     """
     refuse_unknown("count_pretokens", options, CountingOptions)
-    how: dict[str, Any] = {"task_bytes": TASK_BYTES, "threads": 1, "progress": None, "log": None, **options}
-    task_bytes, threads, progress, log = how["task_bytes"], how["threads"], how["progress"], how["log"]
+    task_bytes, threads = options.get("task_bytes", TASK_BYTES), options.get("threads", 1)
+    progress, log = options.get("progress"), options.get("log")
     check_integer("task_bytes", task_bytes, 1)
     check_integer("threads", threads, 1)
     cutting = Cutting.of(**parted(options, CountOptions)[0])

@@ -130,9 +130,9 @@ class Names:
         return "|".join(patterns)
 
     def _base(self, stream: str) -> str:
-        return re.escape(sibling(self.stem, REJECTED)) if stream == REJECTED else (
-            re.escape(self._split(stream)) + r"(?:_\d{6,})?"
-        )  # fmt: skip
+        if stream == REJECTED:
+            return re.escape(sibling(self.stem, REJECTED))
+        return re.escape(self._split(stream)) + r"(?:_\d{6,})?"
 
     def remove(self, names: Iterable[str]) -> None:
         """Delete finished files of this output, of any layout; files of other names stay, whoever lists them."""
@@ -150,10 +150,10 @@ class Names:
 
     def shard_journals(self) -> list[Path]:
         """The journals of an unfinished assembly that exist, here or in the store."""
-        names = {re.sub(r"\.0{15}$", "", name) for name in self.there()} | {path.name for path in self.temporary()}
-        return [
-            self.folder / name for name in sorted(names) if name.endswith(SHARD) and self.kind_of(name) == "temporary"
-        ]
+        names = {path.name for path in self.temporary()}
+        names |= {re.sub(r"\.0{15}$", "", name) for name in self.there()}
+        ours = [name for name in sorted(names) if name.endswith(SHARD)]
+        return [self.folder / name for name in ours if self.kind_of(name) == "temporary"]
 
     def clear_home(self) -> None:
         """Delete what is in the store of an unfinished output alone."""

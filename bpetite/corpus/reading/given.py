@@ -39,7 +39,9 @@ class Given(Piece):
 def given_documents(documents: Any) -> Given:
     """The piece of the documents that a program has: not one text or one record."""
     if isinstance(documents, str | bytes | Mapping):
-        splits = f"; name one of its splits: {', '.join(map(str, documents))}" if _is(documents, "DatasetDict") else ""
+        splits = ""
+        if _is(documents, "DatasetDict"):
+            splits = f"; name one of its splits: {', '.join(map(str, documents))}"
         raise TypeError(f"documents is one {type(documents).__name__}, not many documents{splits}")
     if not (isinstance(documents, Iterable) or hasattr(documents, "__arrow_c_stream__")):
         raise TypeError(f"documents: a {type(documents).__name__} cannot be iterated over")
@@ -112,5 +114,7 @@ def _of_batch(batch: Any, reading: Reading) -> Iterator[Item]:
     for at in range(0, len(batch), ROWS):
         some = batch.slice(at, ROWS)
         texts = texts_of(some.column(reading.text_key), "documents", reading.text_key)
-        ids: list[object] = some.column(reading.id_key).to_pylist() if reading.id_key in names else [None] * len(texts)
+        ids: list[object] = [None] * len(texts)
+        if reading.id_key in names:
+            ids = some.column(reading.id_key).to_pylist()
         yield from zip(texts, ids, strict=True)

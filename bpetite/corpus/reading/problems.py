@@ -13,7 +13,7 @@ from typing import Any
 from ..sources.find import STDIN, Piece
 from ..sources.streams import Stream
 
-__all__ = ["Flaw", "Locator", "Problem", "Problems", "RecordError", "error_limit"]
+__all__ = ["Flaw", "Problem", "Problems", "RecordError", "error_limit"]
 
 #: Records after which a share of problems means something before the end.
 ENOUGH = 1000
@@ -92,7 +92,7 @@ def error_limit(limit: str | int | None) -> tuple[int | None, float | None]:
 
 
 class Problems:
-    """Problems so far.
+    """Problems so far, and where they are: a file is read once for all of them, as long as they come in its order.
 
     Args:
         policy: "fail", "skip" or "replace".
@@ -107,7 +107,10 @@ class Problems:
         self, pieces: Sequence[Piece], policy: str, log: Callable[[str], None] | None = None,
         max_errors: str | int | None = None,
     ) -> None:
-        self.locator: Locator = Locator(pieces)
+        self._pieces = pieces
+        self._piece = -1
+        self._stream: Stream | None = None
+        self._line = 1
         self.found: dict[str, dict[str, Any]] = {}
         self._policy = policy
         self._log = log
@@ -124,8 +127,8 @@ class Problems:
         if known is not None:
             known["count"] += 1
             return
-        where = self.locator.where(problem)
-        self.locator.close()
+        where = self.where(problem)
+        self.close()
         line = f"{where}: {PROBLEMS[problem.what]}: {problem.detail}"
         if self._policy == "fail":
             # a key that the first record lacks is a wrong one: to skip would drop them all
@@ -135,7 +138,8 @@ class Problems:
             raise RecordError(f"{line} ({', '.join(filter(None, (key, skip)))})")
         self.found[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self._log is not None:
-            self._log(f"{line} ({'left out' if self._policy == 'skip' else 'replaced'}; further ones are only counted)")
+            treated = "left out" if self._policy == "skip" else "replaced"
+            self._log(f"{line} ({treated}; further ones are only counted)")
 
     def check_limit(self, records: int, *, at_end: bool = False) -> None:
         """Raises RecordError where there are more problems than ``max_errors`` allows for a number of records; a share
@@ -152,30 +156,20 @@ class Problems:
                 "a larger one, the run goes on"
             )
 
-
-class Locator:
-    """Says where problems are. A file is read once for all of them, as long as they come in its order."""
-
-    def __init__(self, pieces: Sequence[Piece]) -> None:
-        self._pieces = pieces
-        self._piece = -1
-        self._stream: Stream | None = None
-        self._line = 1
-
     def where(self, problem: Problem) -> str:
         """file:line; of records that are numbered, the row."""
         name, line = self._name(problem), self.line(problem)
         return f"{name}: row {problem.offset + 1}" if line is None else f"{name}:{line}"
 
-    def record(self, problem: Problem, treated: str) -> bytes:
-        """A line of the file of rejected records, which are ``treated`` by "skip" or "replace"."""
+    def record(self, problem: Problem) -> bytes:
+        """A line of the file of rejected records."""
         line = self.line(problem)
         entry: dict[str, Any] = {"file": self._name(problem)}
         if line is None:
             entry["row"] = problem.offset + 1
         else:
             entry |= {"line": line, "offset": problem.offset}
-        entry |= {"reason": problem.what, "detail": problem.detail, "treated": treated}
+        entry |= {"reason": problem.what, "detail": problem.detail, "treated": self._policy}
         return json.dumps(entry).encode() + b"\n"
 
     def line(self, problem: Problem) -> int | None:

@@ -280,7 +280,9 @@ def _text_of(record: object, get: Callable[[Any], Any], key: str) -> bytes | Fla
         return Flaw("no-text", f"no {key!r} in the record, which has {_short([*record])}")
     if isinstance(value, bytes):
         return value
-    return _utf8(value) if isinstance(value, str) else Flaw("no-text", f"{key!r} is {_short(value)}, not a string")
+    if isinstance(value, str):
+        return _utf8(value)
+    return Flaw("no-text", f"{key!r} is {_short(value)}, not a string")
 
 
 def _utf8(value: str) -> bytes | Flaw:
@@ -303,10 +305,15 @@ def texts_of_values(
     get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)
 
     def text(value: object) -> bytes | Flaw:
-        document = value if isinstance(value, Flaw) else _text_of(value, get, reading.text_key)
-        return _mended(get(value)) if isinstance(document, Flaw) and document.what == "lone-surrogate" else document
+        if isinstance(value, Flaw):
+            return value
+        document = _text_of(value, get, reading.text_key)
+        if isinstance(document, Flaw) and document.what == "lone-surrogate":
+            return _mended(get(value))
+        return document
 
-    return list(map(text, values)), [_id_of(value, get_id) for value in values] if reading.id_key else None
+    ids = [_id_of(value, get_id) for value in values] if reading.id_key else None
+    return list(map(text, values)), ids
 
 
 def _mended(value: str) -> bytes | Flaw:
@@ -333,7 +340,9 @@ def text_of_item(key: str, id_key: str | None) -> Callable[[object], tuple[bytes
             return _text_of(item, get, key), _id_of(item, get_id)
         if isinstance(item, bytes):
             return item, None
-        return _utf8(item) if isinstance(item, str) else Flaw("no-text", f"{_short(item)}, not a string"), None
+        if isinstance(item, str):
+            return _utf8(item), None
+        return Flaw("no-text", f"{_short(item)}, not a string"), None
 
     return take
 

@@ -54,30 +54,21 @@ Map: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 PATIENCE = 60.0
 
 
-@dataclass(frozen=True)
-class Extent:
-    """Consecutive documents of a part, or tokens where the layout keeps no documents: [start, stop) of each file."""
-
-    part: int
-    tokens: tuple[int, int]
-    documents: tuple[int, int] = (0, 0)
-    meta: tuple[int, int] = (0, 0)
-
-
 @dataclass
 class Shard:
-    """A final shard of a stream, and the extents of parts that it is made of."""
+    """A final shard of a stream, and the extents that it is made of: the number of a part, and the bytes of each of its
+    files, as [start, stop)."""
 
     stream: str
     index: int
     tokens: int = 0
     documents: int = 0
-    extents: list[Extent] = field(default_factory=list)
+    extents: list[tuple[int, list[tuple[int, int]]]] = field(default_factory=list)
 
-    def add(self, extent: Extent) -> None:
-        self.tokens += extent.tokens[1] - extent.tokens[0]
-        self.documents += extent.documents[1] - extent.documents[0]
-        self.extents.append(extent)
+    def add(self, part: int, ranges: list[tuple[int, int]], tokens: int, documents: int = 0) -> None:
+        self.tokens += tokens
+        self.documents += documents
+        self.extents.append((part, ranges))
 
 
 @dataclass(frozen=True)
@@ -109,12 +100,20 @@ class Assembly:
         names = names_of(output, layout_of(first["format"]), shard_tokens=options["shard_tokens"],
                          val_fraction=options["val_fraction"])
         parts = {number: (path.parent, _by_stream(manifest)) for number, (path, manifest) in enumerate(outputs)}
-        return cls(names, first["run"], first["dtype"], first["tokenizer"]["name"], options["shard_tokens"],
-                   splits_of(options["val_fraction"]), parts, overwrite)
+        return cls(
+            names,
+            first["run"],
+            first["dtype"],
+            first["tokenizer"]["name"],
+            options["shard_tokens"],
+            splits_of(options["val_fraction"]),
+            parts,
+            overwrite,
+        )
 
     def only(self, shard: Shard) -> Assembly:
         """The assembly with the parts of one shard, so that a call is small however many parts there are."""
-        return replace(self, parts={extent.part: self.parts[extent.part] for extent in shard.extents})
+        return replace(self, parts={part: self.parts[part] for part, _ in shard.extents})
 
     @property
     def streams(self) -> list[str]:
@@ -150,7 +149,7 @@ class Assembly:
             while left:
                 taken = min(left, tokens[part] - at)
                 if taken:
-                    shard.add(Extent(part, (at, at + taken)))
+                    shard.add(part, [(size * at, size * (at + taken))], taken)
                 left, at = left - taken, at + taken
                 if at == tokens[part]:
                     part, at = part + 1, 0
@@ -159,24 +158,24 @@ class Assembly:
 
     def _cut_documents(self, stream: str) -> list[Shard]:
         shards = [Shard(stream, 0)]
+        size, columns = self.dtype_of(stream).itemsize, self.names.layout_of(stream).columns
         for part in range(len(self.parts)):
-            token = document = byte = 0
+            at = [0, 0, 0]  # in its files of tokens, lengths and ids
             for rows in self._lengths(part, stream):
                 done = 0
                 lengths = np.ascontiguousarray(rows[:, 0])
                 for count, tokens, is_full in fill(lengths, shards[-1].tokens, shards[-1].documents, self.shard_tokens):
                     if count:
-                        size = int(rows[done : done + count, 1].sum()) if rows.shape[1] > 1 else 0
-                        shards[-1].add(Extent(
-                            part, (token, token + tokens), (document, document + count), (byte, byte + size)
-                        ))  # fmt: skip
-                        token, document, byte, done = token + tokens, document + count, byte + size, done + count
+                        ids = int(rows[done : done + count, 1:].sum())
+                        ends = [at[0] + size * tokens, at[1] + 8 * columns * count, at[2] + ids]
+                        shards[-1].add(part, list(zip(at, ends)), tokens, count)
+                        at, done = ends, done + count
                     if is_full:
                         shards.append(Shard(stream, len(shards)))
             listed = self.parts[part][1][stream][0]
-            if token * self.dtype_of(stream).itemsize != listed["bytes"]:
-                raise FormatError(f"{self.parts[part][0] / listed['name']}: the lengths of its documents are {token} "
-                                  f"tokens, and not its {listed['bytes']} bytes")
+            if at[0] != listed["bytes"]:
+                raise FormatError(f"{self.parts[part][0] / listed['name']}: the lengths of its documents are "
+                                  f"{at[0] // size} tokens, and not its {listed['bytes']} bytes")
         return shards
 
     def _lengths(self, part: int, stream: str) -> Iterator[npt.NDArray[np.int64]]:
@@ -222,11 +221,10 @@ def _copy(assembly: Assembly, shard: Shard) -> dict[str, Any]:
     base = assembly.names.base(shard.stream, shard.index)
     growing = GrowingShard(layout, base, dtype, assembly.tokenizer)
     try:
-        for extent in shard.extents:
-            folder, streams = assembly.parts[extent.part]
-            units = (dtype.itemsize, extent.tokens), (8 * layout.columns, extent.documents), (1, extent.meta)
-            for file, (listed, (unit, (start, stop))) in enumerate(zip(streams[shard.stream], units, strict=False)):
-                for data in checked_bytes(folder / listed["name"], listed, unit * start, unit * stop):
+        for part, ranges in shard.extents:
+            folder, streams = assembly.parts[part]
+            for file, (listed, (start, stop)) in enumerate(zip(streams[shard.stream], ranges, strict=False)):
+                for data in checked_bytes(folder / listed["name"], listed, start, stop):
                     growing.append(*[b""] * file, data)
         growing.shard.tokens, growing.shard.documents = shard.tokens, shard.documents
         return growing.complete()
@@ -367,8 +365,9 @@ def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False)
 def delete_parts(outputs: Found) -> None:
     """Delete the files of parts; the manifest last: until then the others are found by it."""
     for path, manifest in outputs:
-        for file in [*(path.parent / file["name"] for file in listed_files(manifest)), runs_beside(path), path]:
-            file.unlink(missing_ok=True)
+        names = [file["name"] for file in listed_files(manifest)]
+        for name in (*names, runs_beside(path).name, path.name):
+            (path.parent / name).unlink(missing_ok=True)
 
 
 def _merged(assembly: Assembly, *, check: bool) -> dict[str, Any]:

@@ -190,7 +190,8 @@ def leave_out_own(sources: Sources, names: Names) -> tuple[Sources, tuple[str, .
     if not begun:
         raise file_exists(own[0], "an input has the name of a file of the output; choose another output")
     pieces = tuple(piece for piece in sources.pieces if piece.path not in own)
-    return replace(sources, pieces=pieces, left_out=tuple(path for path in sources.left_out if not is_own(path))), own
+    left_out = tuple(path for path in sources.left_out if not is_own(path))
+    return replace(sources, pieces=pieces, left_out=left_out), own
 
 
 def _identity(folder: AnyPath) -> object:
@@ -288,7 +289,8 @@ def _state(folder: AnyPath, stem: str) -> dict[str, Any]:
         return {**_numbers("running", {}, 0, 0), **_age(journal, 0)}
     last = records[-1]
     by, tally = last["stamp"], last["tally"]
-    first = next(one for one in records if [one["stamp"][key] for key in ("host", "pid")] == [by["host"], by["pid"]])
+    mine = [one for one in records if one["stamp"]["host"] == by["host"] and one["stamp"]["pid"] == by["pid"]]
+    first = mine[0]
     seconds = max(by["time"] - first["stamp"]["time"], 1e-9)
     read = by["read"] - first["stamp"]["read"]
     state = _numbers("failed" if "error" in last else "running", tally, by["read"], by["total"])

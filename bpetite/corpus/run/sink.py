@@ -80,7 +80,7 @@ class Sink:
         firsts = self._tally.add(encoded)
         rejected = []
         if REJECTED in self._writers:
-            rejected = [self._tally.noted.locator.record(one, self._plan.options.on_error) for one in encoded.problems]
+            rejected = [self._tally.noted.record(problem) for problem in encoded.problems]
         taken = _Taken(encoded.end, None, rejected)
         if self._shuffle is None:
             for split, part in encoded.splits.items():
@@ -169,7 +169,7 @@ class Sink:
     def close(self) -> None:
         for writer in self._writers.values():
             writer.close()
-        self._tally.noted.locator.close()
+        self._tally.noted.close()
 
 
 def permutation(seed: int, block: int, count: int) -> npt.NDArray[np.int64]:
@@ -214,7 +214,9 @@ class Shuffle:
         if not documents:
             return
         lengths = np.concatenate([rows.lengths for rows in held])[order]
-        held_out = None if held[0].held_out is None else np.concatenate([rows.held_out for rows in held])[order]
+        held_out = None
+        if held[0].held_out is not None:
+            held_out = np.concatenate([rows.held_out for rows in held])[order]
         meta = None if held[0].meta is None else [line for rows in held for line in rows.meta or ()]
         del held
         at = 0

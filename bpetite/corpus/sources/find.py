@@ -168,7 +168,11 @@ def _files(name: str) -> list[str]:
         raise FileNotFoundError(errno.ENOENT, "no such file, folder or match of a pattern", name)
     paths: set[str] = set()
     for path in named:
-        paths.update((file for folder, files in _walk(path) for file in files) if os.path.isdir(path) else [path])
+        if os.path.isdir(path):
+            for _, files in _walk(path):
+                paths.update(files)
+        else:
+            paths.add(path)
     return sorted(paths, key=os.fsencode)
 
 
@@ -188,7 +192,9 @@ def _at_stars(pattern: str) -> tuple[str, bool, str]:
     """(what is before the first component that is ``**``, whether there is one, what is after it)."""
     separators = re.escape(os.sep + (os.altsep or ""))
     stars = re.search(rf"(?:^|(?<=[{separators}]))\*\*(?:[{separators}]|$)", pattern)
-    return (pattern, False, "") if stars is None else (pattern[: stars.start()], True, pattern[stars.end() :])
+    if stars is None:
+        return pattern, False, ""
+    return pattern[: stars.start()], True, pattern[stars.end() :]
 
 
 def _walk(top: str) -> Iterator[tuple[str, list[str]]]:

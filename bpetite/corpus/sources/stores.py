@@ -372,4 +372,6 @@ class RemoteFile(io.RawIOBase):
 
 
 def open_bytes(path: str, *, ranges: bool = False) -> BinaryIO:
-    return cast(BinaryIO, RemoteFile(path, ranges=ranges)) if is_url(path) else open(path, "rb", buffering=0)
+    if is_url(path):
+        return cast(BinaryIO, RemoteFile(path, ranges=ranges))
+    return open(path, "rb", buffering=0)
