@@ -30,6 +30,8 @@ LONG = (
     "test_every_size_around", "test_cuts_at_a_mark", "test_merges_kind", "test_ranks_kind", "test_damaged_files",
     "test_one_text_in_parts", "in_any_order", "advised_about", "that_free_long", "a_hundred_thousand",
     "many_large_pages", "what_another_knows", "a_str_of_many_pages", "may_have_begun_in_several",
+    "pairs_in_any_number_of_words", "test_long_pre_tokens_and_the_ends", "one_object_for_all_its_work",
+    "a_new_process_reads_it", "a_version_of_unicode",
 )  # fmt: skip
 REST = all_but(LONG, CORE)
 

@@ -39,6 +39,13 @@ def expected_ends(text: str, pattern: patterns.Pattern) -> list[int]:
     return ends
 
 
+def same_ends(text: str, pattern: patterns.Pattern) -> None:
+    """Scanners of all kinds find the ends that the definition does."""
+    expected, data = expected_ends(text, pattern), text.encode()
+    for kind in KINDS:
+        assert list(scanner(pattern, kind).ends(data)) == expected, kind
+
+
 def long_text(seed: int, size: int, ascii_only: bool = False) -> str:
     """Text of several spans, from the characters and stretches that need care, with words in between."""
     choose = random.Random(seed)
@@ -47,22 +54,17 @@ def long_text(seed: int, size: int, ascii_only: bool = False) -> str:
     return text.encode("ascii", "ignore").decode() if ascii_only else text
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", COMPILED)
-def test_long_texts(name: str, kind: str) -> None:
+def test_long_texts(name: str) -> None:
     for seed in range(4):
-        text = long_text(seed, 1500, ascii_only=seed % 2 == 0)
-        assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected_ends(text, COMPILED[name])
+        same_ends(long_text(seed, 1500, ascii_only=seed % 2 == 0), COMPILED[name])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("size", [*range(1, 6), *range(60, 69), *range(125, 131), *range(510, 515), 1023, 1024, 1025])
-def test_every_size_around_blocks_and_spans(size: int, kind: str) -> None:
+def test_every_size_around_blocks_and_spans(size: int) -> None:
     for name in ("gpt2", "cl100k", "o200k", "deepseek-v3"):
-        pattern = COMPILED[name]
         for fill in ("a ", " ", "x\n ", "'ll", "7", "é", "的 ", "😀", "a\n    "):
-            text = (fill * size)[:size]
-            assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (name, fill)
+            same_ends((fill * size)[:size], COMPILED[name])
 
 
 @pytest.mark.parametrize("name", slow_but(["gpt2", "cl100k", "o200k", "deepseek-v3"], "gpt2", "o200k"))
@@ -76,30 +78,25 @@ def test_every_size_around_spans_and_lanes(name: str) -> None:
             *range(4092, 4100), *range(5100, 5124),
         ):  # fmt: skip
             cut = data[: starts[bisect.bisect(starts, size) - 1]]
-            expected = expected_ends(cut.decode(), COMPILED[name])
-            for kind in KINDS:
-                assert list(scanner(COMPILED[name], kind).ends(cut)) == expected, (seed, size, kind)
+            same_ends(cut.decode(), COMPILED[name])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
-def test_long_words_that_may_have_begun_in_several_ways(name: str, kind: str) -> None:
+def test_long_words_that_may_have_begun_in_several_ways(name: str) -> None:
     """Where the last codes before a lane leave several states, it starts in a likely one: right, wrong, and both."""
     for first in ("", "a", "A", "1", " ", "aB", "中a", "\u0301"):
         for last in ("A", "a", "aA", "'s", "1", " x"):
             word = first + "中文字の가" * 47 + last
-            text = word * 9 + " " + "文" * 5_000 + last + word
-            assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected_ends(text, COMPILED[name])
+            same_ends(word * 9 + " " + "文" * 5_000 + last + word, COMPILED[name])
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
-def test_characters_by_their_first_byte(name: str, kind: str) -> None:
+def test_characters_by_their_first_byte(name: str) -> None:
     """All that begin with a byte may have one code; one among them may not."""
     text = "".join(chr(number) for number in [*range(0x80, 0xD800), *range(0xE000, 0x10400), *range(0x1F300, 0x1F700)])
     mixed = "".join(one + "中가aA1 "[at % 6] for at, one in enumerate(text[::3]))
     for each in (text, mixed):
-        assert list(scanner(COMPILED[name], kind).ends(each.encode())) == expected_ends(each, COMPILED[name])
+        same_ends(each, COMPILED[name])
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "deepseek-v3"])
@@ -109,18 +106,14 @@ def test_lanes_that_begin_where_nothing_is_known(name: str) -> None:
     for fill in ("7", "'", "'l", "l", " ", "\n", "a", "٣", "的", "é"):
         for size in (700, 1500, 3000, 5000, 9000):
             text = "".join(fill * choose.randrange(1, 300) + choose.choice((" ", "x", "\n", "12")) for _ in range(90))
-            text = fill * choose.randrange(50) + text[: size // len(fill.encode())]
-            expected = expected_ends(text, COMPILED[name])
-            for kind in KINDS:
-                assert list(scanner(COMPILED[name], kind).ends(text.encode())) == expected, (fill, size, kind)
+            same_ends(fill * choose.randrange(50) + text[: size // len(fill.encode())], COMPILED[name])
 
 
 @pytest.mark.parametrize("pattern", [r"(?:a(?!\S))a", r"(?:[^a]{2,}+\s+$)"])
 @pytest.mark.parametrize("size", [1, 30, 150, 700, 5000])
 def test_a_pattern_that_cuts_at_no_character_it_reads(pattern: str, size: int) -> None:
     for text in ("a" * size, "é" * size, ("a b " * size)[:size]):
-        for kind in KINDS:
-            assert list(scanner(pattern, kind).ends(text.encode())) == expected_ends(text, pattern), (text, kind)
+        same_ends(text, pattern)
 
 
 @pytest.mark.parametrize("name", ["a mark with cuts before it", "marks far apart"])
@@ -128,10 +121,7 @@ def test_a_pattern_that_cuts_at_no_character_it_reads(pattern: str, size: int) -
 def test_cuts_at_a_mark_before_a_span(name: str, border: int) -> None:
     for tail in ("xx\nxx", "xxx", "x\n1x", "\n\nx\n", "xé\nxé"):
         for short in range(4):
-            text = "x" * (border - short) + tail
-            for kind in KINDS:
-                found = list(scanner(COMPILED[name], kind).ends(text.encode()))
-                assert found == expected_ends(text, COMPILED[name]), (tail, short, kind)
+            same_ends("x" * (border - short) + tail, COMPILED[name])
 
 
 @pytest.mark.parametrize("capacity", [1, 2, 3, 63, 64, 65, 200])
@@ -139,9 +129,9 @@ def test_room_for_few_ends_at_a_span_s_border(capacity: int) -> None:
     pattern = "abcd|cz+|."
     for at in (509, 510, 1021, 2045, 4093, 4094):
         data = b"y" * at + b"abc" + b"z" * 6000
+        expected = expected_ends(data.decode(), pattern)
         for kind in KINDS:
-            cut = scanner(pattern, kind)
-            assert list(cut.ends(data, capacity=capacity)) == expected_ends(data.decode(), pattern), (at, kind)
+            assert list(scanner(pattern, kind).ends(data, capacity=capacity)) == expected, (at, kind)
 
 
 @given(texts(16))
@@ -201,9 +191,7 @@ def test_every_size_around_the_shortest_text_in_lanes(name: str) -> None:
     for seed in range(4):
         text = long_text(seed, 600, ascii_only=seed % 2 == 0)
         for size in (*range(88, 108), *range(186, 200), *range(440, 456)):
-            expected = expected_ends(text[:size], COMPILED[name])
-            for kind in KINDS:
-                assert list(scanner(COMPILED[name], kind).ends(text[:size].encode())) == expected, (seed, size, kind)
+            same_ends(text[:size], COMPILED[name])
 
 
 def test_no_text_has_no_ends() -> None:
@@ -252,12 +240,12 @@ def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
         data = text.encode()
         buffer = (ctypes.c_ubyte * len(data)).from_buffer_copy(data) if data else b""
         for name in ("gpt2", "cl100k", "deepseek-v3"):
+            expected = expected_ends(text, COMPILED[name])
             for kind in KINDS:
                 cut = scanner(COMPILED[name], kind)
-                assert list(cut.ends(memoryview(buffer).cast("B"))) == expected_ends(text, COMPILED[name])
+                assert list(cut.ends(memoryview(buffer).cast("B"))) == expected
                 if 0 < len(data) < 64:
-                    short = list(cut.ends_of_short(memoryview(buffer).cast("B")))
-                    assert short in ([], expected_ends(text, COMPILED[name]))
+                    assert list(cut.ends_of_short(memoryview(buffer).cast("B"))) in ([], expected)
 
 
 @given(st.binary(max_size=200))
