@@ -5,6 +5,7 @@ import sys
 
 import pytest
 from paths import PYTHONPATH, SUPPORT, TESTS
+from tiers import all_but
 
 import bpetite
 from bpetite._simd import forms
@@ -81,14 +82,19 @@ print(simd(), pretokenizer().scanner.lanes)
 other_forms = pytest.mark.parametrize("form", forms()[:-1])  # the last one is in use in all other tests
 
 
-def core(rooms: list[str], form: str, **variables: str) -> None:
-    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *[str(TESTS / room) for room in rooms], simd=form, **variables)
+#: But for long ones that depend on threads and tables more than on the form.
+REST = all_but(("another_thread_changes", "a_hundred_thousand", "without_bytes"), BY_FORM)
+
+
+def core(rooms: list[str], form: str, *options: str, **variables: str) -> None:
+    tests = [str(TESTS / room) for room in rooms]
+    run("-m", "pytest", "-q", "-p", "no:cacheprovider", *options, *tests, simd=form, **variables)
 
 
 @pytest.mark.slow
 @other_forms
 def test_what_depends_on_the_form(form: str) -> None:
-    core(BY_FORM, form, BPETITE_EXAMPLES="15")
+    core(BY_FORM, form, "-k", REST, BPETITE_EXAMPLES="15", PYTHONMALLOC="debug")
 
 
 @pytest.mark.exhaustive

@@ -1,5 +1,6 @@
 """The compiled modules under AddressSanitizer and UndefinedBehaviorSanitizer; test_races.py has ThreadSanitizer."""
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,8 @@ pytestmark = [
     pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sanitizers are loaded with LD_PRELOAD"),
 ]
 
-#: Tests of compiled modules, without the longest: those repeat on whole texts what others do on short ones.
+#: Tests of compiled modules, without the longest: those repeat on whole texts what others do on short ones, or in
+#: threads what test_races.py does.
 CORE = [
     "test_merge.py", "vocabulary", "formats/test_json_tokens.py", "core", "engine", "serving", "training",
     "splitting/test_scan.py", "splitting/test_pretokenizer.py",
@@ -23,6 +25,7 @@ LONG = (
     "test_random_patterns", "test_random_syntax", "test_edited_patterns", "test_hash_seeds", "test_spawned_workers",
     "takes_time_that_grows", "of_a_published_encoding", "one_character_at_a_time", "test_any_texts", "memory_of_many",
     "test_every_valid_character_passes", "test_characters_over_the_edges_of_blocks", "no_step_of_a_long_pretoken",
+    "every_public_method_in_eight",
 )  # fmt: skip
 REST = all_but(LONG, CORE)
 
@@ -58,7 +61,8 @@ def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
     assert " passed" in done.stdout
 
 
-@pytest.mark.parametrize("target", FUZZED)
-def test_fuzzed(address: Build, tmp_path: Path, target: str) -> None:
+def test_fuzzed(address: Build, tmp_path: Path) -> None:
     options = ["--seconds", str(SECONDS), "--seed", "1", "--no-limit", "--artifacts", str(tmp_path)]
-    passed(address.run("-m", "fuzz", target, *options))
+    with ThreadPoolExecutor(2) as pool:
+        for done in pool.map(lambda target: address.run("-m", "fuzz", target, *options), FUZZED):
+            passed(done)
