@@ -19,7 +19,7 @@ from ..headers cimport token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport bp_utf8_valid
 from ._dropout cimport Dropout
-from ._encode cimport Encoder, check, encode_view
+from ._encode cimport Encoder, check_status, encode_view
 from ._gather cimport Gather
 from ._ids cimport array_of, list_of
 from ._parallel cimport Job
@@ -30,7 +30,7 @@ from ._worker cimport Worker
 from collections.abc import Mapping
 
 from ..errors import UnknownTokenError, short_repr
-from ._threads import next_share, worthwhile
+from ._threads import next_size, worthwhile
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
@@ -168,7 +168,7 @@ cdef class _Batch(Job):
                 run += 1
                 size = 0
                 if threads > 1 or self.lists is not None:
-                    most = next_share(left, threads, RUN_BYTES)
+                    most = next_size(left, threads, RUN_BYTES)
             size += self.views[i].length
             left -= self.views[i].length
             if threads > 1 and self.views[i].length > RUN_BYTES:
@@ -207,7 +207,7 @@ cdef class _Batch(Job):
                     status = end_text(self, worker, i)
                 i += status == DONE
         if status != DONE:
-            check(status, self.text(i), offset)
+            check_status(status, self.text(i), offset)
         i = 0
         for each in range(self.runs[run], stop if self.lists is not None else 0):
             ids = list_of(worker.out + i, self.ends[each] - i)

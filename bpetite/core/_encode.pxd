@@ -66,7 +66,7 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
                      bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
 
 # Raise what a status stands for. `offset` is the place of a byte in the UTF-8 of the text, which begins at `base`.
-cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
+cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
 
 # True for a text so long that it has more than `limit` tokens, whatever they are.
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit)

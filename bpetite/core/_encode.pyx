@@ -33,9 +33,9 @@ cdef enum:
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
     BEHIND = 1 << 6            # bytes or units that are read behind the stop of a stretch at first, then twice as many
-    SHORTEST = 64              # characters or bytes of a part, where a limit of tokens decides what is read
-    FIRST = 256                # of the first one: it tells the rate
-    LONGEST = 1 << 16
+    SHORTEST_PART = 64         # characters or bytes of a part, where a limit of tokens decides what is read
+    FIRST_PART = 256           # of the first one: it tells the rate
+    LONGEST_PART = 1 << 16
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
 
 cdef array INT64 = new_array("q")
@@ -84,7 +84,7 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
                 return status if status != DONE else worker.finish(text, done)
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
-            worker.opens = worker.core.reopens
+            worker.at_start = worker.core.restarts
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = worker.encode_on(text + at, limit - at, readable - at, final, stop - at, &inside)
@@ -97,7 +97,7 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
     cdef uint8_t copy[COPIED + 16]
     cdef text_stretch whole
     cdef int status
-    worker.opens = worker.core.prefixed
+    worker.at_start = worker.core.prefixed
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
@@ -161,11 +161,11 @@ cdef int encode_checked(Worker worker, Specials specials, object text, const tex
     if status != DONE:
         if view.utf8 == NULL:
             before = len((<str> text)[:before].encode("utf-8", "surrogatepass"))
-        check(status, text, before + stretch.bytes)
+        check_status(status, text, before + stretch.bytes)
     return 0
 
 
-cdef int check(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
+cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
     if status == INTERRUPTED:
         return -1                              # the exception is set
     if status == NO_MEMORY:
@@ -224,7 +224,7 @@ cdef class Encoder:
             if worker is None:
                 worker = Worker(self.core, self._cache_bytes)
         worker.used = 0
-        worker.opens = self.core.prefixed
+        worker.at_start = self.core.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker
 
@@ -277,31 +277,31 @@ cdef class Encoder:
             with nogil:
                 bp_cache_loosen(&worker.cache)
                 status = encode_view(worker, specials, &view, &offset)
-        return check(status, text, offset) if status != DONE else 0
+        return check_status(status, text, offset) if status != DONE else 0
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
-        worker.opens = worker.core.prefixed
+        worker.at_start = worker.core.prefixed
         if self._pipeline is not None:
             return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), specials))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 _encode_ordinary(self, worker, data[at:start], at)
-                check(worker.put(token_id), text, 0)
-                worker.opens = worker.core.reopens
+                check_status(worker.put(token_id), text, 0)
+                worker.at_start = worker.core.restarts
                 at = end
         return _encode_ordinary(self, worker, data[at:] if at else data, at)
 
     cdef int encode_items(self, Worker worker, object items) except -1:
         for item in items:
-            worker.opens = False               # a space before the text is in it already
+            worker.at_start = False            # a space before the text is in it already
             if isinstance(item, bytes):
                 _encode_ordinary(self, worker, item, 0)
             elif isinstance(item, tuple):
                 self.encode_pretokens(worker, item[0], item[1], 0)
             else:
-                check(worker.put(item), "", 0)
+                check_status(worker.put(item), "", 0)
         return 0
 
     cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1:
@@ -317,7 +317,7 @@ cdef class Encoder:
                 status = worker.encode_block(text, start, block, size, length, &offset)
                 start = block[size - 1]
                 at += size
-        return check(status, data, offset, base)
+        return check_status(status, data, offset, base)
 
 
 cdef Worker _best(Encoder encoder, Worker own):
@@ -343,7 +343,7 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
     length = PyBytes_GET_SIZE(data)
     with nogil:
         status = worker.encode(text, length, length, True, length, &offset)
-    return check(status, data, offset, base)
+    return check_status(status, data, offset, base)
 
 
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
@@ -358,7 +358,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
                         Py_ssize_t limit, bint wanted):
     cdef text_view view
     cdef text_stretch part
-    cdef Py_ssize_t size = FIRST, missing
+    cdef Py_ssize_t size = FIRST_PART, missing
     view_text(text, &view)
     if not (encoder.compiled or _is_plain(encoder, text)):
         if refused is not None:
@@ -369,9 +369,9 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
         encode_checked(worker, specials, text, &view, &part)
-        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST)
+        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
         if worker.used:
-            size = min(SHORTEST + missing * part.end // worker.used, <Py_ssize_t> LONGEST)
+            size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)
     if refused is None and not wanted:
         return None
     read = _utf8(&view, part.end)

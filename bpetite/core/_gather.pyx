@@ -16,8 +16,8 @@ from ._id_memory cimport ids_free, ids_grow, ids_trim
 from ._ids cimport IdMemory
 from ._worker cimport Worker
 
-cdef class Share:
-    """The memory of one thread."""
+cdef class Buffers:
+    """The buffers of one thread."""
 
 
 cdef class Buffer(IdMemory):
@@ -33,10 +33,10 @@ cdef Buffer new_buffer(Py_ssize_t capacity):
 
 
 cdef int drop(Buffer buffer) except -1:
-    cdef Share share = buffer.share
-    buffer.share = None                            # else it and its share would be left to the cyclic collector
+    cdef Buffers buffers = buffer.home
+    buffer.home = None                             # else it and its home would be left to the cyclic collector
     buffer.used = 0
-    share.spare.append(buffer)
+    buffers.spare.append(buffer)
     return 0
 
 
@@ -49,31 +49,31 @@ cdef class Gather:
     """
 
     def __cinit__(self, Py_ssize_t guess):
-        self.shares, self.full = [], []
+        self.threads, self.full = [], []
         self.result = new_buffer(guess)
         self.alone = guess == 0
 
-    cdef Share share(self):
-        cdef Share share = Share()
-        share.waiting, share.spare = [], []
-        self.shares.append(share)
-        return share
+    cdef Buffers buffers_of_thread(self):
+        cdef Buffers buffers = Buffers()
+        buffers.waiting, buffers.spare = [], []
+        self.threads.append(buffers)
+        return buffers
 
-    cdef Buffer take(self, Worker worker, Share share):
+    cdef Buffer take(self, Worker worker, Buffers buffers):
         cdef Buffer taken = Buffer(), other
-        taken.share = share
+        taken.home = buffers
         taken.ids, taken.used, taken.capacity = worker.out, worker.used, worker.capacity
         worker.out, worker.used, worker.capacity = NULL, 0, 0
-        if share.spare:
-            other = share.spare.pop()
+        if buffers.spare:
+            other = buffers.spare.pop()
             worker.out, worker.capacity = other.ids, other.capacity
             other.ids, other.capacity = NULL, 0
         return taken
 
     cdef int put(self, Buffer buffer, Py_ssize_t skip) except -1:
         cdef Py_ssize_t count = buffer.used - skip
-        cdef Share share = buffer.share
-        buffer.share = None                        # see drop
+        cdef Buffers buffers = buffer.home
+        buffer.home = None                         # see drop
         if self.alone:
             self.alone = False
             if not skip:
@@ -85,18 +85,18 @@ cdef class Gather:
         buffer.skip = skip
         buffer.result, buffer.target = self.result, self.result.used
         self.result.used += count
-        with cython.critical_section(share):
-            share.waiting.append(buffer)
+        with cython.critical_section(buffers):
+            buffers.waiting.append(buffer)
         return 0
 
-    cdef int copy(self, Share share) except -1:
+    cdef int copy(self, Buffers buffers) except -1:
         cdef Buffer buffer
         cdef token_t* to
         cdef const token_t* ids
         cdef Py_ssize_t size
         cdef list waiting, others = []             # other threads add to `others` while this one copies
-        with cython.critical_section(share):
-            waiting, share.waiting = share.waiting, others
+        with cython.critical_section(buffers):
+            waiting, buffers.waiting = buffers.waiting, others
         for buffer in waiting:
             to, size = buffer.result.ids + buffer.target, buffer.used - buffer.skip
             ids = buffer.ids + buffer.skip
@@ -105,15 +105,15 @@ cdef class Gather:
                     memcpy(to, ids, size * sizeof(token_t))
             buffer.result = None
             buffer.used = 0
-            share.spare.append(buffer)
+            buffers.spare.append(buffer)
         return 0
 
     cdef Buffer finish(self):
         cdef Buffer all = self.result, each
-        cdef Share share
+        cdef Buffers buffers
         cdef Py_ssize_t total = self.result.used
-        for share in self.shares:
-            self.copy(share)
+        for buffers in self.threads:
+            self.copy(buffers)
         if self.full:
             for each in self.full:
                 total += each.used

@@ -12,14 +12,14 @@ Each thread rewrites its sections to UTF-8 itself, window by window, where the t
 """
 from ..headers cimport bp_watch_check
 from ._encode cimport Encoder, encode_checked, encode_stretch
-from ._gather cimport Buffer, Gather, Share, drop
+from ._gather cimport Buffer, Buffers, Gather, drop
 from ._id_memory cimport ids_free
 from ._parallel cimport Job
 from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_stretch, text_view, view_text
 from ._worker cimport Worker
 
-from ._threads import next_share, worthwhile
+from ._threads import next_size, worthwhile
 
 cdef enum:
     ALONE = 1 << 19            # bytes or characters; a second thread is not worth its start below this
@@ -39,9 +39,9 @@ cdef class _Section:
     cdef int status
     cdef Py_ssize_t positions[MEETINGS]    # ends of pre-tokens, from start itself on
     cdef Py_ssize_t counts[MEETINGS]       # ids before each
-    cdef bint opened[MEETINGS]             # at each: Worker.opens
+    cdef bint at_starts[MEETINGS]          # at each: Worker.at_start
     cdef Py_ssize_t kept
-    cdef bint opens                        # the same at its end
+    cdef bint at_start                     # the same at its end
 
 
 cdef class _Text(Job):
@@ -51,7 +51,7 @@ cdef class _Text(Job):
     cdef Specials specials
     cdef list sections
     cdef Py_ssize_t position               # end of the joined part
-    cdef bint opens                        # Worker.opens there
+    cdef bint at_start                     # Worker.at_start there
 
     cdef int cut(self, Py_ssize_t threads) except -1:
         cdef _Section section
@@ -60,7 +60,7 @@ cdef class _Text(Job):
         while cut < length:
             section = _Section()
             section.start = cut
-            size = next_share(length - cut, threads, LARGEST_SECTION)
+            size = next_size(length - cut, threads, LARGEST_SECTION)
             cut = length if length - cut < 2 * size else cut + size
             while self.view.utf8 != NULL and cut < length and self.view.utf8[cut] & 0xC0 == 0x80:
                 cut += 1
@@ -76,36 +76,36 @@ cdef class _Text(Job):
         bp_watch_check(&worker.watch)
         return 0
 
-    cdef int join(self, Worker worker, Share share, Buffer made, Py_ssize_t number) except -1:
+    cdef int join(self, Worker worker, Buffers buffers, Buffer made, Py_ssize_t number) except -1:
         """Go on until the section's ends are met, then take over its ids."""
         cdef _Section section = self.sections[number]
         cdef Py_ssize_t met = -1
         if section.status == DONE:
-            met = _meeting(section, self.position, self.opens)
+            met = _meeting(section, self.position, self.at_start)
             while met < 0 and self.position < section.positions[section.kept - 1]:
                 self.encode_again(worker, self.position + 1)   # one pre-token or special token further
-                met = _meeting(section, self.position, self.opens)
+                met = _meeting(section, self.position, self.at_start)
         if met >= 0:
-            self.join_own(worker, share)
+            self.join_own(worker, buffers)
             self.gather.put(made, section.counts[met])
-            self.position, self.opens = section.end, section.opens
+            self.position, self.at_start = section.end, section.at_start
         else:
             drop(made)
         if self.position < section.stop:           # not met, or the section did not come so far
             self.encode_again(worker, section.stop)
-        return self.join_own(worker, share)
+        return self.join_own(worker, buffers)
 
-    cdef int join_own(self, Worker worker, Share share) except -1:
+    cdef int join_own(self, Worker worker, Buffers buffers) except -1:
         if worker.used:
-            self.gather.put(self.gather.take(worker, share), 0)
+            self.gather.put(self.gather.take(worker, buffers), 0)
         return 0
 
     cdef int encode_again(self, Worker worker, Py_ssize_t stop) except -1:
         cdef text_stretch again
         again.start, again.stop, again.behind = self.position, stop, self.view.length
-        worker.opens = self.opens
+        worker.at_start = self.at_start
         encode_checked(worker, self.specials, self.text, &self.view, &again)
-        self.position, self.opens = again.end, worker.opens
+        self.position, self.at_start = again.end, worker.at_start
         return 0
 
 
@@ -117,11 +117,11 @@ cdef void _encode_section(_Section section, Worker worker, Specials specials, co
     section.status = DONE
     section.end = stretch.start = section.start
     stretch.behind = READ_ON
-    worker.opens = worker.core.prefixed and section.start == 0
+    worker.at_start = worker.core.prefixed and section.start == 0
     for step in range(MEETINGS):
         section.positions[section.kept] = section.end
         section.counts[section.kept] = worker.used
-        section.opened[section.kept] = worker.opens
+        section.at_starts[section.kept] = worker.at_start
         section.kept += 1
         stretch.stop = section.stop
         if step < MEETINGS - 1:
@@ -130,14 +130,14 @@ cdef void _encode_section(_Section section, Worker worker, Specials specials, co
         section.end = stretch.start = stretch.end
         if section.status != DONE or section.end < stretch.stop or section.end >= section.stop:
             break
-    section.opens = worker.opens
+    section.at_start = worker.at_start
 
 
-cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position, bint opens) noexcept:
+cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position, bint at_start) noexcept:
     """The index of the kept end at a position, or -1."""
     cdef Py_ssize_t i
     for i in range(section.kept):
-        if section.positions[i] == position and section.opened[i] == opens:
+        if section.positions[i] == position and section.at_starts[i] == at_start:
             return i
     return -1
 
@@ -152,7 +152,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     job = _Text()
     job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
     threads = worthwhile(threads, view.length)
-    job.opens = encoder.core.prefixed
+    job.at_start = encoder.core.prefixed
     job.cut(threads)
     job.gather = Gather(guess_ids(&view))
     job.run(worker, threads)

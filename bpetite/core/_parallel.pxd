@@ -1,6 +1,6 @@
 """Work that threads share: sections, taken one after the other; their ids are joined in order as they come."""
 from ._encode cimport Encoder
-from ._gather cimport Buffer, Gather, Share
+from ._gather cimport Buffer, Buffers, Gather
 from ._worker cimport Worker
 
 
@@ -25,6 +25,6 @@ cdef class Job:
     cdef int encode(self, Worker worker, Py_ssize_t section) except -1
     # Put the ids of a section to the gathered ones. Sections come in order, by one thread at a time; the worker's
     # output is empty.
-    cdef int join(self, Worker worker, Share share, Buffer made, Py_ssize_t section) except -1
+    cdef int join(self, Worker worker, Buffers buffers, Buffer made, Py_ssize_t section) except -1
     # The error to raise for one met in a section.
     cdef object explain(self, object error, Worker worker)

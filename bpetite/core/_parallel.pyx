@@ -13,7 +13,7 @@ the thread that joins.
 cimport cython
 
 from ..headers cimport bp_stop, bp_watch_begin
-from ._gather cimport Buffer, Share
+from ._gather cimport Buffer, Buffers
 from ._worker cimport Worker, bp_cache_loosen
 
 from functools import partial
@@ -47,7 +47,7 @@ cdef class Job:
     cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
         raise NotImplementedError()
 
-    cdef int join(self, Worker worker, Share share, Buffer made, Py_ssize_t section) except -1:
+    cdef int join(self, Worker worker, Buffers buffers, Buffer made, Py_ssize_t section) except -1:
         return self.gather.put(made, 0)
 
     cdef object explain(self, object error, Worker worker):
@@ -57,17 +57,17 @@ cdef class Job:
 def _work(Job job, Worker own):
     """Encode sections until none is left, as each thread does. `own` is the calling thread's worker, else None."""
     cdef Worker worker = own
-    cdef Share share = None
+    cdef Buffers buffers = None
     cdef Py_ssize_t section
     try:
         if job.gather is not None:
-            share = job.gather.share()
+            buffers = job.gather.buffers_of_thread()
         if worker is None:
             worker = job.encoder.take_taught()
             bp_watch_begin(&worker.watch, &job.stop)
         while (section := _next_section(job)) >= 0:
             try:
-                _encode_section(job, worker, share, section)
+                _encode_section(job, worker, buffers, section)
             except Exception as error:             # it waits, since an earlier section may have another one
                 if worker.watch.interrupted:
                     raise
@@ -93,15 +93,15 @@ cdef Py_ssize_t _next_section(Job job) except -2:
     return -1
 
 
-cdef int _encode_section(Job job, Worker worker, Share share, Py_ssize_t section) except -1:
+cdef int _encode_section(Job job, Worker worker, Buffers buffers, Py_ssize_t section) except -1:
     job.encode(worker, section)
-    if share is not None:
-        _join(job, worker, share, job.gather.take(worker, share), section)
-        job.gather.copy(share)
+    if buffers is not None:
+        _join(job, worker, buffers, job.gather.take(worker, buffers), section)
+        job.gather.copy(buffers)
     return 0
 
 
-cdef int _join(Job job, Worker worker, Share share, Buffer made, Py_ssize_t section) except -1:
+cdef int _join(Job job, Worker worker, Buffers buffers, Buffer made, Py_ssize_t section) except -1:
     """Join the sections with none missing before them, unless another thread is joining, which sees them, too."""
     with cython.critical_section(job):
         job.made[section] = made
@@ -115,7 +115,7 @@ cdef int _join(Job job, Worker worker, Share share, Buffer made, Py_ssize_t sect
                 job.joining = False
                 return 0
             job.made[job.joined] = None
-        job.join(worker, share, made, job.joined)
+        job.join(worker, buffers, made, job.joined)
         job.joined += 1
 
 

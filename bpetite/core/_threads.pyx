@@ -64,11 +64,11 @@ def worthwhile(threads, size):
     return min(threads, (1 + math.isqrt(1 + 4 * (size // _STARTED))) // 2)
 
 
-def next_share(left, threads, most):
+def next_size(left, threads, most):
     """The bytes of the rest that a thread takes next, `most` at most: fewer towards the end, so that all threads end
     together, but enough that they do not wait for each other when they take them.
 
-    >>> next_share(16_000_000, 2, 1 << 18), next_share(1_000_000, 2, 1 << 18), next_share(50_000, 2, 1 << 18)
+    >>> next_size(16_000_000, 2, 1 << 18), next_size(1_000_000, 2, 1 << 18), next_size(50_000, 2, 1 << 18)
     (262144, 125000, 16384)
     """
     return min(most, max(left // (4 * threads), threads * _TAKEN))

@@ -15,7 +15,7 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckE
 from ._batch cimport count_each, encode_flat, encode_lists
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, check, encode_up_to, encode_utf8, has_more, token_ends
+from ._encode cimport Encoder, check_status, encode_up_to, encode_utf8, has_more, token_ends
 from ._ids cimport list_of, take_ids
 from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets
@@ -310,20 +310,20 @@ cdef class TokenizerBase:
         return self._decoder.char_spans(ids, text)
 
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
-                          bint opens=False):
-        """(ids, end in bytes, `opens` for the rest) of the certain part of a text that goes on unless it is `final`:
+                          bint at_start=False):
+        """(ids, end in bytes, `at_start` for the rest) of the certain part of a text that goes on unless it is `final`:
         valid UTF-8 of whole characters, which a scanner cuts without change. `base` is its offset in the whole text,
-        for messages; `opens` is true for the beginning of the whole text."""
+        for messages; `at_start` is true for the beginning of the whole text."""
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
         cdef int status
         try:
-            worker.opens = opens and worker.core.prefixed
+            worker.at_start = at_start and worker.core.prefixed
             with nogil:
                 status = encode_utf8(worker, specials, data, length, length, final, length, &done)
-            check(status, text, done, base)
-            return list_of(worker.out, worker.used), done, worker.opens
+            check_status(status, text, done, base)
+            return list_of(worker.out, worker.used), done, worker.at_start
         finally:
             self._encoder.give(worker)
 

@@ -34,8 +34,8 @@ cdef extern from "core/word_cache.h" nogil:
     void bp_cache_free(bp_cache* cache) noexcept
     bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
-    size_t bp_shorts(const bp_cache* cache) noexcept
-    size_t bp_longs(const bp_cache* cache) noexcept
+    size_t bp_short_entries(const bp_cache* cache) noexcept
+    size_t bp_long_entries(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                     Py_ssize_t readable, bp_keys* keys) noexcept
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
@@ -75,7 +75,7 @@ cdef class Core:
     cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
     cdef bint prefixed                     # a text gets a space before it,
     cdef bint prefixed_always              # also if it begins with one;
-    cdef bint reopens                      # so does each part after a special token
+    cdef bint restarts                     # so does each part after a special token
     cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
@@ -95,7 +95,7 @@ cdef class Worker:
     cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
-    cdef bint opens                        # the text to encode next gets a space before it
+    cdef bint at_start                     # the text to encode next gets a space before it
     cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 

@@ -85,7 +85,7 @@ cdef class Core:
         self.alphabet = alphabet
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
-        self.reopens = self.prefixed and prefix != "first"
+        self.restarts = self.prefixed and prefix != "first"
         self.batched = byte_splits is None and word_merges is None and merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
@@ -222,13 +222,13 @@ cdef class Worker:
         cdef Py_ssize_t start = 0, n
         cdef int status
         stop = min(stop, length)
-        if self.opens and length:
-            self.opens = False
+        if self.at_start and length:
+            self.at_start = False
             status = self.finish(text, &start)
             if status == DONE:
                 status = _encode_first(self, text, length, final, &start)
             done[0] = start
-            if status != DONE or self.opens or start >= stop > 0:
+            if status != DONE or self.at_start or start >= stop > 0:
                 return status
             if start:
                 status = self.encode_on(text + start, length - start, readable - start, final, stop - start, done)
@@ -273,7 +273,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
         return DONE
     worker.core.scanner.begin(&cursor, text, length, final)
     if worker.core.scanner.next_ends(&cursor, &end, 1) == 0:
-        worker.opens = True
+        worker.at_start = True
         return DONE
     copy = <uint8_t*> malloc(end + 1 + BP_KEY_READ)
     if copy == NULL:

@@ -102,21 +102,21 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
     return 1;
 }
 
-BP_INLINE size_t bp_shorts(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
-BP_INLINE size_t bp_longs(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
+BP_INLINE size_t bp_short_entries(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
+BP_INLINE size_t bp_long_entries(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
 /* Copy the content of another cache with the same bound. Returns 0 without memory, with no change. */
 static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
     bp_cache copy = *from;
-    copy.shorts = (bp_short *)bp_allocate_zeros(bp_shorts(from), sizeof(bp_short));
-    copy.longs = (bp_long *)bp_allocate_zeros(bp_longs(from), sizeof(bp_long));
+    copy.shorts = (bp_short *)bp_allocate_zeros(bp_short_entries(from), sizeof(bp_short));
+    copy.longs = (bp_long *)bp_allocate_zeros(bp_long_entries(from), sizeof(bp_long));
     copy.arena = (uint32_t *)malloc((from->arena_capacity + 1) * sizeof(uint32_t));
     if (!copy.shorts || !copy.longs || !copy.arena) {
         bp_cache_free(&copy);
         return 0;
     }
-    memcpy(copy.shorts, from->shorts, bp_shorts(from) * sizeof(bp_short));
-    memcpy(copy.longs, from->longs, bp_longs(from) * sizeof(bp_long));
+    memcpy(copy.shorts, from->shorts, bp_short_entries(from) * sizeof(bp_short));
+    memcpy(copy.longs, from->longs, bp_long_entries(from) * sizeof(bp_long));
     if (from->arena_used) memcpy(copy.arena, from->arena, from->arena_used * sizeof(uint32_t));
     bp_cache_free(cache);
     *cache = copy;
@@ -143,7 +143,7 @@ BP_INLINE size_t bp_probe_short(size_t home, size_t probe) {
    back soon, and the more frequent of two with one home should have it. Both are still found, since no entry from the
    cache line of the home of either to its new position is empty. */
 static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key, uint64_t home) {
-    const size_t mask = bp_shorts(cache) - 1, first = home / sizeof(bp_short);
+    const size_t mask = bp_short_entries(cache) - 1, first = home / sizeof(bp_short);
     for (size_t probe = 0; probe < BP_PROBES; probe++) {
         const size_t at = bp_probe_short(first, probe) & mask;
         bp_short *entry = &cache->shorts[at];
@@ -161,7 +161,7 @@ static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key
 }
 
 static inline const bp_long *bp_find_long(const bp_cache *cache, uint64_t hash, const uint8_t *p, size_t length) {
-    size_t mask = bp_longs(cache) - 1, at = hash >> cache->long_shift;
+    size_t mask = bp_long_entries(cache) - 1, at = hash >> cache->long_shift;
     for (int probe = 0; probe < BP_PROBES; probe++, at++) {
         const bp_long *entry = &cache->longs[at & mask];
         if (entry->length == 0) break;
@@ -188,8 +188,8 @@ static inline bp_long *bp_place_long(bp_long *longs, size_t mask, size_t home) {
 }
 
 static inline void bp_cache_forget(bp_cache *cache) {
-    memset(cache->shorts, 0, bp_shorts(cache) * sizeof(bp_short));
-    memset(cache->longs, 0, bp_longs(cache) * sizeof(bp_long));
+    memset(cache->shorts, 0, bp_short_entries(cache) * sizeof(bp_short));
+    memset(cache->longs, 0, bp_long_entries(cache) * sizeof(bp_long));
     cache->short_used = cache->long_used = cache->arena_used = 0;
     cache->forgotten++;
 }
@@ -211,7 +211,7 @@ static inline int bp_arena_room(bp_cache *cache, size_t words) {
 
 /* Make the table of short entries twice as large; 0 where the bound or the memory does not allow it. */
 static inline int bp_shorts_double(bp_cache *cache) {
-    size_t size = bp_shorts(cache), larger = 2 * size;
+    size_t size = bp_short_entries(cache), larger = 2 * size;
     int shift = cache->short_shift - 1;
     if (larger > cache->short_bound) return 0;
     bp_short *grown = (bp_short *)bp_allocate_zeros(larger, sizeof(bp_short));
@@ -229,17 +229,17 @@ static inline int bp_shorts_double(bp_cache *cache) {
 
 /* Place for one more entry at a load of at most a half; 0 where there is none within the bound. */
 static inline int bp_shorts_room(bp_cache *cache) {
-    return 2 * (cache->short_used + 1) <= bp_shorts(cache) || bp_shorts_double(cache);
+    return 2 * (cache->short_used + 1) <= bp_short_entries(cache) || bp_shorts_double(cache);
 }
 
 /* Before a long call: at a load of at most a quarter fewer keys share a home. For a first call, which begins with an empty
    table, the larger one would cost more than that gains. */
 static inline void bp_cache_loosen(bp_cache *cache) {
-    if (BP_UNLIKELY(4 * cache->short_used > bp_shorts(cache))) bp_shorts_double(cache);
+    if (BP_UNLIKELY(4 * cache->short_used > bp_short_entries(cache))) bp_shorts_double(cache);
 }
 
 static inline int bp_longs_room(bp_cache *cache) {
-    size_t size = bp_longs(cache), larger = 2 * size;
+    size_t size = bp_long_entries(cache), larger = 2 * size;
     if (2 * (cache->long_used + 1) <= size) return 1;
     if (larger > cache->long_bound) return 0;
     bp_long *grown = (bp_long *)bp_allocate_zeros(larger, sizeof(bp_long));
@@ -294,7 +294,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
     uint32_t *to = cache->arena + index;
     cache->arena_used += words;
     if (length > BP_KEY_BYTES) {
-        bp_long *entry = bp_place_long(cache->longs, bp_longs(cache) - 1, key[0] >> cache->long_shift);
+        bp_long *entry = bp_place_long(cache->longs, bp_long_entries(cache) - 1, key[0] >> cache->long_shift);
         entry->hash = key[0];
         entry->length = (uint32_t)length;
         entry->key = index;
@@ -305,7 +305,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         return 0;
     }
     bp_short *entry = bp_place_short(
-        cache->shorts, bp_shorts(cache) - 1, bp_hash_word(&cache->secret, key[0], key[1]) >> cache->short_shift);
+        cache->shorts, bp_short_entries(cache) - 1, bp_hash_word(&cache->secret, key[0], key[1]) >> cache->short_shift);
     entry->low = key[0];
     entry->high = key[1];
     entry->count = (uint16_t)count;

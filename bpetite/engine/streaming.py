@@ -109,7 +109,7 @@ class OpenText:
         self.size: int = 0
         self.enough: int = 0 if self.scanned else sys.maxsize  # bytes; less is not read
         self.offset: int = 0  # of the open text in the whole text
-        self.opens: bool = True  # no text has been read
+        self.at_start: bool = True  # no text has been read
 
     def feed(self, data: bytes, final: bool) -> list[int]:
         """The ids that are certain now and were not before; after the `final` text another one may begin."""
@@ -119,8 +119,8 @@ class OpenText:
             return []
         text = b"".join(self.parts)
         if self.scanned:
-            ids, done, self.opens = self.tokenizer._encode_beginning(
-                text, self.specials, final, self.offset, self.opens
+            ids, done, self.at_start = self.tokenizer._encode_beginning(
+                text, self.specials, final, self.offset, self.at_start
             )
             self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
         else:

@@ -19,7 +19,7 @@ from bpetite.core._threads import (
     Future,
     in_order,
     job_count,
-    next_share,
+    next_size,
     processor_quota,
     processors,
     run_with_helpers,
@@ -134,10 +134,10 @@ def test_no_more_threads_than_shorten_the_work() -> None:
 @pytest.mark.parametrize("left", [0, 1, 1 << 13, 1 << 16, 1 << 19, 1 << 30])
 def test_shares_get_smaller_towards_the_end(threads: int, left: int) -> None:
     most = 1 << 18
-    share = next_share(left, threads, most)
+    share = next_size(left, threads, most)
     assert min(most, threads << 13) <= share <= most
     assert share * threads * 4 <= left or share == min(most, threads << 13)
-    assert next_share(left // 2, threads, most) <= share
+    assert next_size(left // 2, threads, most) <= share
 
 
 def files(root: Path, contents: dict[str, str]) -> str:
