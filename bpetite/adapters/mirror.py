@@ -135,7 +135,7 @@ class Mirror:
         probe = max(short, key=lambda token_id: len(vocab.tokens[token_id]), default=None)
         if probe is not None:
             token, alphabet = vocab.tokens[probe], vocab.alphabet
-            self._probe = encode_token(token) if alphabet is None else alphabet.encode(token, probe)
+            self._probe = encode_token(token) if alphabet is None else alphabet.spell(token, probe)
 
     def in_step(self, backend: Any, decoding: bool) -> bool:
         """True while the backend is unchanged since it was read, or its ``decoding`` is."""

@@ -85,7 +85,7 @@ cdef class Decoder:
     cdef int fill(self) except -1:
         cdef TokenTable tokens = self.tokens
         cdef bint direct = tokens.slot_of != NULL
-        cdef size_t size = tokens.direct if direct else tokens.size
+        cdef size_t size = tokens.id_span if direct else tokens.size
         cdef Py_ssize_t slot, position
         cdef uint64_t length, i
         cdef const uint8_t* token

@@ -190,7 +190,7 @@ def from_json(content: Any, name: str) -> Vocab:
         more = _added_bytes(added, alphabet, steps, flags)
     for literal in added:
         token = more[added[literal]["id"]]
-        if alphabet is not None and literal in ids and token != alphabet.decode(literal) and (
+        if alphabet is not None and literal in ids and token != alphabet.read_spelled(literal) and (
             len(literal) == 1 or model.get("ignore_merges") or any(
                 "".join(one) == literal if isinstance(one, list) else one.replace(" ", "", 1) == literal
                 for one in (merges if isinstance(merges, list) else ())

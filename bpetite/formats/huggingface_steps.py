@@ -326,15 +326,15 @@ class SpelledCharacters(Mapping[str, int]):
         self._spelling = Alphabet(tuple(byte_ids), space=space)
 
     def __getitem__(self, spelled: str) -> int:
-        token = self._spelling.decode(spelled)
+        token = self._spelling.read_spelled(spelled)
         is_byte = len(token) == 1 and len(spelled) > 1
         token_id = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
-        if token_id is None or self._spelling.encode(token, token_id) != spelled:
+        if token_id is None or self._spelling.spell(token, token_id) != spelled:
             raise KeyError(spelled)
         return token_id
 
     def __iter__(self) -> Iterator[str]:
-        return (self._spelling.encode(token, token_id) for token_id, token in self._tokens.items())
+        return (self._spelling.spell(token, token_id) for token_id, token in self._tokens.items())
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -407,7 +407,7 @@ def read_spelled_characters(
         if token_id is not None and spelled in ids:
             unreachable.add(token_id)
     with errors_named(name):
-        tokens = {token_id: alphabet.decode(spelled) for spelled, token_id in ids.items() if spelled not in added}
+        tokens = {token_id: alphabet.read_spelled(spelled) for spelled, token_id in ids.items() if spelled not in added}
     return tokens, frozenset(unreachable & tokens.keys())
 
 

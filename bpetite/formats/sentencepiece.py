@@ -192,7 +192,7 @@ def vocab_of_pieces(
         if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)
     }
     tokens, unreachable = read_spelled_characters(ids, special, alphabet, name)
-    tokens.update((number, alphabet.decode(text)) for text, number in special.items())
+    tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     steps = rules.steps(defined)
     if not flags and (steps != PLAIN or any(" " in text for text in defined)):

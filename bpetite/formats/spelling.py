@@ -118,12 +118,12 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
 def _spell_characters(
     tokens: dict[int, bytes], alphabet: Alphabet, unreachable: frozenset[int], what: str
 ) -> dict[int, str]:
-    spelled = {token_id: alphabet.encode(token, token_id) for token_id, token in tokens.items()}
+    spelled = {token_id: alphabet.spell(token, token_id) for token_id, token in tokens.items()}
     letters = set(spelled.values())
     for token_id in unreachable:
         token = tokens[token_id]
         is_byte = token.isascii() and spelled[token_id] == f"<0x{token[:1].hex().upper()}>"
-        if token and not (is_byte and alphabet.encode(token, -1) in letters):
+        if token and not (is_byte and alphabet.spell(token, -1) in letters):
             raise FormatError(f"{what} cannot hold token {token_id} {token!r} as one that no text reaches")
     return spelled
 

@@ -73,7 +73,7 @@ def tables_as_bytes(TokenTable tokens not None, MergeTable table not None):
         PyBytes_FromStringAndSize(<char*> tokens.ids, (n + 1) * sizeof(token_t)),
         PyBytes_FromStringAndSize(<char*> tokens.starts, (n + 1) * sizeof(uint64_t)),
         PyBytes_FromStringAndSize(<char*> tokens.sizes, n + 1),
-        PyBytes_FromStringAndSize(<char*> tokens.slot_of, tokens.direct * sizeof(uint32_t)),
+        PyBytes_FromStringAndSize(<char*> tokens.slot_of, tokens.id_span * sizeof(uint32_t)),
         PyBytes_FromStringAndSize(<char*> tokens.blob, tokens.starts[n] + 16),
         PyBytes_FromStringAndSize(<char*> tokens.by_bytes, (tokens.mask + 1) * sizeof(uint32_t)),
         PyBytes_FromStringAndSize(<char*> table.pairs.entries, (capacity + 1) * sizeof(bp_pair_entry)),
@@ -174,7 +174,7 @@ cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* siz
     if sizes[0] < sizeof(token_t) or n >= <uint64_t> 1 << 31 or sizes[4] < 16:
         return False
     set_size(tokens, n)
-    tokens.direct = sizes[3] // sizeof(uint32_t)
+    tokens.id_span = sizes[3] // sizeof(uint32_t)
     tokens.ids = <token_t*> at[0]
     tokens.starts = <uint64_t*> at[1]
     tokens.sizes = <uint8_t*> at[2]
@@ -182,7 +182,7 @@ cdef bint view_tokens(TokenTable tokens, const uint8_t** at, const uint64_t* siz
     tokens.blob = <uint8_t*> at[4]
     tokens.by_bytes = <uint32_t*> at[5]
     return (sizes[0] == (n + 1) * sizeof(token_t) and sizes[1] == (n + 1) * sizeof(uint64_t) and sizes[2] == n + 1
-            and sizes[3] == tokens.direct * sizeof(uint32_t) and sizes[5] == (tokens.mask + 1) * sizeof(uint32_t)
+            and sizes[3] == tokens.id_span * sizeof(uint32_t) and sizes[5] == (tokens.mask + 1) * sizeof(uint32_t)
             and tokens.starts[0] == 0 and tokens.starts[n] == sizes[4] - 16)
 
 
@@ -196,13 +196,13 @@ cdef bint are_sound(TokenTable tokens) noexcept nogil:
         if (end < start or end > tokens.starts[tokens.size] or tokens.sizes[at] != min(end - start, <uint64_t> BP_MANY)
                 or (at and tokens.ids[at] <= tokens.ids[at - 1])):
             return False
-        if tokens.direct and (tokens.ids[at] >= tokens.direct or tokens.slot_of[tokens.ids[at]] != <uint64_t> at + 1):
+        if tokens.id_span and (tokens.ids[at] >= tokens.id_span or tokens.slot_of[tokens.ids[at]] != <uint64_t> at + 1):
             return False
         tokens.empty += start == end
         tokens.longest = max(tokens.longest, <Py_ssize_t> (end - start))
-    for i in range(tokens.direct):
+    for i in range(tokens.id_span):
         used += tokens.slot_of[i] != 0
-    if tokens.direct and used != n:
+    if tokens.id_span and used != n:
         return False
     used = 0
     for start in range((tokens.mask + 1) // block):    # without branches: vectors of entries

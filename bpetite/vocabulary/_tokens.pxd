@@ -34,7 +34,7 @@ cdef class TokenTable:
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
     cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
-    cdef uint64_t direct           # entries of slot_of
+    cdef uint64_t id_span          # entries of slot_of: the ids from 0 to the last
     # Hash table of slot + 1, 0 for empty, with bits of the hash above it: only entries with equal bits are compared.
     cdef uint32_t* by_bytes
     cdef uint64_t mask             # of by_bytes

@@ -110,15 +110,15 @@ cdef bint fill(TokenTable table, TokenList tokens, unreachable) except -1:
     for slot in range(1, tokens.size):
         ascending = ascending and tokens.ids[slot - 1] < tokens.ids[slot]
     if not ascending:
-        tokens = in_order(tokens)
+        tokens = sorted_by_id(tokens)
     if tokens is None:
         return False
-    take(table, tokens)
-    index(table, unreachable, 0)
+    take_memory(table, tokens)
+    index_tokens(table, unreachable, 0)
     return True
 
 
-cdef TokenList in_order(TokenList tokens):
+cdef TokenList sorted_by_id(TokenList tokens):
     """The tokens by their ids; None where an id occurs twice."""
     cdef TokenList made = TokenList()
     cdef Py_ssize_t at, i
@@ -139,7 +139,7 @@ cdef TokenList in_order(TokenList tokens):
     return made
 
 
-cdef int take(TokenTable table, TokenList tokens) except -1:
+cdef int take_memory(TokenTable table, TokenList tokens) except -1:
     """Give a new table the memory of tokens in the order of their ids, and an index without entries."""
     cdef uint64_t length, total
     cdef Py_ssize_t slot, size = tokens.size
@@ -169,15 +169,15 @@ cdef void* shrunk(void* memory, size_t size) noexcept nogil:
     return memory if less == NULL else less
 
 
-cdef int index(TokenTable table, unreachable, Py_ssize_t first) except -1:
+cdef int index_tokens(TokenTable table, unreachable, Py_ssize_t first) except -1:
     """Add the slots from the first one on to by_bytes, and fill slot_of."""
     cdef Py_ssize_t slot, at
     cdef uint64_t[BP_FOUND_AT_ONCE] hashes     # of tokens whose places are fetched together
     cdef bytearray marks
     cdef const uint8_t* hidden
     if table.size and table.ids[table.size - 1] < 8 * <uint64_t> table.size + 65536:
-        table.direct = <uint64_t> table.ids[table.size - 1] + 1
-        table.slot_of = <uint32_t*> calloc(table.direct, sizeof(uint32_t))
+        table.id_span = <uint64_t> table.ids[table.size - 1] + 1
+        table.slot_of = <uint32_t*> calloc(table.id_span, sizeof(uint32_t))
         if table.slot_of == NULL:
             raise MemoryError()
         for slot in range(table.size):
@@ -272,11 +272,11 @@ cdef class TokenTable:
         add_all(found, {token_id: more[token_id] for token_id in sorted(more)} if behind else more)
         if not behind:
             return table_of(found, unreachable, key)
-        take(table, found)
+        take_memory(table, found)
         if table.mask == self.mask:
             table.secret, table.repeated = self.secret, self.repeated
             memcpy(table.by_bytes, self.by_bytes, (self.mask + 1) * sizeof(uint32_t))
-        index(table, (), self.size if table.mask == self.mask else 0)
+        index_tokens(table, (), self.size if table.mask == self.mask else 0)
         return table
 
     def __dealloc__(self):
@@ -292,7 +292,7 @@ cdef class TokenTable:
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil:
         cdef Py_ssize_t low = 0, high = self.size, middle
         if self.slot_of != NULL:
-            return <Py_ssize_t> self.slot_of[token_id] - 1 if token_id < self.direct else -1
+            return <Py_ssize_t> self.slot_of[token_id] - 1 if token_id < self.id_span else -1
         while low < high:
             middle = (low + high) >> 1
             if self.ids[middle] < token_id:

@@ -70,18 +70,18 @@ class Alphabet(Record):
             if self.unknown in merged:
                 raise ValueError(f"alphabet: the id for unknown characters, {self.unknown}, is a part of a merge")
 
-    def decode(self, spelled: str) -> bytes:
+    def read_spelled(self, spelled: str) -> bytes:
         """The bytes of a token as a file spells it.
 
-        >>> Alphabet(space="▁").decode("▁the"), Alphabet(byte_ids=(None,) * 256).decode("<0x0A>")
+        >>> Alphabet(space="▁").read_spelled("▁the"), Alphabet(byte_ids=(None,) * 256).read_spelled("<0x0A>")
         (b' the', b'\\n')
         """
         if len(spelled) == 6 and self.byte_ids and re.fullmatch("<0x[0-9A-F]{2}>", spelled):
             return bytes([int(spelled[3:5], 16)])
         return (spelled.replace(self.space, " ") if self.space else spelled).encode("utf-8")
 
-    def encode(self, token: bytes, token_id: int) -> str:
-        """A token as a file spells it: the inverse of :meth:`decode`."""
+    def spell(self, token: bytes, token_id: int) -> str:
+        """A token as a file spells it: the inverse of :meth:`read_spelled`."""
         if len(token) == 1 and self.byte_ids and self.byte_ids[token[0]] == token_id:
             return f"<0x{token[0]:02X}>"
         return token.decode("utf-8").replace(" ", self.space or " ")

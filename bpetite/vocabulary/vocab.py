@@ -517,7 +517,7 @@ def literal_bytes(
         from ..steps.normalizers import normalizer  # not at the top: few vocabularies normalize
 
         literal = (normalizer(normalization, unicode) or str)(literal)
-    return alphabet.decode(literal)
+    return alphabet.read_spelled(literal)
 
 
 def _is_letter(token: bytes, alphabet: Alphabet | None) -> bool:

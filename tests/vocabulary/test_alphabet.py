@@ -92,7 +92,7 @@ def vocabularies(draw: st.DrawFn) -> tuple[dict[str, int], list[tuple[str, str]]
         *[(None, Metaspace("▁", prefix, split)) for prefix in ("never", "always", "first") for split in (True, False)],
     ]))  # fmt: skip
     pairs = [(ids[left], ids[right]) for left, right in merges]
-    decoded = {number: alphabet.decode(token) for token, number in ids.items()}
+    decoded = {number: alphabet.read_spelled(token) for token, number in ids.items()}
     return ids, merges, Vocab(
         decoded, pairs, {"<unk>": 0}, pattern=pattern, normalization=normalization, alphabet=alphabet,
         unreachable=frozenset(hidden),
