@@ -6,10 +6,16 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from types import SimpleNamespace
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..errors import FormatError, short_repr
 from ..vocabulary.vocab import Vocab
+
+try:
+    from _json import make_scanner  # what json.loads runs
+except ImportError:  # a Python that has it in another place
+    from json.scanner import make_scanner
 
 __all__ = [
     "BESIDE",
@@ -37,6 +43,8 @@ Source: TypeAlias = str | os.PathLike[str]
 Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf", "compiled"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "compiled"]
 
+#: JSON's white space.
+BLANKS = " \t\n\r"
 #: The first bytes of a compiled file, and of GGUF.
 MAGIC, GGUF_MAGIC = b"\x93bpetite", b"GGUF"
 
@@ -144,18 +152,26 @@ def parse_json(data: bytes | str, name: str) -> Any:
     def no_constant(constant: str) -> NoReturn:
         raise FormatError(f"{name}: {constant} is not JSON")
 
-    import json  # not at the top: a regular file is read without it
-
+    reader: Any = SimpleNamespace(
+        strict=True, object_hook=None, object_pairs_hook=distinct,
+        parse_float=float, parse_int=int, parse_constant=no_constant,
+    )  # fmt: skip
     try:
+        with suppress(StopIteration):  # no value begins here: json says so
+            value, end = make_scanner(reader)(text, len(text) - len(text.lstrip(BLANKS)))
+            if not text[end:].strip(BLANKS):
+                return value
+        import json  # not at the top: that takes longer than the settings of a regular file
+
         return json.loads(text, object_pairs_hook=distinct, parse_constant=no_constant)
     except FormatError:
         raise
     except RecursionError:
         raise FormatError(f"{name}: the JSON is nested too deep to be a tokenizer") from None
-    except json.JSONDecodeError as bad:
-        raise FormatError(f"{name}: not JSON at line {bad.lineno}, column {bad.colno}: {bad.msg}") from None
-    except ValueError as bad:  # an integer of thousands of digits
-        raise FormatError(f"{name}: {bad}") from None
+    except ValueError as error:  # a JSONDecodeError, or an integer of thousands of digits
+        bad: Any = error
+        fault = f"not JSON at line {bad.lineno}, column {bad.colno}: {bad.msg}" if hasattr(bad, "lineno") else bad
+        raise FormatError(f"{name}: {fault}") from None
 
 
 def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> None:

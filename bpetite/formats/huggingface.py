@@ -8,7 +8,6 @@ Source: https://github.com/huggingface/tokenizers
 """
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -412,6 +411,8 @@ def dump(vocab: Vocab) -> bytes:
     Raises:
         FormatError: The format cannot hold this vocabulary; the message says why.
     """
+    import json  # not at the top: reading does without it
+
     if vocab.merges is None:
         raise FormatError(
             "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
@@ -480,6 +481,8 @@ def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
 
 def dump_beside(vocab: Vocab) -> dict[str, bytes]:
     """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json."""
+    import json
+
     config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
     if vocab.eot_token is not None:
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")

@@ -6,7 +6,6 @@ loading does not depend on them.
 """
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +62,8 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
 
 def dump(vocab: Vocab) -> bytes:
     """The file of a vocabulary: the same bytes for equal vocabularies that were trained alike."""
+    import json  # not at the top: reading does without it
+
     written = vocab.unreachable.union(vocab.special_tokens.values())
     by_id = sorted(vocab.tokens.items())
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
@@ -77,6 +78,8 @@ def dump(vocab: Vocab) -> bytes:
 
 def _lines(value: dict[str, int] | list[str]) -> str:
     """JSON with one item on each line."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, separators=(",\n  ", ": "))
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
