@@ -15,6 +15,7 @@ from typing import Any
 from .. import patterns
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, short_repr
+from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
@@ -66,7 +67,7 @@ def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTok
         return None
     try:
         specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
-        return Vocab(tokens.with_tokens(new) if new else tokens, merges, specials, token_flags=flags)
+        return Vocab(grown(tokens, new) if new else tokens, merges, specials, token_flags=flags)
     except ValueError:
         return None
 

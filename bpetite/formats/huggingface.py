@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
+from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from . import gpt2
@@ -156,8 +157,10 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         # a token of the model that is spelled alike has its bytes, or rarely the bytes of the printable form
         if any(table.get(token_id, token) != token for token_id, token in new.items()):
             return None
+        if alphabet is None and content["model"].get("byte_fallback"):  # which asks for tokens of the model alone
+            return None
         new = {token_id: token for token_id, token in new.items() if token_id not in table}
-        table = table.with_tokens(new, hidden) if new else table
+        table = grown(table, new, hidden) if new else table
         merges = read_merge_list(data, *listed, table, False, space, hidden)
         if merges is None:
             merges = read_merge_list(data, *listed, table, True, space, hidden)

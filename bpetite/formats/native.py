@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
+from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
 from ._json_tokens import read_merge_list, read_tokens
@@ -107,7 +108,7 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         more = {token_id: bytes_of(literal) for literal, token_id in specials.items()} | unreachable
         if len(more) < len(specials) + len(unreachable) or any(token_id in table for token_id in more):
             return None
-        table = table.with_tokens(more, unreachable) if more else table
+        table = grown(table, more) if more and not unreachable else table.with_tokens(more, unreachable)
         if table.repeated or table.hidden != len(unreachable):
             return None
         merges = read_merge_list(data, *spans["merges"], table, unreachable=unreachable) if "merges" in spans else None

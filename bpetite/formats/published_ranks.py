@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from ..bytelevel import ORDER, decode_tokens_bytes
 from ..errors import FormatError, warn_caller
-from ..vocabulary._tokens import TokenTable
+from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.vocab import Vocab
 from .compiled import kept
 from .encodings import PUBLISHED
@@ -82,7 +82,7 @@ def _of_merges(data: bytes, name: str) -> TokenTable:
 def _with_spaces(read: Callable[[bytes, str], TokenTable]) -> Callable[[bytes, str], TokenTable]:
     """A reader of p50k_base from r50k_base: it adds 2 to 25 spaces, at the ids after ``<|endoftext|>``."""
     runs = {50255 + spaces: b" " * spaces for spaces in range(2, 26)}
-    return lambda data, name: read(data, name).with_tokens(runs)
+    return lambda data, name: grown(read(data, name), runs)
 
 
 #: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.

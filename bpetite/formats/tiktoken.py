@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError
 from ..patterns import BY_NAME, resolve
-from ..vocabulary._tokens import TokenTable
+from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
@@ -140,7 +140,7 @@ def vocab_of_tokens(
     """The vocabulary of ranks; ``name`` names the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
         specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
-        tokens = tokens.with_tokens(new) if new else tokens
+        tokens = grown(tokens, new) if new else tokens
         return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
 
 

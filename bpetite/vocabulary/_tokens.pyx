@@ -62,21 +62,6 @@ cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_
     return 0
 
 
-cdef int copy_tokens(TokenList tokens, TokenTable table) except -1:
-    """Fill an empty list with the tokens of a table."""
-    cdef uint64_t total = table.starts[table.size] if table.size else 0
-    if (tokens.room(total) == NULL
-            or bp_grow(<void**> &tokens.ids, &tokens.id_capacity, table.size + 1, sizeof(token_t)) < 0
-            or bp_grow(<void**> &tokens.starts, &tokens.start_capacity, table.size + 2, sizeof(uint64_t)) < 0):
-        raise MemoryError()
-    if table.size:
-        memcpy(tokens.data, table.blob, total)
-        memcpy(tokens.ids, table.ids, table.size * sizeof(token_t))
-        memcpy(tokens.starts, table.starts, (table.size + 1) * sizeof(uint64_t))
-        tokens.size = table.size
-    return 0
-
-
 cdef int add_all(TokenList tokens, found) except -1:
     """Add the tokens of a mapping."""
     for token_id, token in found.items():
@@ -149,7 +134,8 @@ cdef int take_memory(TokenTable table, TokenList tokens) except -1:
     memset(tokens.data + total, 0, 16)
     set_size(table, size)
     table.sizes = <uint8_t*> calloc(size + 1, 1)
-    table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
+    if table.by_bytes == NULL:
+        table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
     if table.sizes == NULL or table.by_bytes == NULL:
         raise MemoryError()
     table.ids = <token_t*> shrunk(tokens.ids, (size + 1) * sizeof(token_t))
@@ -255,29 +241,15 @@ cdef class TokenTable:
         """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew, and
         hashes with the process's secret, or with a key of 48 bytes."""
         cdef TokenList found = TokenList()
-        cdef TokenTable table = TokenTable(UNFILLED)
         cdef Py_ssize_t slot
-        cdef uint64_t next_id = self.next_id
-        cdef bint higher = min(more, default=next_id) >= next_id
-        # tokens of higher ids leave the index of the others as it is
-        cdef bint behind = higher and key is None and not (unreachable or self.hidden)
-        if behind and not more:
+        if not (more or unreachable or self.hidden) and key is None:
             return self
-        if higher:
-            copy_tokens(found, self)
-        for slot in range(0 if found.size else self.size):
+        for slot in range(self.size):
             if self.ids[slot] not in more:
                 add_token(found, self.ids[slot], self.blob + self.starts[slot],
                           self.starts[slot + 1] - self.starts[slot])
-        add_all(found, {token_id: more[token_id] for token_id in sorted(more)} if behind else more)
-        if not behind:
-            return table_of(found, unreachable, key)
-        take_memory(table, found)
-        if table.mask == self.mask:
-            table.secret, table.repeated = self.secret, self.repeated
-            memcpy(table.by_bytes, self.by_bytes, (self.mask + 1) * sizeof(uint32_t))
-        index_tokens(table, (), self.size if table.mask == self.mask else 0)
-        return table
+        add_all(found, more)
+        return table_of(found, unreachable, key)
 
     def __dealloc__(self):
         if self.owner is not None:
@@ -454,6 +426,27 @@ def _unpickled(bytes planes not None, bytes data not None):
 
 
 Mapping.register(TokenTable)
+
+
+def grown(TokenTable table not None, dict more not None, unreachable=()):
+    """``table.with_tokens(more, unreachable)`` of a table with these `unreachable` that nobody else has: where it has
+    only lower ids, it takes the tokens in itself, and nothing is copied."""
+    cdef TokenList tokens = TokenList()
+    cdef Py_ssize_t size = table.size
+    if not size or min(more, default=0) < table.next_id or <uint64_t> (size + len(more)) * 2 > table.mask + 1:
+        return table.with_tokens(more, unreachable)
+    tokens.ids, tokens.starts, tokens.data = table.ids, table.starts, table.blob
+    tokens.size, tokens.data_capacity = size, table.starts[size]
+    tokens.id_capacity = tokens.start_capacity = size + 1
+    table.ids, table.starts, table.blob, table.size = NULL, NULL, NULL, 0
+    free(table.sizes)
+    free(table.slot_of)
+    table.sizes, table.slot_of, table.id_span = NULL, NULL, 0
+    for token_id in sorted(more):
+        add_all(tokens, {token_id: more[token_id]})
+    take_memory(table, tokens)
+    index_tokens(table, (), size)
+    return table
 
 
 cdef inline Py_ssize_t slot_of_object(TokenTable table, object token_id) except -2:
