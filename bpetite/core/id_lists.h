@@ -46,6 +46,9 @@ enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of
 /* The ids, and behind them for each turn the small ones. A block is there as soon as its place says so. */
 #define BP_BLOCK(place) ((bp_id *)BP_LOAD(place))
 enum { BP_BLOCKS = BP_SHARED_IDS / BP_ID_BLOCK, BP_SMALL_BLOCKS = BP_SMALL / BP_ID_BLOCK };
+#ifdef __GNUC__
+__attribute__((aligned(4096))) /* a block is a page, which is the half of a first call's time */
+#endif
 static bp_id bp_ids[BP_SHARED_IDS + BP_TURNS * BP_SMALL];
 static bp_id *bp_id_blocks[BP_BLOCKS + BP_TURNS * BP_SMALL_BLOCKS];
 #ifdef Py_GIL_DISABLED

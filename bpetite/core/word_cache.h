@@ -58,8 +58,8 @@ typedef struct {
 /* The high word of a long key. No entry has it, so a look-up among the short ones fails without a test for long keys. */
 #define BP_IS_LONG UINT64_MAX
 
-#define BP_SHORT_START 4096
-#define BP_LONG_START 512
+#define BP_SHORT_START 1024
+#define BP_LONG_START 128
 #define BP_ARENA_START 4096
 
 static inline void bp_cache_free(bp_cache *cache) {
