@@ -14,7 +14,7 @@ from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memchr, memcmp
 
-from ..headers cimport BP_KEY_READ, bp_utf8_put
+from ..headers cimport BP_KEY_READ, bp_grow, bp_utf8_put, token_t
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ..vocabulary._merge_list cimport MergeList, Results
@@ -28,7 +28,7 @@ cdef extern from "formats/json_marks.h" nogil:
     Py_ssize_t bp_json_copy(const uint8_t* p, const uint8_t* end, uint8_t other, bint only_ascii, uint8_t* to) noexcept
 
 cdef enum:
-    CHARACTERS = 0x144         # the characters of the printable form are below this
+    CHARACTERS = 0x200         # the characters of the printable form are below this
     LONGEST_ID = 10            # digits
 
 cdef int16_t BYTE_OF[CHARACTERS]   # character -> the byte it stands for, -1 for none; bytelevel.py explains the form
@@ -125,19 +125,19 @@ cdef class _Reader:
     def __dealloc__(self):
         free(self.memory)
 
-    cdef bint blanks(self) noexcept nogil:
+    cdef inline bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
         self.p = bp_json_blanks(self.p, self.end)
         return self.p < self.end
 
-    cdef bint take(self, uint8_t character) noexcept nogil:
+    cdef inline bint take(self, uint8_t character) noexcept nogil:
         """Read this character."""
         if self.p == self.end or self.p[0] != character:
             return False
         self.p += 1
         return True
 
-    cdef bint read(self, uint8_t character) noexcept nogil:
+    cdef inline bint read(self, uint8_t character) noexcept nogil:
         """Read white space, then this character."""
         self.blanks()
         return self.take(character)
@@ -151,7 +151,7 @@ cdef class _Reader:
             return -1
         return 1 if self.p[0] != closing else self.next(closing)
 
-    cdef int next(self, uint8_t closing) noexcept nogil:
+    cdef inline int next(self, uint8_t closing) noexcept nogil:
         """Read the separator after an item: 1 before the next item, 0 at the end, -1 for anything else."""
         if self.read(c","):
             return 1
@@ -163,6 +163,7 @@ cdef class _Reader:
         cdef const uint8_t* end = self.end
         cdef uint8_t* out = self.token
         cdef uint32_t character
+        cdef int byte
         cdef Py_ssize_t n = 0, run
         if self.characters:
             return self.read_characters()
@@ -171,6 +172,14 @@ cdef class _Reader:
             n = (p[0] == 0xC4) & (p[1] == 0xA0)
             p += 2 * n
         while True:
+            # two bytes of UTF-8, no overlong form
+            while end - p > 1 and 0xC2 <= p[0] <= 0xC7 and p[1] & 0xC0 == 0x80:
+                byte = BYTE_OF[(p[0] & 7) << 6 | (p[1] & 0x3F)]
+                if byte < 0:
+                    return False
+                out[n] = <uint8_t> byte
+                n += 1
+                p += 2
             run = bp_json_copy(p, end, 0x7F, True, out + n)
             n += run
             p += run
@@ -190,16 +199,8 @@ cdef class _Reader:
                 out[n] = p[0]
                 n += 1
                 p += 1
-            while p < end and p[0] >= 0x80:
-                # two bytes of UTF-8, no overlong form
-                if not 0xC2 <= p[0] <= 0xC5 or end - p < 2 or p[1] & 0xC0 != 0x80:
-                    return False
-                character = <uint32_t> (p[0] & 0x1F) << 6 | (p[1] & 0x3F)
-                if character >= CHARACTERS or BYTE_OF[character] < 0:
-                    return False
-                out[n] = <uint8_t> BYTE_OF[character]
-                n += 1
-                p += 2
+            elif run == 0:
+                return False
         self.length = n
         self.p = p
         return True
@@ -312,9 +313,9 @@ cdef class _Reader:
         for i in range(0, self.count, 2):
             if slots[i] < 0 or slots[i + 1] < 0:
                 return False
-            if not (merges.add(table.ids[slots[i]], table.ids[slots[i + 1]])
-                    and merges.found.add(table, slots[i], slots[i + 1])):
+            if not merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
                 raise MemoryError()
+            merges.found.add(table, slots[i], slots[i + 1])
         self.count, self.token = 0, self.memory
         return True
 
@@ -409,13 +410,24 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     """
     cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
     cdef TokenList tokens = TokenList()
+    cdef Py_ssize_t most = (reader.end - reader.p) // 5 + 1, size = 0      # entries have five bytes, the last one four
     cdef uint32_t token_id = 0
     cdef int state = reader.open(c"{", c"}")
+    # memory that is not written to costs nothing
+    if (tokens.room(reader.end - reader.p + BP_KEY_READ) == NULL
+            or bp_grow(<void**> &tokens.ids, &tokens.id_capacity, most + 1, sizeof(token_t)) < 0
+            or bp_grow(<void**> &tokens.starts, &tokens.start_capacity, most + 2, sizeof(uint64_t)) < 0):
+        raise MemoryError()
+    tokens.starts[0] = 0
     while state > 0:
+        reader.token = tokens.data + tokens.starts[size]
         if not reader.read_entry(&token_id):
             return None
-        add_token(tokens, token_id, reader.token, reader.length)
+        tokens.ids[size] = token_id
+        tokens.starts[size + 1] = tokens.starts[size] + reader.length
+        size += 1
         state = reader.next(c"}")
+    tokens.size = size
     return table_of(tokens, ()) if state == 0 else None
 
 
@@ -526,7 +538,7 @@ def read_merges(bytes data not None, TokenTable table not None):
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
     cdef MergeList pairs = MergeList()
-    pairs.found = Results(table, ())
+    pairs.found = Results(table, (), len(data) // 4)      # a line has four bytes at least
     if reader.end - reader.p >= 8 and memcmp(reader.p, b"#version", 8) == 0:
         try:
             data.partition(b"\n")[0].decode("utf-8")
@@ -556,8 +568,11 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
     """
     cdef _Reader reader = _Reader(data, start, stop, space)
     cdef MergeList pairs = MergeList()
+    cdef Py_ssize_t most = (reader.end - reader.p) // 5       # an item has five bytes at least
     cdef int state = reader.open(c"[", c"]")
-    pairs.found = Results(table, unreachable)
+    pairs.found = Results(table, unreachable, most)
+    if bp_grow(<void**> &pairs.pairs, &pairs.capacity, 2 * most, sizeof(token_t)) < 0:
+        raise MemoryError()
     while state > 0:
         if not reader.read_merge(True, as_lists):
             return None

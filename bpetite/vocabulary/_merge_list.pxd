@@ -9,8 +9,7 @@ from ._tokens cimport TokenTable
 cdef class Results:
     cdef TokenTable tokens
     cdef Py_ssize_t size
-    cdef token_t* ids              # of the tokens that the merges give, in rank order
-    cdef uint64_t capacity
+    cdef array ids                 # of the tokens that the merges give, in rank order; with room for all merges
     cdef array lengths             # slot -> lengths, modulo 64, of the left parts of the merges that give it; or ALL,
     cdef bint repeated             # if two of them may be equal
     cdef bytearray room, marks     # the memory of
@@ -18,8 +17,8 @@ cdef class Results:
     cdef const uint8_t* hidden     # slot -> 1 for a token that is not found by its bytes; NULL if equal bytes are found
     cdef Py_ssize_t last           # the slot of the last one; below -1 after a merge that gives none
 
-    # Add the token of a merge of two slots; nothing after a merge that gives none. False without memory.
-    cdef bint add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil
+    # Add the token of a merge of two slots; nothing after a merge that gives none.
+    cdef void add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil
 
 
 cdef class MergeList:

@@ -2,7 +2,7 @@
 
 A list of tuples would hold three objects for each merge, most of the objects of a vocabulary.
 """
-from cpython.array cimport array, clone
+from cpython.array cimport array, clone, resize
 from cython cimport final
 from libc.stdint cimport int64_t, uint8_t, uint64_t
 from libc.stdlib cimport free
@@ -85,14 +85,12 @@ cdef class MergeList:
                 listed twice; with its rank.
         """
         cdef Results found = self.found
-        cdef array made = clone(new_array("I"), self.size, False)
         cdef Py_ssize_t rank
         self.found = None                      # asked for once, mostly
         if found is None or found.tokens is not tokens:
-            found = Results(tokens, unreachable)
+            found = Results(tokens, unreachable, self.size)
             for rank in range(self.size):
-                if not found.add(tokens, tokens.slot(self.pairs[2 * rank]), tokens.slot(self.pairs[2 * rank + 1])):
-                    raise MemoryError()
+                found.add(tokens, tokens.slot(self.pairs[2 * rank]), tokens.slot(self.pairs[2 * rank + 1]))
         if found.repeated:
             refuse_repeated(self, tokens, found)
         if self.parts_among(unreachable):
@@ -100,9 +98,8 @@ cdef class MergeList:
                 refuse_unreachable(self, tokens, rank, unreachable)
         if found.size < self.size:
             refuse(self, tokens, found.size, unreachable)
-        if self.size:
-            memcpy(made.data.as_voidptr, found.ids, self.size * sizeof(token_t))
-        return made
+        resize(found.ids, self.size)
+        return found.ids
 
     def parts_among(self, ids not None):
         """The set of those ids that are part of a merge."""
@@ -155,10 +152,11 @@ cdef class Results:
     Args:
         tokens: The vocabulary.
         unreachable: Its ids that are no part of a merge.
+        most: The most merges.
     """
 
-    def __cinit__(self, TokenTable tokens not None, unreachable):
-        self.tokens, self.last = tokens, -1
+    def __cinit__(self, TokenTable tokens not None, unreachable, Py_ssize_t most):
+        self.tokens, self.last, self.ids = tokens, -1, clone(new_array("I"), most, False)
         self.lengths = clone(new_array("Q"), tokens.size + 1, True)        # an empty one has no memory to clear
         self.room = bytearray(2 * tokens.longest)
         self.buffer = <uint8_t*> <char*> self.room
@@ -166,15 +164,12 @@ cdef class Results:
             self.marks = tokens.marks(unreachable)
             self.hidden = <uint8_t*> <char*> self.marks
 
-    def __dealloc__(self):
-        free(self.ids)
-
-    cdef bint add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
+    cdef void add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
         cdef Py_ssize_t last = self.last, n, m
         cdef uint64_t length
         if last < -1 or left < 0 or right < 0:
             self.last = -2
-            return True
+            return
         n = tokens.starts[left + 1] - tokens.starts[left]
         m = tokens.starts[right + 1] - tokens.starts[right]
         # Most lists have the merges of one token after those of another, in the order of the ids.
@@ -187,15 +182,12 @@ cdef class Results:
                 last = tokens.find(self.buffer, n + m)
         self.last = last if last >= 0 else -2
         if last >= 0:
-            if bp_grow(<void**> &self.ids, &self.capacity, self.size + 1, sizeof(token_t)) < 0:
-                return False
-            self.ids[self.size] = tokens.ids[last]
+            self.ids.data.as_uints[self.size] = tokens.ids[last]
             self.size += 1
             length = <uint64_t> 1 << (n & 63)
             if self.lengths.data.as_ulonglongs[last] & length:
                 self.repeated, length = True, ALL
             self.lengths.data.as_ulonglongs[last] |= length
-        return True
 
 
 cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
@@ -212,7 +204,7 @@ cdef refuse_repeated(MergeList merges, TokenTable tokens, Results found):
     cdef dict first = {}
     cdef Py_ssize_t rank
     for rank in range(found.size):
-        if found.lengths.data.as_ulonglongs[tokens.slot(found.ids[rank])] == ALL:
+        if found.lengths.data.as_ulonglongs[tokens.slot(found.ids.data.as_uints[rank])] == ALL:
             pair = merges[rank]
             if first.setdefault(pair, rank) != rank:
                 raise ValueError(f"merges {first[pair]} and {rank} are the same pair "
