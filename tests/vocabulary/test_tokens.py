@@ -15,7 +15,7 @@ from bpetite import Tokenizer
 from bpetite.formats._ranks import read_ranks
 from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._merge_list import MergeList
-from bpetite.vocabulary._tokens import TokenTable
+from bpetite.vocabulary._tokens import TokenTable, grown
 
 ids = st.integers(0, 2**32 - 1)
 tokens = st.dictionaries(ids | st.integers(0, 9), st.binary(max_size=20), max_size=12)
@@ -43,6 +43,21 @@ def test_a_table_is_a_mapping(first: dict[int, bytes], second: dict[int, bytes])
     for copied in (pickle.loads(pickle.dumps(table)), copy.deepcopy(table)):
         assert copied == table
         assert copied.next_id == table.next_id
+
+
+@given(tokens, st.lists(st.binary(max_size=20), max_size=40), st.booleans())
+def test_a_table_that_grows(first: dict[int, bytes], new: list[bytes], higher: bool) -> None:
+    hidden = frozenset(token_id for token_id in first if token_id % 3 == 0)
+    start = max(first, default=-1) + 1 if higher else 0
+    more = {start + 2 * n: token for n, token in reversed([*enumerate(new)]) if start + 2 * n < 1 << 32}
+    plain = TokenTable(first, hidden).with_tokens(more, hidden)
+    table = grown(TokenTable(first, hidden), more, hidden)
+    assert dict(table) == {**first, **more} == table == plain
+    assert (table.repeated, table.empty, table.hidden, table.longest, table.next_id) == (
+        plain.repeated, plain.empty, plain.hidden, plain.longest, plain.next_id
+    )  # fmt: skip
+    for token in {*first.values(), *new, b"?"}:
+        assert table.find_id(token) == plain.find_id(token)
 
 
 def test_a_pickle_that_contradicts_itself() -> None:
