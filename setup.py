@@ -26,9 +26,9 @@ SHARED = "bpetite._cython_views"
 # -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin, -O1 where a token or a
 # merge is made at a time. Elsewhere they only cost time to compile: half of it, for all modules together.
 LEVELS = {
-    "-O3": "_merge core._decode core._ids core._special core._worker splitting.scan._byte_splits "
+    "-O3": "_merge core._decode core._ids core._special core._worker formats._json_tokens splitting.scan._byte_splits "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs vocabulary._compiled",
-    "-O2": "core._batch core._encode core._tokenizer_base formats._json_tokens formats._ranks "
+    "-O2": "core._batch core._encode core._tokenizer_base formats._ranks "
     "training.counting._count_table training.merging._merger training.merging._words vocabulary._merge_builder "
     "vocabulary._merge_list vocabulary._tokens",
     "-Og": "_cython_views _simd core._id_memory core._long core._threads training._pretokens "
@@ -58,6 +58,7 @@ def extension(path: Path) -> Extension:
         depends=headers,
         include_dirs=["bpetite"],
         extra_compile_args=compile_args,
+        define_macros=[("CYTHON_COMPRESS_STRINGS", "0")],  # unpacking them took a tenth of the import
         extra_link_args=link_args,
     )
 

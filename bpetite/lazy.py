@@ -1,14 +1,29 @@
 """Names and signatures that are made when they are first used: a process waits for nothing that it does not need."""
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import gc
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["lists_options", "names_of"]
+__all__ = ["lists_options", "names_of", "without_collector"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+@contextmanager
+def without_collector() -> Iterator[None]:
+    """Switch the cyclic garbage collector off. Importing modules and loading a file make many objects and no garbage,
+    and the collector would walk them again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def names_of(package: str, names: Sequence[str], homes: Mapping[str, str]) -> tuple[Callable[..., Any], ...]:
@@ -24,6 +39,7 @@ def names_of(package: str, names: Sequence[str], homes: Mapping[str, str]) -> tu
     ('bpetite.gage', ['gage', 'simd'])
     """
 
+    @without_collector()
     def get(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")

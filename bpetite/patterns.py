@@ -190,13 +190,13 @@ _NAMES = NAMED | {
     "deepseek-r1": DEEPSEEK_V3,
 }
 #: A text without operators of regular expressions, but for the dot.
-_WORD = re.compile(r"\w[\w .-]*")
+_WORD = r"\w[\w .-]*"
 #: A word of letters and digits.
-_NAME = re.compile(r"[A-Za-z][\w-]*\d[\w.-]*")
+_NAME = r"[A-Za-z][\w-]*\d[\w.-]*"
 #: Flags of compiled patterns that a group can have, and their letters; the same in `re` and `regex`.
 _SCOPED = {re.IGNORECASE: "i", re.MULTILINE: "m", re.DOTALL: "s", re.VERBOSE: "x"}
 #: A pattern that is one group from end to end, or looks like it.
-_GROUP = re.compile(r"\(\?[imsx]*:.*\)", re.DOTALL)
+_GROUP = r"(?s)\(\?[imsx]*:.*\)"
 #: The flags of every compiled pattern of str: UNICODE, and VERSION0 of `regex`.
 _DEFAULT_FLAGS = 0x2020
 
@@ -236,8 +236,8 @@ def resolve(pattern: Any) -> Any:
 def _of_str(pattern: str) -> Pattern:
     if pattern in _NAMES:
         return _NAMES[pattern]
-    near = nearest(pattern, _NAMES) if _WORD.fullmatch(pattern) else None
-    if near is None and not _NAME.fullmatch(pattern):
+    near = nearest(pattern, _NAMES) if re.fullmatch(_WORD, pattern) else None
+    if near is None and not re.fullmatch(_NAME, pattern):
         return pattern
     known = f"did you mean {near!r}?" if near else f"no pattern has this name; the names are {', '.join(NAMED)}."
     raise ValueError(f"pattern {pattern!r}: {known} As a regular expression it is '(?:{pattern})'")
@@ -259,4 +259,4 @@ def _of_compiled(compiled: CompiledPattern) -> str:
 
 def is_explicit(pattern: Pattern) -> bool:
     """True for a pattern that cannot be a slip: None, a named one, or one whole group ``(?:...)``."""
-    return all(stage in STAGES or _GROUP.fullmatch(stage) for stage in as_tuple(pattern))
+    return all(stage in STAGES or re.fullmatch(_GROUP, stage) for stage in as_tuple(pattern))

@@ -20,7 +20,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, get_args
 
 from ..errors import FormatError, nearest, short_repr
-from ..lazy import names_of
+from ..lazy import names_of, without_collector
 from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, binary_format, parse_json, read_file, with_settings
 
@@ -101,6 +101,7 @@ def unknown_name(name: str) -> FileNotFoundError:
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
 
+@without_collector()
 def load(path: Source, *, format: Format | None = None) -> Vocab:
     """The vocabulary in a file or directory of any format, or of a name.
 

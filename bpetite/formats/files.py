@@ -1,7 +1,6 @@
 """Reading files for all formats: whole files, strict JSON, errors that name the file, settings in files beside it."""
 from __future__ import annotations
 
-import gc
 import os
 from collections import Counter
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..vocabulary.vocab import Vocab
 
 try:
@@ -60,19 +60,6 @@ FILES: dict[Format, tuple[str, ...]] = {
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
 #: The folder of further chat templates.
 TEMPLATES = "additional_chat_templates"
-
-
-@contextmanager
-def without_collector() -> Iterator[None]:
-    """Switch the cyclic garbage collector off. Loading makes hundreds of thousands of objects and no garbage, and the
-    collector would walk them again and again, for a third of the time that loading takes."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 @contextmanager

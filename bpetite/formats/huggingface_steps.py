@@ -278,7 +278,7 @@ def check_decoder(content: Any, name: str) -> None:
 
 
 #: Decoders of files whose merges begin from characters, by their letters in read_decoder.
-DECODERS = re.compile("R?B?(?:FS?)?|MB?F?")
+DECODERS = "R?B?(?:FS?)?|MB?F?"
 
 
 def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
@@ -302,7 +302,7 @@ def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
         else:
             letter = {"ByteFallback": "B", "Fuse": "F"}.get(kind, "?")
         order += letter
-        if not DECODERS.fullmatch(order):
+        if not re.fullmatch(DECODERS, order):
             raise FormatError(f"{where}: bpetite does not have the decoder {short_repr(step)}, or not there")
     if not order:
         raise FormatError(f"{name}: decoder is null, and then tokenizers puts a space between all tokens")
