@@ -15,7 +15,7 @@ CORE = ["splitting", "vocabulary", "core", "engine", "serving", "training"]
 #: Tests of what depends on the form: the scanners, the finder of special tokens, UTF-8, and merging words.
 BY_FORM = [
     "splitting/test_scan.py", "splitting/test_vector_tables.py", "core/test_encode.py", "core/test_special.py",
-    "core/test_decode.py", "core/test_unknown_words.py",
+    "core/test_decode.py", "core/test_waiting_words.py",
 ]  # fmt: skip
 EVERY = ["plain", "avx2", "neon", "avx512"]
 

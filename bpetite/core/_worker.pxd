@@ -46,17 +46,17 @@ cdef extern from "core/word_cache.h" nogil:
 
     enum: BP_WAITING_SPAN
 
-    ctypedef struct bp_unknown:
+    ctypedef struct bp_waiting:
         uint64_t key[2]
         const uint8_t* text
         Py_ssize_t length, at, same
         bp_word word
 
-    void bp_wait(bp_unknown* unknown, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t length,
+    void bp_wait(bp_waiting* waiting, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t length,
                  Py_ssize_t at) noexcept
-    bint bp_remember_unknown(bp_cache* cache, const bp_unknown* unknown, Py_ssize_t count) noexcept
-    Py_ssize_t bp_count_unknown(const bp_unknown* unknown, Py_ssize_t count) noexcept
-    void bp_put_unknown(const bp_unknown* unknown, Py_ssize_t count, Py_ssize_t total, token_t* out,
+    bint bp_remember_waiting(bp_cache* cache, const bp_waiting* waiting, Py_ssize_t count) noexcept
+    Py_ssize_t bp_count_waiting(const bp_waiting* waiting, Py_ssize_t count) noexcept
+    void bp_put_waiting(const bp_waiting* waiting, Py_ssize_t count, Py_ssize_t total, token_t* out,
                         Py_ssize_t used) noexcept
 
 
@@ -96,7 +96,7 @@ cdef class Worker:
     cdef token_t* out
     cdef Py_ssize_t used, capacity
     cdef bint at_start                     # the text to encode next gets a space before it
-    cdef bp_unknown unknown[BP_WORDS]      # pre-tokens that wait to be merged
+    cdef bp_waiting queue[BP_WORDS]        # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 
     # The number of words in the caches.

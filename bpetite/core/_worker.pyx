@@ -238,7 +238,7 @@ cdef class Worker:
             n = self.core.scanner.short_ends(text, length, ends)
             if n:
                 done[0] = length
-                return _encode_known(self, text, 0, ends, n, readable, done)
+                return _encode_pretokens(self, text, 0, ends, n, readable, done)
         self.core.scanner.begin(&cursor, text, length, final)
         while start < stop:
             n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
@@ -248,7 +248,7 @@ cdef class Worker:
                 n = 1
                 while ends[n - 1] < stop:
                     n += 1
-            status = _encode_known(self, text, start, ends, n, readable, done)
+            status = _encode_pretokens(self, text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
@@ -258,7 +258,7 @@ cdef class Worker:
     cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         self.waiting = 0
-        cdef int status = _encode_known(self, text, start, ends, n, readable, done)
+        cdef int status = _encode_pretokens(self, text, start, ends, n, readable, done)
         return self.finish(text, done) if status == DONE else status
 
 
@@ -295,9 +295,9 @@ cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, 
     return first == alphabet.space
 
 
-cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                       Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-    """encode_block with pre-tokens that may wait; after the last one of a text _encode_waiting takes them."""
+cdef int _encode_pretokens(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+    """encode_block, but pre-tokens may wait, until _encode_waiting takes them."""
     cdef bp_keys keys
     cdef Py_ssize_t i = 0
     cdef int status = DONE
@@ -326,7 +326,7 @@ cdef int _encode_known(Worker worker, const uint8_t* text, Py_ssize_t start, con
             if moved:
                 bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
                 moved = False
-    if worker.waiting and worker.used - worker.unknown[0].at > BP_WAITING_SPAN:
+    if worker.waiting and worker.used - worker.queue[0].at > BP_WAITING_SPAN:
         return _encode_waiting(worker, text, &moved, done)
     return DONE
 
@@ -340,7 +340,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
     cdef Py_ssize_t used
     cdef int status, earlier
     if worker.core.batched and end - start <= BP_WORD_IDS:
-        bp_wait(worker.unknown, worker.waiting, key, text + start, end - start, worker.used)
+        bp_wait(worker.queue, worker.waiting, key, text + start, end - start, worker.used)
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
@@ -360,11 +360,11 @@ cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssi
     worker.waiting = 0
     if status != DONE:
         return status
-    moved[0] = bp_remember_unknown(&worker.cache, worker.unknown, count)
-    total = bp_count_unknown(worker.unknown, count)
+    moved[0] = bp_remember_waiting(&worker.cache, worker.queue, count)
+    total = bp_count_waiting(worker.queue, count)
     if not worker.reserve(total):
         return NO_MEMORY
-    bp_put_unknown(worker.unknown, count, total, worker.out, worker.used)
+    bp_put_waiting(worker.queue, count, total, worker.out, worker.used)
     worker.used += total
     return DONE
 
@@ -372,13 +372,13 @@ cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssi
 cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t slots[BP_WORDS]
     cdef bp_words words
-    cdef bp_unknown* one
+    cdef bp_waiting* one
     cdef Py_ssize_t k, i, n
     for i in range(BP_WORD_WIDTHS):
         words.counts[i] = 0
     _find_waiting(worker, slots)
     for k in range(worker.waiting):
-        one = &worker.unknown[k]
+        one = &worker.queue[k]
         if one.same != k:
             continue
         if slots[k] >= 0 and not worker.core.excluded[slots[k]]:
@@ -417,11 +417,11 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
             slots[k] = -1
         return
     for k in range(worker.waiting):
-        keys[k] = bp_key(worker.unknown[k].key[0], worker.unknown[k].key[1])
+        keys[k] = bp_key(worker.queue[k].key[0], worker.queue[k].key[1])
     worker.core.tokens.find_keys(keys, worker.waiting, slots)
     for k in range(worker.waiting):
-        if worker.unknown[k].key[1] == BP_IS_LONG:
-            slots[k] = worker.core.tokens.find(worker.unknown[k].text, worker.unknown[k].length)
+        if worker.queue[k].key[1] == BP_IS_LONG:
+            slots[k] = worker.core.tokens.find(worker.queue[k].text, worker.queue[k].length)
 
 
 cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,

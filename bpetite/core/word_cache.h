@@ -469,15 +469,15 @@ typedef struct {
     ptrdiff_t at;                  /* where its ids belong in the output */
     ptrdiff_t same;                /* the first one waiting that has the same bytes: only that is merged */
     bp_word word;
-} bp_unknown;
+} bp_waiting;
 
 /* Let text[0:length], up to BP_WORD_IDS bytes, wait after `count` others. */
-BP_INLINE void bp_wait(bp_unknown *unknown, ptrdiff_t count, const uint64_t *key, const uint8_t *text, ptrdiff_t length,
+BP_INLINE void bp_wait(bp_waiting *waiting, ptrdiff_t count, const uint64_t *key, const uint8_t *text, ptrdiff_t length,
                        ptrdiff_t at) {
-    bp_unknown *one = &unknown[count];
+    bp_waiting *one = &waiting[count];
     ptrdiff_t same = 0;
     for (; same < count; same++) {
-        const bp_unknown *other = &unknown[same];
+        const bp_waiting *other = &waiting[same];
         if (other->key[0] == key[0] && other->key[1] == key[1]
             && (key[1] != BP_IS_LONG
                 || (other->length == length && !memcmp(other->text, text, (size_t)length))))
@@ -492,28 +492,28 @@ BP_INLINE void bp_wait(bp_unknown *unknown, ptrdiff_t count, const uint64_t *key
 }
 
 /* Remember the merged words; returns 1 if the table of short entries was replaced. */
-static inline int bp_remember_unknown(bp_cache *cache, const bp_unknown *unknown, ptrdiff_t count) {
+static inline int bp_remember_waiting(bp_cache *cache, const bp_waiting *waiting, ptrdiff_t count) {
     int moved = 0;
-    for (ptrdiff_t i = 0; i < count; i++, unknown++)
-        if (unknown->same == i)
-            moved |= bp_remember(cache, unknown->key, unknown->text, (size_t)unknown->length, unknown->word.ids,
-                                 unknown->word.size);
+    for (ptrdiff_t i = 0; i < count; i++, waiting++)
+        if (waiting->same == i)
+            moved |= bp_remember(cache, waiting->key, waiting->text, (size_t)waiting->length, waiting->word.ids,
+                                 waiting->word.size);
     return moved;
 }
 
 /* The sum of their ids. */
-BP_INLINE ptrdiff_t bp_count_unknown(const bp_unknown *unknown, ptrdiff_t count) {
+BP_INLINE ptrdiff_t bp_count_waiting(const bp_waiting *waiting, ptrdiff_t count) {
     ptrdiff_t total = 0;
-    for (ptrdiff_t i = 0; i < count; i++) total += unknown[unknown[i].same].word.size;
+    for (ptrdiff_t i = 0; i < count; i++) total += waiting[waiting[i].same].word.size;
     return total;
 }
 
 /* Put their ids, `total` in all, to their places in the output; out[0:used] is written. */
-static inline void bp_put_unknown(const bp_unknown *unknown, ptrdiff_t count, ptrdiff_t total, uint32_t *out,
+static inline void bp_put_waiting(const bp_waiting *waiting, ptrdiff_t count, ptrdiff_t total, uint32_t *out,
                                   ptrdiff_t used) {
     while (count-- > 0) {
-        const bp_word *word = &unknown[unknown[count].same].word;
-        const ptrdiff_t at = unknown[count].at;
+        const bp_word *word = &waiting[waiting[count].same].word;
+        const ptrdiff_t at = waiting[count].at;
         memmove(out + at + total, out + at, (size_t)(used - at) * sizeof(uint32_t));
         total -= word->size;
         memcpy(out + at + total, word->ids, word->size * sizeof(uint32_t));

@@ -1,9 +1,9 @@
 """The tokens of a vocabulary in flat memory: id -> bytes and bytes -> id.
 
-One blob with all bytes, in the order of the ids, serves decoding (copying from it), look-up of whole words and the
-building of the merge table, and is the only copy of the tokens: a bytes object is made for whoever asks. A dict of
-bytes objects would cost a pointer chase and the interpreter lock at each use. Ids may be any uint32: where they are
-dense enough an array maps id -> slot, otherwise a binary search over the sorted ids does.
+One blob of all bytes, in the order of the ids, serves decoding, look-up of whole words and building the merge table.
+It is the only copy of the tokens: a bytes object is made for whoever asks. A dict of these would cost a pointer chase
+and the interpreter lock at each use. Ids may be any uint32: where they are dense, an array maps id -> slot, otherwise
+a binary search does.
 """
 cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
