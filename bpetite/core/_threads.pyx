@@ -7,7 +7,6 @@ This is Python code; it is compiled because compiled modules import it, and beca
 A signal may strike inside called Python code, such as `threading`, and leave a lock behind; so this module calls only C
 functions, and it knows and awaits every thread that it has started.
 """
-import math
 import os
 import sys
 import time
@@ -61,7 +60,7 @@ def worthwhile(threads, size):
     >>> worthwhile(192, 16_000_000)
     22
     """
-    return min(threads, (1 + math.isqrt(1 + 4 * (size // _STARTED))) // 2)
+    return min(threads, (1 + int((1 + 4 * (size // _STARTED)) ** 0.5)) // 2)
 
 
 def next_size(left, threads, most):
@@ -91,7 +90,7 @@ def processors():
     if time.monotonic() >= due:
         quota = processor_quota()
         _quota = time.monotonic() + _QUOTA_KEPT, quota
-    return count if quota is None else max(1, min(count, math.ceil(quota)))
+    return count if quota is None else max(1, min(count, int(-(-quota // 1))))
 
 
 _quota = 0.0, None  # the time of its next reading, and its last value

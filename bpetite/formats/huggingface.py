@@ -17,7 +17,6 @@ from ..errors import FormatError, short_repr
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
-from . import gpt2
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings, without_collector
 from .huggingface_steps import (
@@ -88,6 +87,8 @@ def from_object(source: Any) -> Vocab:
     if isinstance(source, str | os.PathLike):
         name = os.fspath(source)
         if os.path.isdir(name):
+            from . import gpt2  # not at the top: a file does without it
+
             folder, name = name, os.path.join(name, *FILES["huggingface"])
             if not os.path.isfile(name) and os.path.isfile(os.path.join(folder, gpt2.VOCAB)):
                 return with_settings(gpt2.load_directory(folder), folder)
