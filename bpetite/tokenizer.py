@@ -706,7 +706,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
     encode_batch_to_arrow: Final = arrow.encode_batch_to_arrow
 
 
-class Pruned(NamedTuple):
+class Pruned(NamedTuple("Pruned", [("tokenizer", Tokenizer), ("ids", dict[int, int])])):
     """The result of :meth:`Tokenizer.prune`.
 
     Attributes:
@@ -714,5 +714,4 @@ class Pruned(NamedTuple):
         ids: old id -> new id of its tokens, in order: ``embedding[list(ids)]`` are the rows of its model.
     """
 
-    tokenizer: Tokenizer
-    ids: dict[int, int]
+    __slots__ = ()

@@ -34,7 +34,7 @@ class Splitter(Protocol):
         """Yield its matches in a text."""
 
 
-class Chunk(NamedTuple):
+class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("tokens", int)])):
     """A part of a text.
 
     Attributes:
@@ -44,10 +44,7 @@ class Chunk(NamedTuple):
         tokens: The number of its tokens by itself.
     """
 
-    text: str
-    start: int
-    end: int
-    tokens: int
+    __slots__ = ()
 
 
 class Edges:

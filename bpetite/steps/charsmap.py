@@ -6,8 +6,6 @@ NUL behind it.
 Sources: ``normalizer.cc`` in https://github.com/google/sentencepiece, https://github.com/s-yata/darts-clone, and for
 graphemes https://github.com/huggingface/spm_precompiled
 """
-from __future__ import annotations
-
 import re
 from array import array
 from collections import defaultdict

@@ -4,8 +4,6 @@ A split pattern is a regular expression or a tuple of steps. A step that is a st
 and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts text in
 :mod:`bpetite.engine.pipeline`, any other in the compiled scanner.
 """
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -128,7 +126,7 @@ def check(pattern: Any, unicode: str | None = None) -> None:
 
 
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> regex.Pattern[str]:
+def compiled(pattern: str) -> "regex.Pattern[str]":
     from ..splitting.pattern.regex_parser import compile_regex  # here: it imports `regex`, slowly
 
     return compile_regex(pattern)

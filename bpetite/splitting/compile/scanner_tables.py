@@ -8,8 +8,6 @@ anew. (A newer release that is asked for 16.0 gives others in places: versions o
 Such a file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values
 in its second version, which every Python reads alike, and which takes no import.
 """
-from __future__ import annotations
-
 import marshal
 import os
 import sys

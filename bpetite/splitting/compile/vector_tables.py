@@ -7,8 +7,6 @@ has room for 128 // states rows.
 Others (scan_lanes.h) look up each byte in a table of sixteen. There the codes of one row are a *class*, and the row of
 a class is one such table, or two where there are more than sixteen states.
 """
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 
