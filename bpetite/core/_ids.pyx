@@ -72,7 +72,8 @@ cdef object take_ids(Worker worker):
     cdef void* data
     if worker.used >= STEAL:
         taken = IdMemory()
-        taken.ids, taken.used = ids_trim(worker.out, worker.used, &worker.capacity), worker.used
+        with nogil:
+            taken.ids, taken.used = ids_trim(worker.out, worker.used, &worker.capacity), worker.used
         taken.capacity = worker.capacity
         worker.out, worker.capacity = NULL, 0
         return array_of(taken)

@@ -262,7 +262,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
     total = 0
     try:
         for _ in range(threads):
-            started.append(Future.started(partial(_serve, queue)))
+            started.append(Future.started(partial(serve, queue)))
         for job in jobs:
             more = 0 if size is None else size(job)
             while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):
@@ -292,7 +292,7 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
             raise interrupted
 
 
-def _serve(queue):
+def serve(queue):
     """The loop of a thread in a pool: calls from the queue, until there is None."""
     while (future := queue.get()) is not None:
         future.run()

@@ -10,18 +10,17 @@ import hashlib
 from collections import deque
 from functools import partial
 from pathlib import Path
-from threading import Event
+from queue import SimpleQueue
 from typing import Any, BinaryIO
 
-from ...core._threads import Future, in_order
+from ...core._threads import Future, in_order, serve
 from .checksums import RANGE, checksum_of, root_of
 from .durable import begin_writeback, explained, write_at
 
 __all__ = ["HELD", "Appender"]
 
-#: Bytes that may wait to be written, for each thread; and the most parts: each has a thread while it waits.
+#: Bytes that may wait to be written, for each thread.
 HELD = 16 << 20
-MOST_PARTS = 64
 
 
 class Appender:
@@ -35,12 +34,21 @@ class Appender:
         self._most = HELD * threads
         self._waiting: deque[tuple[Future[None], int]] = deque()
         self._held = 0
-        self._last = Event()  # set when the part that was appended last is written
+        self._parts: SimpleQueue[Future[None] | None] = SimpleQueue()  # of the last range
+        self._writing: Future[None] | None = None  # the thread that takes them
         self._closed = False
         self._error: BaseException | None = None
         there = in_order(partial(checksum_of, path, size), range(-(-size // RANGE)), threads)
         self._ranges: list[hashlib._Hash] = list(there)
-        self._last.set()
+        if size % RANGE:
+            self._begin()
+
+    def _begin(self) -> None:
+        """Start the thread that writes the next range, or the rest of the last one; that of the one before it ends."""
+        parts: SimpleQueue[Future[None] | None] = SimpleQueue()
+        self._writing = Future.started(partial(serve, parts))
+        self._parts.put(None)
+        self._parts = parts
 
     def append(self, data: Any) -> None:
         """Have a contiguous buffer, which does not change any more, written after all earlier ones; waits only while
@@ -50,37 +58,30 @@ class Appender:
             inside = self.size % RANGE
             part = view[: RANGE - inside]
             view = view[len(part) :]
-            while self._waiting and (
-                self._held + len(part) > self._most or len(self._waiting) == MOST_PARTS or self._waiting[0][0].done()
-            ):
+            while self._waiting and (self._held + len(part) > self._most or self._waiting[0][0].done()):
                 self._wait()
             self._raise()
-            checksum = self._ranges[-1] if inside else hashlib.sha256()
-            before, written = self._last if inside else None, Event()
-            future = Future.started(partial(self._put, checksum, self.size, part, before, written))
-            self._ranges += [] if inside else [checksum]  # behind what may fail: without a thread nothing has changed
+            if not inside:
+                self._begin()
+                self._ranges.append(hashlib.sha256())  # behind what may fail: without a thread nothing has changed
+            future = Future(partial(self._put, self._ranges[-1], self.size, part))
+            self._parts.put(future)
             self._waiting.append((future, len(part)))
             self._held += len(part)
             self.size += len(part)
-            self._last = written
 
-    def _put(
-        self, checksum: hashlib._Hash, offset: int, part: memoryview, before: Event | None, written: Event
-    ) -> None:
-        """The thread of a part, which waits for the one before it in its range."""
-        if before is not None:
-            before.wait()
+    def _put(self, checksum: hashlib._Hash, offset: int, part: memoryview) -> None:
+        """Write a part, by the thread of its range."""
+        if self._closed or self._error is not None:
+            return
         try:
-            if not self._closed and self._error is None:
-                write_at(self._file, part, offset)
-                end = offset + len(part)
-                if end % RANGE == 0:
-                    begin_writeback(self._file, end - RANGE, end)
-                checksum.update(part)
+            write_at(self._file, part, offset)
+            end = offset + len(part)
+            if end % RANGE == 0:
+                begin_writeback(self._file, end - RANGE, end)
+            checksum.update(part)
         except BaseException as error:  # raised by the next append or drain
             self._error = self._error or error
-        finally:
-            written.set()
 
     def _wait(self) -> None:
         future, size = self._waiting.popleft()
@@ -126,3 +127,6 @@ class Appender:
         self._closed = True
         while self._waiting:
             self._wait()
+        self._parts.put(None)
+        if self._writing is not None:
+            self._writing.wait()
