@@ -4,10 +4,10 @@ The CRC-32 of bytes follows from the CRC-32 of their parts: it is the same whoev
 """
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TypeAlias
 
 from ..sources.expanding import crc32
+from ._sums import crc_behind
 from .blocks import Block
 from .problems import Flaw
 
@@ -45,28 +45,4 @@ def add_sums(known: Sums, added: Sums) -> None:
     """
     for start, (size, crc) in added.items():
         before, first = known.get(start, (0, 0))
-        known[start] = [before + size, _behind(first, size) ^ crc]
-
-
-def _behind(crc: int, size: int) -> int:
-    """A CRC-32, as a polynomial over two elements, times x to the power of the bits of ``size`` bytes."""
-    for bit in range(size.bit_length()):
-        if size >> bit & 1:
-            crc = _times(crc, _power(bit))
-    return crc
-
-
-@lru_cache(maxsize=64)
-def _power(bit: int) -> int:
-    """x to the power of the bits of 2^bit bytes; the highest bit of a number belongs to x^0."""
-    return _times(_power(bit - 1), _power(bit - 1)) if bit else 1 << 23
-
-
-def _times(first: int, second: int) -> int:
-    """The product of two polynomials modulo the polynomial of CRC-32."""
-    product = 0
-    while first:
-        product ^= second if first & 1 << 31 else 0
-        first = first << 1 & 0xFFFFFFFF
-        second = second >> 1 ^ (0xEDB88320 if second & 1 else 0)
-    return product
+        known[start] = [before + size, crc_behind(first, size) ^ crc]
