@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..reading.problems import Flaw, Problem
 from ..reading.readers import Block, Position, Reading
-from ..reading.records import Documents, documents_of
+from ..reading.records import Documents, documents_of, together
 from ..reading.sums import Sums, sums_of
 from .codec import Codec, Ids, Offsets
 
@@ -105,12 +105,8 @@ class Encoded:
 
 def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -> Encoded:
     """Parse and encode blocks; small ones are encoded together."""
-    first = blocks[0]
-    plain = len(blocks) == 1 and first.form == "text" and first.damage is None
-    if rules.as_one_text and plain and 0 < len(first.data) <= rules.reading.max_document:
-        encoded = _encode_as_one_text(first, codec, rules)
-        if encoded is not None:
-            return encoded
+    if rules.as_one_text and len(blocks) == 1 and (encoded := _encode_as_one_text(blocks[0], codec, rules)):
+        return encoded
     parsed = _parsed(blocks, rules.reading, rules)
     texts = _texts(parsed)
     try:
@@ -199,9 +195,12 @@ def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
 
 
 def _encode_as_one_text(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
-    """A block of text without damage in one call; None if something is wrong, which encoding one by one will name."""
+    """A block without damage in one call; None if something is wrong, or unusual, which encoding one by one takes."""
     assert codec.encode_separated is not None
-    data = block.data
+    joined = together(block, rules.reading)
+    if joined is None or (rules.stats == "label" and block.form != "text"):
+        return None
+    data, documents = joined
     try:
         ids = codec.encode_separated(data)
     except ValueError:
@@ -211,8 +210,11 @@ def _encode_as_one_text(block: Block, codec: Codec, rules: EncodingRules) -> Enc
     tokens = np.empty(len(ids) + added, rules.dtype)
     tokens[: len(ids)] = ids
     tokens[len(ids) :] = codec.eot_id
-    ends = np.flatnonzero(tokens == codec.eot_id) + 1
-    lengths = np.diff(ends, prepend=0)
+    ends = (tokens == codec.eot_id).nonzero()[0] + 1
+    if documents not in (None, len(ends)):  # the separator is in a text
+        return None
+    lengths = ends.copy()
+    lengths[1:] -= ends[:-1]
     size = len(data) - (len(ends) - added) * len(rules.reading.separator)
     return Encoded(
         end=block.end,
@@ -221,7 +223,7 @@ def _encode_as_one_text(block: Block, codec: Codec, rules: EncodingRules) -> Enc
         documents=len(ends),
         text_bytes=size,
         blocks=[(block.piece, len(ends), sums_of(block))],
-        final_separator=terminated,
+        final_separator=terminated if block.form == "text" else None,
         stats={block.piece: count_lengths(lengths, size)} if rules.stats else None,
     )
 

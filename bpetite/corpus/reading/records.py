@@ -31,7 +31,7 @@ try:
 except ImportError:
     loads = json_loads
 
-__all__ = ["Documents", "documents_of", "loads", "text_of_item", "texts_of_values"]
+__all__ = ["Documents", "documents_of", "loads", "text_of_item", "texts_of_values", "together"]
 
 #: What parsing a line, or taking the text of it, raises where something is wrong.
 _REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -189,13 +189,33 @@ def _whole(block: Block, reading: Reading, out: Documents) -> None:
         out.records = 1
 
 
+def together(block: Block, reading: Reading) -> tuple[bytes, int | None] | None:
+    """(the documents of a block, with the separator behind each, perhaps not the last; their number, of text None), if
+    no document has a problem, and none an id; else None."""
+    if block.damage is not None or not block.data or not isinstance(block.data, bytes):
+        return None
+    if block.form == "text" and len(block.data) <= reading.max_document:
+        return block.data, None
+    if block.form != "jsonl" or not _may_be_plain(block.data, reading):
+        return None
+    texts, number, read = plain_texts(block.data, _key(reading), reading.separator)
+    return (texts, number) if texts and read == len(block.data) else None
+
+
+def _may_be_plain(data: bytes, reading: Reading) -> bool:
+    return "." not in reading.text_key and len(data) <= reading.max_document
+
+
+def _key(reading: Reading) -> bytes:
+    return reading.text_key.encode("utf-8", "surrogatepass")
+
+
 def _jsonl(block: Block, reading: Reading, out: Documents) -> None:
     data, read = block.data, 0
     with_ids = out.origins is not None and reading.id_key
-    if not with_ids and "." not in reading.text_key and len(data) <= reading.max_document:
-        texts: list[bytes] = []
-        read = plain_texts(data, reading.text_key.encode("utf-8", "surrogatepass"), texts)
-        out.take(texts)
+    if not with_ids and _may_be_plain(data, reading):
+        texts, _, read = plain_texts(data, _key(reading), b"\xff")
+        out.take(texts.split(b"\xff")[:-1])  # a byte that UTF-8 has not
         if read == len(data):
             return
     get, get_id = _getter(reading.text_key), _getter(reading.id_key or None)

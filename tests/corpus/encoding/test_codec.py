@@ -1,5 +1,6 @@
 """Tokenizers as corpora see them."""
 import itertools
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -54,6 +55,47 @@ def test_documents_together_are_documents_one_by_one(
         assert task.rules.as_one_text == (name == "together")
         made.append((task.run()["documents"], outputs(folder / name)))
     assert made[0] == made[1]
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    texts=st.lists(
+        st.text("the cat's \n\u00e9\u6f22", max_size=30) | st.sampled_from(["", EOT, f"a{EOT}b", "<|endo"]), max_size=9
+    ),
+    others=st.lists(
+        st.sampled_from([
+            b"", b"  ", b'\xef\xbb\xbf{"text": "a"}', b'{"text": 5}', b'{"text": "\xff"}', b'{"text": "\\ud800"}',
+            b'{"text": "a", "text": "b"}', b'{"id": "x", "text": "c"}',
+        ]), max_size=2,
+    ),
+    place=st.integers(0, 9), block=st.sampled_from([1, 60, 1000]), policy=st.sampled_from(["skip", "replace"]),
+    stats=st.sampled_from([None, "file", "id"]), final=st.booleans(),
+)  # fmt: skip
+def test_lines_together_are_lines_one_by_one(
+    tmp_path_factory: pytest.TempPathFactory, texts: list[str], others: list[bytes], place: int, block: int,
+    policy: str, stats: str | None, final: bool,
+) -> None:  # fmt: skip
+    folder = tmp_path_factory.mktemp("together")
+    lines = [json.dumps({"text": text}).encode() for text in texts]
+    lines[place:place] = others
+    (folder / "in.jsonl").write_bytes(b"\n".join(lines) + b"\n" * final)
+    codec = codec_of(TOK)
+    made = []
+    for name, one in (("together", codec), ("alone", replace(codec, encode_separated=None))):
+        (folder / name).mkdir()
+        options = Options(on_error=policy, stats_by=stats)
+        task = replace(make_part([folder / "in.jsonl"], folder / name / "o", one, options=options), block=block)
+        task.run()
+        made.append(outputs(folder / name))  # the manifest is among them
+    assert made[0] == made[1]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl"])
+def test_plain_documents_are_encoded_together(ram_path: Path, name: str) -> None:
+    source = ram_path / name
+    source.write_text(f"a{EOT}b{EOT}" if name == "in.txt" else '{"text": "a"}\n\n{"text": "b"}\n', newline="")
+    codec = replace(codec_of(TOK), encode=lambda texts: pytest.fail("one by one"))
+    assert make_part([source], ram_path / "o", codec, options=Options()).run()["documents"] == 2
 
 
 @pytest.mark.parametrize(
