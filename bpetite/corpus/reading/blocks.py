@@ -12,7 +12,7 @@ from .problems import Flaw
 __all__ = ["BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "TornError"]
 
 #: Bytes of a block, unless one record is longer.
-BLOCK = 4 << 20
+BLOCK = 8 << 20
 
 #: Bytes of a document, unless told otherwise.
 MAX_DOCUMENT = 1 << 30

@@ -5,6 +5,7 @@ Only new bytes are ever searched, so one document of many chunks costs no more t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from ..sources.expanding import DamagedError
@@ -14,6 +15,7 @@ from .problems import Flaw
 __all__ = ["Cut", "cut_records", "end_of_first", "overlaps_itself"]
 
 
+@lru_cache(maxsize=64)
 def overlaps_itself(separator: bytes) -> bool:
     r"""True if a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before,
     so a file cannot be cut at every occurrence of its bytes.

@@ -50,7 +50,7 @@ WAY_OUT = "give the same command again to go on, or overwrite=True to start anew
 
 #: Blocks of a compressed file that are read ahead, so that decompressing goes on while others encode; and results of a
 #: stretch that wait in memory.
-AHEAD = 8
+AHEAD = 4
 
 #: Results of a stretch that wait where nothing is written.
 MOST = 1 << 16

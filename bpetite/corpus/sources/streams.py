@@ -8,9 +8,10 @@ import os
 import sys
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import attrgetter
 from typing import Any, BinaryIO, cast
 
-from .expanding import DamagedError, Expander
+from .expanding import EXPANDED, DamagedError, Expander
 from .find import STDIN, Piece
 from .stores import RemoteFile, found_here, open_bytes
 
@@ -22,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 PIPE = 1 << 20
 
 #: What stays the same while a file is read.
-SAME = ("st_size", "st_mtime_ns", "st_ino")
+same = attrgetter("st_size", "st_mtime_ns", "st_ino")
 
 
 @dataclass(frozen=True)
@@ -83,7 +84,7 @@ class Stream:
             self.file.check_unchanged()
         elif self._status is not None:
             for now in (os.fstat(self.file.fileno()), os.stat(self.name)):
-                if any(getattr(now, name) != getattr(self._status, name) for name in SAME):
+                if same(now) != same(self._status):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
@@ -115,6 +116,8 @@ class Stream:
         """At the start, skip a byte-order mark."""
         if self.peek(len(BOM)) == BOM:
             self.read(len(BOM))
+        elif self._expander is None and not self.once:
+            self.seek(0)  # the next read is to give a whole block, which needs no copy
 
     def seek(self, offset: int) -> None:
         self._rest = b""
@@ -134,10 +137,16 @@ class Stream:
             data = self.file.read(size)
             self._raw_offset += len(data)
             return data
-        data = b""
-        while not (data or self._expander.ended):
-            data = self._expander.more()
-        return data
+        parts, held = [], 0
+        while not (self._expander.ended or (held and held + EXPANDED > size)):  # what is more would be copied
+            try:
+                parts.append(self._expander.more())
+            except DamagedError:
+                if not held:
+                    raise
+                break  # the next call meets it
+            held += len(parts[-1])
+        return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _open(piece: Piece, ranges: bool) -> Any:
