@@ -20,8 +20,8 @@ __all__ = ["MOST_WINDOW", "DamagedError", "Expander", "crc32"]
 crc32: Callable[[Any], int] = _zlib.crc32
 
 #: Compressed bytes read at a time, and about how many they are expanded to at a time: less than a block, of which more
-#: would be copied.
-COMPRESSED_READ = 1 << 18
+#: would be copied, and more than 1 MB, from which on parts are joined without the interpreter lock.
+COMPRESSED_READ = 1 << 19
 EXPANDED = 7 << 19
 
 #: The largest window that a Zstandard frame may declare (``zstd --long=31``), and the most memory of an xz decoder. The

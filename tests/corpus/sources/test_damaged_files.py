@@ -164,7 +164,7 @@ def test_going_on_from_every_block(ram_path: Path, kind: str) -> None:
 
 
 def test_a_failed_run_that_took_damaged_data_does_not_go_on(ram_path: Path) -> None:
-    packing = gzip.compress(packed(some_texts(2000), "jsonl"))
+    packing = gzip.compress(packed(some_texts(6000), "jsonl"))
     path = ram_path / "in.jsonl.gz"
     path.write_bytes(packing[:-8] + b"\0\0\0\0" + packing[-4:])
     task = replace(make_part([path], ram_path / "o", byte_codec(), options=Options()), block=5000, checkpoint_seconds=0)
