@@ -113,7 +113,7 @@ def read_range(piece: Piece, number: int, start: int, stop: int, reading: Readin
 
 def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]:
     separator = reading.separator if piece.kind == "text" else b"\n"
-    start, limit = position.offset, None
+    start, limit, size = position.offset, None, reading.block
     stop = piece.size if piece.stop is None else piece.stop
     with reading.open(piece, ranges=piece.stop is not None) as stream:
         if start == 0 and piece.start:
@@ -121,17 +121,17 @@ def _separated(piece: Piece, position: Position, reading: Reading) -> Iterator[B
         if stop < piece.size and start < stop:
             limit = _start_behind(stream, stop, separator, piece.size)
             if stop - piece.start <= reading.block and limit - start <= 4 * reading.block:
-                reading = replace(reading, block=limit - start)
+                size = limit - start
         if stream.offset:
             stream.seek(start)
         if start < stop or piece.stop is None:
-            yield from _records(stream, piece, replace(position, offset=start), reading, limit)
+            yield from _records(stream, piece, Position(position.piece, start), reading, size, limit)
 
 
 def _records(
-    stream: Stream, piece: Piece, position: Position, reading: Reading, limit: int | None = None
+    stream: Stream, piece: Piece, position: Position, reading: Reading, size: int, limit: int | None = None
 ) -> Iterator[Block]:
-    """The blocks of an open stream from a position on, up to an offset."""
+    """The blocks of an open stream from a position on, of about ``size`` bytes, up to an offset."""
     form, separator = ("text", reading.separator) if piece.kind == "text" else ("jsonl", b"\n")
     try:
         stream.skip(position.offset)
@@ -143,7 +143,7 @@ def _records(
     if position.offset == 0:
         stream.skip_mark()
     start = stream.offset
-    for cut in cut_records(stream, separator, reading.block, limit, most=reading.max_document, stop=reading.stop):
+    for cut in cut_records(stream, separator, size, limit, most=reading.max_document, stop=reading.stop):
         end = start + cut.size
         behind = Position(position.piece, end, certain=reading.stop or end <= stream.verified)
         if cut.damage is not None:
@@ -210,7 +210,7 @@ def _json(piece: Piece, position: Position, reading: Reading) -> Iterator[Block]
     most = reading.max_document
     with reading.open(piece) as stream:
         if _holds_lines(stream):
-            yield from _records(stream, piece, position, reading)
+            yield from _records(stream, piece, position, reading, reading.block)
             return
         data, damage = _read_all(stream, most, reading.block)
         raw = stream.raw_offset
