@@ -17,7 +17,7 @@ from ..corpus import Part, make_part, merge_outputs, shares
 from ..corpus.api import SourcesLike
 from ..corpus.output.manifest import read_manifest
 from ..corpus.output.upload import begin_staging
-from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, patiently
+from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, when_unlocked
 from ..corpus.run.corpus_options import EncodeOptions, split_options
 from ..corpus.run.outputs import begun_at
 from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
@@ -118,4 +118,4 @@ def _encode(whole: Part, threads: int, count: int, rank: int) -> tuple[dict[str,
     """The call of a task: one part, from where an earlier worker stopped; returns its summary and its messages."""
     messages: list[str] = []
     part = whole.of(rank, count)
-    return patiently(partial(part.run, jobs=threads, log=messages.append), PATIENCE), messages
+    return when_unlocked(partial(part.run, jobs=threads, log=messages.append), PATIENCE), messages

@@ -59,7 +59,7 @@ cdef class TokenizerBase:
             pretokenizer: Cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: Cuts the text instead, unless it `is_compiled`, in the rare cases where special tokens, splits or
-                normalization are not plain: `items(text, literals)` yields the ids of special tokens, bytes for the
+                normalization are not plain: `items(text, specials)` yields the ids of special tokens, bytes for the
                 pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)

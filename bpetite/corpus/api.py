@@ -50,8 +50,8 @@ def encode_corpus(
         tokenizer: A bpetite.Tokenizer, or a `Codec` made of any other one.
         documents: In the place of sources, documents of the program: an iterable of str, bytes or mappings with the
             text at ``text_key``; a datasets.Dataset or IterableDataset; a pyarrow.Table or RecordBatchReader, a DuckDB
-            relation, or anything else that gives Arrow streams. After a kill, a Dataset goes on at its row; others are
-            read again from the start, and must give the same documents, which a checksum verifies. Not with ranks.
+            relation, or anything else that gives Arrow streams. After a kill, a Dataset goes on at its row; with
+            others the run begins anew. Not with ranks.
         jobs: Threads that encode. The output does not depend on it.
         rank, world_size: Read only this part of the sources, into a spool that `merge_outputs` joins with the others.
         progress: Called with (bytes read since the last call, tokens so far, documents so far).

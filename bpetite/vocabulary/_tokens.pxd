@@ -23,7 +23,7 @@ cdef class TokenList:
 
 
 cdef class TokenTable:
-    # A token's slot is its index in the order of ids, 0..size-1. Nothing changes after construction.
+    # A token's slot is its index in the order of ids, 0..size-1. Nothing changes once others have it.
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id, both found by their bytes
     cdef readonly Py_ssize_t empty       # tokens without bytes

@@ -97,6 +97,8 @@ def test_eight_threads_in_calls_and(then: str) -> None:
 
 
 def test_a_second_interpreter_is_refused() -> None:
-    said, after = printed(NEW).splitlines()
+    lines = printed(NEW).splitlines()
+    assert len(lines) == 2, lines
+    said, after = lines
     assert "subinterpreters" in said or "only be loaded into one interpreter per process" in said
     assert after == "None [256]"

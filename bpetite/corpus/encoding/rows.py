@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ..reading.problems import Flaw, Problem
 from ..reading.readers import Block, Position, Reading
-from ..reading.records import Documents, documents_of, together
+from ..reading.records import Documents, documents_of, joined_documents
 from ..reading.sums import Sums, sums_of
 from .codec import Codec, Ids, Offsets
 
@@ -197,8 +197,8 @@ def count_lengths(lengths: npt.NDArray[np.int64], size: int) -> dict[str, int]:
 def _encode_as_one_text(block: Block, codec: Codec, rules: EncodingRules) -> Encoded | None:
     """A block without damage in one call; None if something is wrong, or unusual, which encoding one by one takes."""
     assert codec.encode_separated is not None
-    joined = together(block, rules.reading)
-    if joined is None or (rules.stats == "label" and block.form != "text"):
+    joined = None if rules.stats == "label" else joined_documents(block, rules.reading)
+    if joined is None:
         return None
     data, documents = joined
     try:

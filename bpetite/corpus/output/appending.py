@@ -1,4 +1,4 @@
-"""A file that only grows at its end, written and checked by threads.
+"""A file that only grows at its end, written and hashed by threads.
 
 Encoding hands its tokens over and goes on: writing to a file and taking its checksum take a third of the time that
 encoding takes, and both release the interpreter lock. Each range of the file (see `checksums`) is written and hashed in
@@ -45,10 +45,9 @@ class Appender:
 
     def _begin(self) -> None:
         """Start the thread that writes the next range, or the rest of the last one; that of the one before it ends."""
-        parts: SimpleQueue[Future[None] | None] = SimpleQueue()
-        self._writing = Future.started(partial(serve, parts))
         self._parts.put(None)
-        self._parts = parts
+        self._parts = SimpleQueue()  # before its thread starts: `close` ends whichever was started
+        self._writing = Future.started(partial(serve, self._parts))
 
     def append(self, data: Any) -> None:
         """Have a contiguous buffer, which does not change any more, written after all earlier ones; waits only while
@@ -84,8 +83,9 @@ class Appender:
             self._error = self._error or error
 
     def _wait(self) -> None:
-        future, size = self._waiting.popleft()
-        future.wait()
+        future, size = self._waiting[0]
+        future.wait()  # which a signal may interrupt
+        self._waiting.popleft()
         self._held -= size
 
     def _raise(self) -> None:

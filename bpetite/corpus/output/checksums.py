@@ -16,7 +16,7 @@ from ...errors import FormatError
 from ..sources.paths import AnyPath
 from ..sources.stores import open_bytes
 
-__all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "list_sums", "root_of", "sums_in", "sums_of"]
+__all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "list_sums", "root_of", "sums_in", "file_sums"]
 
 #: Bytes of a range; the last one of a file may have fewer.
 RANGE = 16 << 20
@@ -65,7 +65,7 @@ def _read(path: AnyPath, size: int, index: int) -> bytes:
         return file.read(max(0, min(size - index * RANGE, RANGE)))
 
 
-def sums_of(path: AnyPath, size: int, threads: int = 1) -> list[str]:
+def file_sums(path: AnyPath, size: int, threads: int = 1) -> list[str]:
     ranges = range(-(-size // RANGE))
     return [one.hexdigest() for one in in_order(partial(checksum_of, path, size), ranges, threads)]
 

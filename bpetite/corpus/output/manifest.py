@@ -22,7 +22,7 @@ from ..layouts.registry import layout_in
 from ..reading.readers import parsers
 from ..sources.find import Piece
 from ..sources.paths import AnyPath, RemotePath
-from .checksums import list_sums, sums_of
+from .checksums import file_sums, list_sums
 from .durable import PARTIAL, put_whole
 
 __all__ = [
@@ -103,7 +103,7 @@ def write_manifest(path: AnyPath, manifest: dict[str, Any], *, staging: Path | N
         data = layout.describe_all(manifest)
         whole = path.with_name(layout.whole)
         write_small(whole, data, staging)
-        sums = sums_of(whole, len(data))
+        sums = file_sums(whole, len(data))
         manifest["files"].append(
             {
                 "name": layout.whole, "split": "all", "bytes": len(data), "checksum": list_sums(sums), "tokens": 0,

@@ -23,7 +23,7 @@ from ...errors import FormatError
 from ..layouts.layout import Layout, OpenShard, fill
 from ..layouts.spool import Spool
 from .appending import Appender
-from .checksums import check_file, list_sums, sums_of
+from .checksums import check_file, file_sums, list_sums
 from .durable import PARTIAL, explained, open_own, write_at
 from .manifest import check_name
 from .naming import Names
@@ -134,7 +134,7 @@ class GrowingShard:
                     file.flush()
                     os.fsync(file.fileno())
                     size = os.fstat(file.fileno()).st_size
-                outputs.append(_output(_temporary(path), path, size, sums_of(_temporary(path), size, self._threads)))
+                outputs.append(_output(_temporary(path), path, size, file_sums(_temporary(path), size, self._threads)))
         except OSError as error:
             raise explained(error, shard.base) from None
         finally:

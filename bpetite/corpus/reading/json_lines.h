@@ -11,7 +11,7 @@
 enum {
     BP_JSON_DEPTH = 64,   /* of values in values; deeper ones are not plain */
     BP_JSON_DIGITS = 300, /* nor are longer numbers, which some parsers refuse */
-    BP_JSON_SLACK = 16    /* bytes behind a text that may be overwritten */
+    BP_JSON_SLACK = 16    /* bytes behind the output that may be overwritten */
 };
 
 /* Copies bytes of a string up to a quote, a backslash, a control character or the end, and perhaps some more; returns
@@ -79,8 +79,8 @@ static inline uint8_t bp_json_letter(uint8_t letter) {
 }
 
 /* From behind the opening quote to behind the closing one; NULL if there is no such string, or a lone surrogate in it.
-   The string is written as UTF-8 to *out, which moves behind it. It has at most the size of what is read, but for
-   BP_JSON_SLACK bytes. */
+   The string is written as UTF-8 to *out, which moves behind it. It is no longer than what is read; up to
+   BP_JSON_SLACK bytes behind it are overwritten. */
 static const uint8_t *bp_json_string(const uint8_t *p, const uint8_t *end, uint8_t **out, unsigned *high) {
     uint8_t *to = *out;
     for (;;) {

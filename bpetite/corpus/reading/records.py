@@ -15,6 +15,7 @@ from typing import Any
 from ..sources.streams import BOM
 from ._json_lines import plain_texts
 from .blocks import Block, Reading
+from .cutting import overlaps_itself
 from .problems import Flaw, Problem
 
 loads: Callable[[bytes], Any]
@@ -31,7 +32,7 @@ try:
 except ImportError:
     loads = json_loads
 
-__all__ = ["Documents", "documents_of", "loads", "text_of_item", "texts_of_values", "together"]
+__all__ = ["Documents", "documents_of", "joined_documents", "loads", "text_of_item", "texts_of_values"]
 
 #: What parsing a line, or taking the text of it, raises where something is wrong.
 _REFUSED = (ValueError, TypeError, LookupError, AttributeError, RecursionError)
@@ -189,32 +190,32 @@ def _whole(block: Block, reading: Reading, out: Documents) -> None:
         out.records = 1
 
 
-def together(block: Block, reading: Reading) -> tuple[bytes, int | None] | None:
+def joined_documents(block: Block, reading: Reading) -> tuple[bytes, int | None] | None:
     """(the documents of a block, with the separator behind each, perhaps not the last; their number, of text None), if
-    no document has a problem, and none an id; else None."""
+    no document has a problem; ids are not read; else None."""
     if block.damage is not None or not block.data or not isinstance(block.data, bytes):
         return None
     if block.form == "text" and len(block.data) <= reading.max_document:
         return block.data, None
-    if block.form != "jsonl" or not _may_be_plain(block.data, reading):
+    # a separator that overlaps itself may also be found across the end of a text
+    key = _plain_key(block.data, reading)
+    if block.form != "jsonl" or key is None or overlaps_itself(reading.separator):
         return None
-    texts, number, read = plain_texts(block.data, _key(reading), reading.separator)
+    texts, number, read = plain_texts(block.data, key, reading.separator)
     return (texts, number) if texts and read == len(block.data) else None
 
 
-def _may_be_plain(data: bytes, reading: Reading) -> bool:
-    return "." not in reading.text_key and len(data) <= reading.max_document
-
-
-def _key(reading: Reading) -> bytes:
-    return reading.text_key.encode("utf-8", "surrogatepass")
+def _plain_key(data: bytes, reading: Reading) -> bytes | None:
+    """The key of the texts of lines that may be plain."""
+    plain = "." not in reading.text_key and len(data) <= reading.max_document
+    return reading.text_key.encode("utf-8", "surrogatepass") if plain else None
 
 
 def _jsonl(block: Block, reading: Reading, out: Documents) -> None:
     data, read = block.data, 0
-    with_ids = out.origins is not None and reading.id_key
-    if not with_ids and _may_be_plain(data, reading):
-        texts, _, read = plain_texts(data, _key(reading), b"\xff")
+    key = None if out.origins is not None and reading.id_key else _plain_key(data, reading)
+    if key is not None:
+        texts, _, read = plain_texts(data, key, b"\xff")
         out.take(texts.split(b"\xff")[:-1])  # a byte that UTF-8 has not
         if read == len(data):
             return

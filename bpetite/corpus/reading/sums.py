@@ -14,7 +14,7 @@ from .problems import Flaw
 __all__ = ["Sums", "add_sums", "sums_of"]
 
 #: Bytes of text that have a checksum of their own.
-RANGE = 1 << 30
+SUM_RANGE = 1 << 30
 
 #: Where a range begins -> [bytes that were read in it, their CRC-32].
 Sums: TypeAlias = dict[str, list[int]]
@@ -29,8 +29,8 @@ def sums_of(block: Block) -> Sums:
     sums: Sums = {}
     view = memoryview(data if isinstance(data, bytes) else b"")
     while view:
-        part = view[: RANGE - at % RANGE]
-        sums[str(at - at % RANGE)] = [len(part), crc32(part)]
+        part = view[: SUM_RANGE - at % SUM_RANGE]
+        sums[str(at - at % SUM_RANGE)] = [len(part), crc32(part)]
         at, view = at + len(part), view[len(part) :]
     return sums
 

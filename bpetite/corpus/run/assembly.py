@@ -40,10 +40,10 @@ from ..output.shards import GrowingShard, forget, publish, shard_sizes
 from ..output.upload import begin_staging, end_staging
 from ..reading.sums import add_sums
 from ..sources.paths import AnyPath, sizes_in
-from .outputs import Found, begun, check_parts, find_manifest, find_parts, run_lines, runs_beside, stamp
+from .outputs import Parts, begun, check_parts, find_manifest, find_parts, run_lines, runs_beside, stamp
 from .tally import Stats, add_stats, sorted_stats
 
-__all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "patiently"]
+__all__ = ["Assembly", "Map", "Shard", "assemble", "delete_parts", "make_shard", "merge_outputs", "when_unlocked"]
 
 Result = TypeVar("Result")
 
@@ -93,7 +93,7 @@ class Assembly:
     overwrite: bool = False
 
     @classmethod
-    def of(cls, outputs: Found, output: str | os.PathLike[str], *, overwrite: bool = False) -> Assembly:
+    def of(cls, outputs: Parts, output: str | os.PathLike[str], *, overwrite: bool = False) -> Assembly:
         """The assembly of parts: of `find_parts`, all of them."""
         first = outputs[0][1]
         options = first["options"]
@@ -198,7 +198,7 @@ def make_shard(item: tuple[Assembly, Shard]) -> dict[str, Any]:
     names = assembly.names
     header = {"run": assembly.run, "shard": digest(asdict(shard))}
     begin_staging(names)
-    journal = patiently(partial(assembly.journal, shard), PATIENCE)
+    journal = when_unlocked(partial(assembly.journal, shard), PATIENCE)
     stored = False
     try:
         if journal.records[:1] != [header] or len(journal.records) < 2:
@@ -251,7 +251,7 @@ def assemble(
     for shard, _ in zip(mine, mapped(make_shard, calls), strict=True):
         if progress is not None and shard.stream != REJECTED:
             progress(shard.tokens)
-    return patiently(partial(_finish, assembly, manifests, shards), PATIENCE)
+    return when_unlocked(partial(_finish, assembly, manifests, shards), PATIENCE)
 
 
 def _finish(
@@ -362,7 +362,7 @@ def check_room(names: Names, streams: Iterable[str], *, overwrite: bool = False)
     names.clear_temporary(unknown=overwrite)
 
 
-def delete_parts(outputs: Found) -> None:
+def delete_parts(outputs: Parts) -> None:
     """Delete the files of parts; the manifest last: until then the others are found by it."""
     for path, manifest in outputs:
         names = [file["name"] for file in listed_files(manifest)]
@@ -415,7 +415,7 @@ def join_manifests(manifests: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return joined
 
 
-def patiently(work: Callable[[], Result], seconds: float) -> Result:
+def when_unlocked(work: Callable[[], Result], seconds: float) -> Result:
     """``work()``, tried again while another process holds the lock that it needs."""
     began = time.monotonic()
     while True:

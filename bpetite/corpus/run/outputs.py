@@ -31,7 +31,7 @@ from ..sources.paths import AnyPath, RemotePath, names_in, path_of
 from ..sources.stores import is_url
 
 __all__ = [
-    "Found", "Output", "begun", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts",
+    "Parts", "Output", "begun", "begun_at", "check_parts", "file_of_all", "find_manifest", "find_parts",
     "leave_out_own", "read_runs", "run_lines", "runs_beside", "shards_in", "stamp", "status_of",
 ]  # fmt: skip
 
@@ -48,7 +48,7 @@ ShardFiles: TypeAlias = list[dict[str, Any]]
 Output: TypeAlias = tuple[AnyPath, dict[str, Any], list[ShardFiles]]
 
 #: (path, manifest) of parts.
-Found: TypeAlias = list[tuple[AnyPath, dict[str, Any]]]
+Parts: TypeAlias = list[tuple[AnyPath, dict[str, Any]]]
 
 
 def find_manifest(path: str | os.PathLike[str]) -> Output | None:
@@ -108,7 +108,7 @@ def file_of_all(manifest: dict[str, Any]) -> ShardFiles:
 # Parts
 
 
-def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]] = ()) -> Found:
+def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike[str]] = ()) -> Parts:
     """(path, manifest) of the parts of one run, in order: of those that are given, or that are beside the output.
 
     Raises:
@@ -136,7 +136,7 @@ def find_parts(output: str | os.PathLike[str], parts: Iterable[str | os.PathLike
     return outputs
 
 
-def _beside(name: str) -> Found:
+def _beside(name: str) -> Parts:
     folder, stems = _place(path_of(name))
     for stem in stems:
         if named := _parts_in(names_in(folder), stem, r"manifest\.json$"):
@@ -151,7 +151,7 @@ def _parts_in(names: Iterable[str], stem: str, kind: str) -> list[re.Match[str]]
     return [match for name in sorted(names) if (match := re.match(rf"{ours}\.(?:{kind})", name))]
 
 
-def check_parts(outputs: Found, output: str | os.PathLike[str]) -> None:
+def check_parts(outputs: Parts, output: str | os.PathLike[str]) -> None:
     """Raises FormatError unless each part of the run is there once."""
     size = outputs[0][1]["rank"][1]
     ranks = [manifest["rank"][0] for _, manifest in outputs]

@@ -258,8 +258,8 @@ class Part(Plan):
         """The blocks from a position on, up to a piece."""
         left = self.pieces[position.piece : stop]
         blocks_of = read_blocks(self.pieces[:stop], self.rules.reading, position)
-        # standard input may keep a reader waiting; making objects of uncompressed records needs the interpreter lock,
-        # and so does the reader after each block
+        # standard input may keep a reader waiting; records that are not plain are parsed with the interpreter lock, for
+        # which a reader would wait after each block
         if left and all(not piece.once and (piece.compression or piece.kind == "text") for piece in left):
             blocks_of = read_ahead([blocks_of], 1, AHEAD if any(piece.compression for piece in left) else 1)
         blocks: list[Block] = []

@@ -83,8 +83,8 @@ class Sink:
             rejected = [self._tally.noted.record(problem) for problem in encoded.problems]
         taken = _Taken(encoded.end, None, rejected)
         if self._shuffle is None:
-            for split, part in encoded.splits.items():
-                self._write(split, self._rows(part, encoded, firsts))
+            for split, rows in encoded.splits.items():
+                self._write(split, self._rows(rows, encoded, firsts))
             self._cover(taken)
             return
         taken.tally = copy.deepcopy(self._tally.state())
@@ -92,15 +92,15 @@ class Sink:
             self._shuffle_in(self._rows(encoded.splits["all"], encoded, firsts), self._shuffle)
         self._waiting.append(taken)
 
-    def _rows(self, part: Rows, encoded: Encoded, firsts: list[int]) -> Rows:
+    def _rows(self, rows: Rows, encoded: Encoded, firsts: list[int]) -> Rows:
         meta, layout = None, self._plan.layout
-        if part.meta is not None:
+        if rows.meta is not None:
             paths = [self._plan.pieces[piece].path for piece, *_ in encoded.blocks]
-            for name, block, _ in part.meta:
+            for name, block, _ in rows.meta:
                 if name is not None:  # the paths of all inputs have been checked
                     layout.check_meta(name, paths[block])
-            meta = [meta_line(name, paths[block], firsts[block] + number) for name, block, number in part.meta]
-        return replace(part, meta=meta)
+            meta = [meta_line(name, paths[block], firsts[block] + number) for name, block, number in rows.meta]
+        return replace(rows, meta=meta)
 
     # Shuffling
 
@@ -115,8 +115,8 @@ class Sink:
 
     def _flush(self, shuffle: Shuffle) -> None:
         for rows in shuffle.empty():
-            for split, part in rows.by_split().items():
-                self._write(split, part)
+            for split, its_rows in rows.by_split().items():
+                self._write(split, its_rows)
         waiting, self._waiting = self._waiting, []
         for taken in waiting:
             self._cover(taken)

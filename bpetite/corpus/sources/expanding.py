@@ -19,8 +19,8 @@ __all__ = ["MOST_WINDOW", "DamagedError", "Expander", "crc32"]
 #: The CRC-32 of bytes.
 crc32: Callable[[Any], int] = _zlib.crc32
 
-#: Compressed bytes read at a time, and about how many they are expanded to at a time: less than a block, of which more
-#: would be copied, and more than 1 MB, from which on parts are joined without the interpreter lock.
+#: Compressed bytes read at a time, which mostly expand to more than 1 MB: as much is joined without the interpreter
+#: lock. And bytes that a decompressor gives at a time, about: two fit into a block.
 COMPRESSED_READ = 1 << 19
 EXPANDED = 7 << 19
 

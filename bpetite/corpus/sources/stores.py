@@ -36,7 +36,7 @@ FIRST_TRIES = 2
 WAIT = 0.5
 
 #: Bytes read at a time from an object that is read from start to end, the next ones while these are used.
-BLOCK = 8 << 20
+READ_AHEAD = 8 << 20
 
 #: Bytes read at the start of an object that is read by ranges: many kinds of files have a header there.
 FIRST = 1 << 18
@@ -287,8 +287,8 @@ class RemoteFile(io.RawIOBase):
         self._store, self._path = store_of(url)
         self._cache: dict[str, Any] = {"cache_type": "first", "block_size": FIRST}
         if not ranges:
-            self._cache = {"cache_type": "background", "block_size": BLOCK, "cache_options": {"maxblocks": 3}}
-        self._step = sys.maxsize if ranges else BLOCK  # a larger read would drive its own blocks out of the cache
+            self._cache = {"cache_type": "background", "block_size": READ_AHEAD, "cache_options": {"maxblocks": 3}}
+        self._step = sys.maxsize if ranges else READ_AHEAD  # a larger read would drive its own blocks out of the cache
         self._offset = 0
         self._handle: Any = None
         self.opened: Found = patiently(url, "opening", self._open)

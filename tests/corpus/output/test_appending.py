@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from bpetite.corpus.output import appending, checksums
 from bpetite.corpus.output.appending import Appender
 from bpetite.corpus.output.checksums import list_sums
+from tests.support.running import running_threads
 
 
 @settings(max_examples=80, deadline=None)
@@ -202,3 +203,28 @@ def test_a_thread_that_cannot_be_started(ram_path: Path, monkeypatch: pytest.Mon
         assert list_sums(appender.sums()) == plain_sums(b"b")
         appender.close()
     assert (ram_path / "f").read_bytes() == b"b"
+
+
+@pytest.mark.parametrize("where", ["wait", "started"])
+def test_an_interrupt_leaves_no_thread(ram_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """Ctrl-C while bytes are waited for, and right after a thread was started: `close` waits for all, and returns."""
+    monkeypatch.setattr(appending, "RANGE", 4)
+    plain, before = getattr(appending.Future, where), running_threads()
+
+    def interrupted(*arguments: Any) -> Any:
+        monkeypatch.setattr(appending.Future, where, plain)
+        if where == "started":
+            plain(*arguments)
+        raise KeyboardInterrupt
+
+    with (ram_path / "f").open("w+b", buffering=0) as file:
+        appender = Appender(file, ram_path / "f")
+        appender.append(b"abcdefgh")
+        monkeypatch.setattr(appending.Future, where, interrupted if where == "wait" else staticmethod(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            appender.append(b"i") if where == "started" else appender.drain()
+        appender.close()
+        appender.close()
+    ended = threading.Event()
+    while running_threads() > before:
+        ended.wait(0.01)

@@ -10,7 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.output import checksums
-from bpetite.corpus.output.checksums import check_file, checked_bytes, checksum_of, list_sums, root_of, sums_in, sums_of
+from bpetite.corpus.output.checksums import (
+    check_file,
+    checked_bytes,
+    checksum_of,
+    file_sums,
+    list_sums,
+    root_of,
+    sums_in,
+)
 from bpetite.errors import FormatError
 
 ABC = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of b"abc", FIPS 180-2
@@ -24,7 +32,7 @@ def size_of_range(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 def test_known_values(ram_path: Path) -> None:
     (ram_path / "f").write_bytes(b"abcdef")
-    assert sums_of(ram_path / "f", 3) == [ABC]
+    assert file_sums(ram_path / "f", 3) == [ABC]
     assert root_of([]) == hashlib.sha256().hexdigest()
 
 
@@ -33,7 +41,7 @@ def test_known_values(ram_path: Path) -> None:
 def test_ranges_of_a_file(ram_path: Path, size_of_range: int, size: int, threads: int) -> None:
     data = bytes(i * 7 % 251 for i in range(size))
     (ram_path / "f").write_bytes(data + b"more")
-    assert list_sums(sums_of(ram_path / "f", size, threads)) == plain_sums(data, size_of_range)
+    assert list_sums(file_sums(ram_path / "f", size, threads)) == plain_sums(data, size_of_range)
 
 
 def test_what_there_is_of_so_many_bytes(ram_path: Path) -> None:
@@ -43,7 +51,7 @@ def test_what_there_is_of_so_many_bytes(ram_path: Path) -> None:
 
 def listed_of(path: Path) -> dict[str, Any]:
     size = path.stat().st_size
-    return {"bytes": size, "checksum": list_sums(sums_of(path, size))}
+    return {"bytes": size, "checksum": list_sums(file_sums(path, size))}
 
 
 def test_a_difference_has_a_place(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -77,7 +77,7 @@ def test_an_object_that_changed_is_named(ram_path: Path) -> None:
 
 def test_the_range_that_changed_is_named(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Checksums are those of zlib, whoever reads which part, and however often it was killed."""
-    monkeypatch.setattr(sums, "RANGE", 1000)
+    monkeypatch.setattr(sums, "SUM_RANGE", 1000)
     path = ram_path / "in.txt"
     write(path, [f"{number} {text}" for number, text in enumerate(some_documents(200))])
     data = path.read_bytes()

@@ -12,7 +12,7 @@ from corpus_tools import byte_codec, outputs, run, some_documents, texts_in, tex
 from faulty_store import every, faulty, fresh
 
 from bpetite.corpus import Options, encode_corpus, find_sources, make_part
-from bpetite.corpus.sources.stores import BLOCK, FIRST, RemoteFile
+from bpetite.corpus.sources.stores import FIRST, READ_AHEAD, RemoteFile
 from bpetite.corpus.sources.streams import Stream
 
 
@@ -37,7 +37,7 @@ def fill(store: Any) -> list[str]:
 
 @pytest.mark.parametrize("ranges", [False, True])
 def test_reads_as_a_file_does(monkeypatch: pytest.MonkeyPatch, ranges: bool) -> None:
-    monkeypatch.setattr("bpetite.corpus.sources.stores.BLOCK", 640)
+    monkeypatch.setattr("bpetite.corpus.sources.stores.READ_AHEAD", 640)
     monkeypatch.setattr("bpetite.corpus.sources.stores.FIRST", 64)
     chosen = random.Random(5)
     data = chosen.randbytes(5000)
@@ -63,12 +63,12 @@ def test_reads_as_a_file_does(monkeypatch: pytest.MonkeyPatch, ranges: bool) -> 
 
 
 def test_what_is_transferred() -> None:
-    size = 6 * BLOCK
+    size = 6 * READ_AHEAD
     fresh("faulty").pipe("/x", bytes(size))
     with faulty() as calls, RemoteFile("faulty://x", ranges=True) as file:
         file.read(3)
         for place in range(1, 5):
-            file.seek(place * BLOCK)
+            file.seek(place * READ_AHEAD)
             file.read(100)
         assert transferred(calls) == FIRST + 400  # what was asked for
     with faulty() as calls, RemoteFile("faulty://x") as file:
@@ -171,7 +171,7 @@ def test_damage_is_found_before_documents_are_taken(ram_path: Path) -> None:
 
 
 def test_ranks_read_parts_of_an_object(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bpetite.corpus.sources.stores.BLOCK", 1 << 16)
+    monkeypatch.setattr("bpetite.corpus.sources.stores.READ_AHEAD", 1 << 16)
     store = fresh("faulty")
     documents = some_documents(6000) * 3
     store.pipe("/in/a.txt", "<|endoftext|>".join(documents).encode())
