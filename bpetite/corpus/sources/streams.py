@@ -23,7 +23,7 @@ BOM = b"\xef\xbb\xbf"
 PIPE = 1 << 20
 
 #: What stays the same while a file is read.
-same = attrgetter("st_size", "st_mtime_ns", "st_ino")
+_same = attrgetter("st_size", "st_mtime_ns", "st_ino")
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Stream:
             self.file.check_unchanged()
         elif self._status is not None:
             for now in (os.fstat(self.file.fileno()), os.stat(self.name)):
-                if same(now) != same(self._status):
+                if _same(now) != _same(self._status):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
                                      "differs); start anew with overwrite=True")
 
