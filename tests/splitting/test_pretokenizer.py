@@ -168,7 +168,7 @@ def test_very_many_random_patterns() -> None:
 
 @pytest.mark.slow
 def test_many_edited_patterns() -> None:
-    compare_many(edited, 3_000, 750)
+    compare_many(edited, 6_000, 1_500)
 
 
 # Which kind of scanner a pattern gets.

@@ -16,7 +16,7 @@ from ...errors import FormatError
 from ..sources.paths import AnyPath
 from ..sources.stores import open_bytes
 
-__all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "list_sums", "root_of", "sums_in", "file_sums"]
+__all__ = ["RANGE", "check_file", "checked_bytes", "checksum_of", "file_sums", "list_sums", "root_of", "sums_in"]
 
 #: Bytes of a range; the last one of a file may have fewer.
 RANGE = 16 << 20

@@ -290,6 +290,7 @@ def read_records(path: AnyPath) -> list[dict[str, Any]]:
 
 
 def _parse(file: BinaryIO, path: AnyPath) -> tuple[list[dict[str, Any]], int]:
+    """(the complete records of a journal, where they end)."""
     records = []
     # a file of any size may have this name: all of it is read only if it begins like a journal
     head = file.read(len(_HEAD))

@@ -174,9 +174,9 @@ def test_kills(s3: Any, ram_path: Path) -> None:
             stdout=subprocess.PIPE,
         ) as child:
             assert child.stdout
-            for _ in range(chosen.randint(1, 4) if kills < 5 else 1000):
+            for _ in range(chosen.randint(1, 4) if kills < 8 else 1000):
                 child.stdout.readline()
-            if kills == 5:
+            if kills == 8:
                 assert child.wait(60) == 0
                 break
             time.sleep(chosen.uniform(0, 0.1))
@@ -184,7 +184,7 @@ def test_kills(s3: Any, ram_path: Path) -> None:
         if child.returncode == 0:
             break
         kills += 1
-    assert kills >= 3
+    assert kills >= 5
     make_part(
         ["s3://bucket/in"], ram_path / "out" / "o", byte_codec(), options=Options(shard_tokens=400)
     ).run()
