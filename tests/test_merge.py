@@ -1,5 +1,4 @@
 """Merging on ids against the definition, for both kinds of vocabulary and on both sides of the scan/heap switch."""
-import os
 import random
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from bpetite import reference
 from bpetite._merge import MergeTable
 from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._tokens import TokenTable
+from tests.support.running import own_memory
 
 SINGLE = {byte: bytes([byte]) for byte in b"abc"}
 
@@ -196,7 +196,7 @@ assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 6.
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in KiB")
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs memory of its own")
+@own_memory
 @pytest.mark.parametrize("period", ["a", "ab"])
 def test_memory_of_a_run(period: str) -> None:
     """Four bytes an id for the copy that is merged, and the result."""

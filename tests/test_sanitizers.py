@@ -55,7 +55,8 @@ def test_a_planted_overflow_is_found(address: Build) -> None:
 
 
 def test_the_core_reads_and_writes_only_its_own_memory(address: Build) -> None:
-    options = ["-q", "-n", "2", "-p", "no:cacheprovider", "-k", REST]
+    hung = ["-o", "faulthandler_timeout=200", "-o", "faulthandler_exit_on_timeout=true"]  # a test that hangs is named
+    options = ["-q", "-n", "2", "-p", "no:cacheprovider", *hung, "-k", REST]
     done = address.run("-m", "pytest", *options, *[f"tests/{room}" for room in CORE])
     passed(done)
     assert " passed" in done.stdout

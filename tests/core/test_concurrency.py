@@ -17,7 +17,7 @@ import pytest
 
 from bpetite import Tokenizer, patterns, reference, serving
 from tests.support import threads_stress
-from tests.support.running import running_threads
+from tests.support.running import forks, running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
 TOKENS, MERGES = reference.train([CORPUS], 320, pattern=patterns.GPT2)
@@ -151,7 +151,7 @@ def encode_in_child(tok: Tokenizer, text: str) -> tuple[list[int], str]:
     return tok.encode(text), tok.fingerprint()
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+@forks
 @pytest.mark.skipif(sys.version_info >= (3, 12), reason="fork with threads warns from 3.12 on")
 def test_fork_after_use() -> None:
     tok = tokenizer()

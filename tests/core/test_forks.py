@@ -1,9 +1,8 @@
 """A fork in the middle of each threaded call of another thread: the child encodes, and ends."""
-import os
 import subprocess
 import sys
 
-import pytest
+from tests.support.running import forks
 
 # NumPy is loaded first: a child of a fork inside a first import waits for the lock of the module, in any Python code.
 PROGRAM = """
@@ -43,8 +42,7 @@ print("done")
 """
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="no fork inside the sanitizer's locks")
+@forks
 def test_a_fork_inside_a_call() -> None:
     command = [sys.executable, "-W", "ignore", "-X", "dev", "-c", PROGRAM]  # with PYTHONMALLOC=debug
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)

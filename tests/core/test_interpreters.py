@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.support.running import UNDER_ASAN
+
 EIGHT = """
 import os, signal, sys, threading, time
 import numpy
@@ -89,7 +91,7 @@ def printed(program: str) -> str:
 def test_eight_threads_in_calls_and(then: str) -> None:
     if then is not END and not (hasattr(os, "fork") and hasattr(signal, "setitimer")):
         pytest.skip("not on this system")
-    if "asan" in os.environ.get("LD_PRELOAD", ""):
+    if UNDER_ASAN:
         pytest.skip("no fork inside the sanitizer's locks, and its end waits for threads")
     # Before 3.12, Python itself crashes now and then where a thread starts at its end (CPython's issue 104690).
     threads = 1 if then is END and sys.version_info < (3, 12) else 2

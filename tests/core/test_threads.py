@@ -27,7 +27,7 @@ from bpetite.core._threads import (
     thread_count,
     worthwhile,
 )
-from tests.support.running import running_threads
+from tests.support.running import forks, running_threads
 
 TEXT = "the é的 cat " * 2_000_000
 CALLS: list[Callable[[Tokenizer], Any]] = [
@@ -290,7 +290,7 @@ def test_a_pool_that_a_signal_interrupts() -> None:
         signal.signal(signal.SIGALRM, old)
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@forks
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_pool_is_closed_in_a_child_of_a_fork() -> None:
     results = in_order(str, range(100), 2)

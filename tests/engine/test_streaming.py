@@ -1,5 +1,4 @@
 """encode_iterable: the ids of the whole text, wherever it is cut, with no more held than must be."""
-import os
 import subprocess
 import sys
 import time
@@ -17,6 +16,7 @@ from bpetite import Tokenizer, patterns
 from bpetite.engine.streaming import starts_afresh
 from bpetite.steps.normalizers import Prepend
 from bpetite.steps.splits import Split
+from tests.support.running import own_memory
 
 END = "<|endoftext|>"
 SPECIALS = [END, END + END, "<|endo", "<", "the cat"]
@@ -246,7 +246,7 @@ print(count)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc and limits the address space")
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs address space of its own")
+@own_memory
 @pytest.mark.slow
 def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
     path = tmp_path / "lines.txt"  # type: ignore[operator]

@@ -1,7 +1,17 @@
-"""How many threads there are."""
+"""How many threads there are, and where a test may fork or measure memory."""
+import os
 import sys
 import time
 from _thread import _count
+
+import pytest
+
+UNDER_ASAN = "asan" in os.environ.get("LD_PRELOAD", "")
+
+#: AddressSanitizer's allocator does not let go of its locks in a fork: where another thread, be it one that ends, is in
+#: it at that moment, the child waits for ever in its first allocation.
+forks = pytest.mark.skipif(not hasattr(os, "fork") or UNDER_ASAN, reason="no fork here, or none that is safe")
+own_memory = pytest.mark.skipif(UNDER_ASAN, reason="the sanitizer needs memory of its own")
 
 
 def running_threads() -> int:

@@ -15,6 +15,7 @@ from bpetite import Tokenizer, Vocab, patterns
 from bpetite.formats import published_ranks
 from bpetite.steps.normalizers import Prepend
 from bpetite.vocabulary import pickling
+from tests.support.running import forks
 
 TOK = Tokenizer.train("the cat sat on the mat", 270, special_tokens=["<|endoftext|>", "<é>"])
 
@@ -122,7 +123,7 @@ def _number(tok: Tokenizer) -> tuple[int, int]:
 
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@forks
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_worker_has_one_object_for_all_its_work(method: str) -> None:
     with ProcessPoolExecutor(1, get_context(method)) as pool:
@@ -131,7 +132,7 @@ def test_a_worker_has_one_object_for_all_its_work(method: str) -> None:
     assert len(set(found)) == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="no fork")
+@forks
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("kind", [Tokenizer, Own])
 def test_a_worker_has_what_it_was_forked_with(kind: type[Tokenizer]) -> None:

@@ -1,6 +1,5 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
 import json
-import os
 import pickle
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from bpetite.errors import FormatError
 from bpetite.training.counting import texts as counting
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from bpetite.training.counting.texts import count_pretokens
-from tests.support.running import running_threads
+from tests.support.running import own_memory, running_threads
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 
@@ -205,7 +204,7 @@ def test_every_valid_character_passes():
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no getrusage")
-@pytest.mark.skipif("asan" in os.environ.get("LD_PRELOAD", ""), reason="the sanitizer needs memory of its own")
+@own_memory
 @pytest.mark.parametrize("last", ["x", "é", "λ"])
 def test_one_long_pre_token_is_held_about_twice(last):
     """Once by the table, and once as UTF-8 where the text is not that already; 2 of 16 MB is what else is needed."""
