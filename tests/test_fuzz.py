@@ -16,7 +16,7 @@ SECONDS, SEED = 7, 0
 
 TARGETS = (
     "native", "huggingface", "tekken", "tiktoken", "gpt2", "sentencepiece", "gguf", "compiled", "encode", "vocabulary",
-    "split", "decode", "train", "counts", "tokens", "journal", "manifest",
+    "split", "decode", "train", "counts", "lines", "tokens", "journal", "manifest",
 )  # fmt: skip
 
 

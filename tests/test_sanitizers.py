@@ -16,7 +16,8 @@ pytestmark = [
 #: threads what test_races.py does.
 CORE = [
     "test_merge.py", "vocabulary", "formats/test_json_tokens.py", "core", "engine", "serving", "training",
-    "splitting/test_scan.py", "splitting/test_pretokenizer.py",
+    "splitting/test_scan.py", "splitting/test_pretokenizer.py", "corpus/reading/test_json_lines.py",
+    "corpus/reading/test_records.py", "corpus/reading/test_sums.py",
 ]  # fmt: skip
 LONG = (
     "test_long_texts_under_several_patterns", "test_members_are_found", "test_gpt2_and_cl100k_as_tiktoken",
@@ -30,7 +31,7 @@ LONG = (
 REST = all_but(LONG, CORE)
 
 #: Targets that reach compiled code, and seconds for each.
-FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "native", "tiktoken", "compiled")
+FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "lines", "native", "tiktoken", "compiled")
 SECONDS = 2
 
 #: Without its own allocator, each object of Python's has red zones; leaks are not looked for, the interpreter has some.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import counting, decoding, encoding, journals, loading, manifests, splitting, token_files, training
+from . import counting, decoding, encoding, journals, json_lines, loading, manifests, splitting, token_files, training
 
 __all__ = ["TARGETS", "Target"]
 
@@ -44,6 +44,7 @@ TARGETS = {
     "decode": Target(decoding.one, decoding.seeds),
     "train": Target(training.one, training.seeds, encoding.WORDS),
     "counts": Target(counting.one, counting.seeds),
+    "lines": Target(json_lines.one, json_lines.seeds, json_lines.WORDS),
     "tokens": Target(token_files.one, token_files.seeds, token_files.WORDS),
     "journal": Target(journals.one, journals.seeds, journals.WORDS),
     "manifest": Target(manifests.one, manifests.seeds, manifests.WORDS),
