@@ -20,7 +20,8 @@ import orjson
 import zstandard
 
 from bpetite.corpus import find_sources
-from bpetite.corpus.reading.readers import Reading, read_blocks
+from bpetite.corpus.reading.blocks import Reading
+from bpetite.corpus.reading.readers import read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.corpus.sources.streams import Stream
 

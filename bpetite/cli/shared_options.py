@@ -10,8 +10,8 @@ from typing import Any, TypeAlias
 import click
 
 from ..corpus import Sources, find_sources, read_documents
+from ..corpus.reading.blocks import Reading
 from ..corpus.reading.documents import read_labelled
-from ..corpus.reading.readers import Reading
 from ..corpus.run.corpus_options import ErrorPolicy, choices_of
 from ..corpus.run.corpus_options import Options as CorpusOptions
 from ..errors import counted

@@ -15,8 +15,8 @@ from typing import Unpack
 from ..corpus import Piece, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
 from ..corpus.output.manifest import digest, libraries
+from ..corpus.reading.blocks import Reading
 from ..corpus.reading.cutting import overlaps_itself
-from ..corpus.reading.readers import Reading
 from ..corpus.run.assembly import Map
 from ..corpus.run.corpus_options import Options, ReadingOptions, parted, refuse_unknown
 from ..corpus.sources.share import TASK_BYTES

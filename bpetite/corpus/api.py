@@ -11,8 +11,9 @@ from typing import Any, TypeAlias, Unpack
 from ..core._threads import in_order
 from ..errors import FormatError
 from .layouts.registry import layout_of
+from .reading.blocks import Position, Reading
 from .reading.given import given_documents
-from .reading.readers import Position, Reading, read_blocks, require
+from .reading.readers import read_blocks, require
 from .reading.sums import Sums, add_sums, sums_of
 from .run.corpus_options import CorpusOptions, EncodeOptions, Options, TaskOptions, refuse_unknown, split_options
 from .run.outputs import leave_out_own

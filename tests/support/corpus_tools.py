@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from bpetite.corpus import Codec, encode_corpus, find_sources
-from bpetite.corpus.reading import readers
-from bpetite.corpus.reading.readers import Position, Reading, read_blocks
+from bpetite.corpus.reading.blocks import BLOCK, Position, Reading
+from bpetite.corpus.reading.readers import read_blocks
 from bpetite.corpus.reading.records import documents_of
 
 EOT = 256
@@ -78,7 +78,7 @@ def run(sources: Any, sink: Path, **options: Any) -> dict[str, Any]:
     return encode_corpus(sources, sink, codec, **options)
 
 
-def read(*paths: Path, block: int = readers.BLOCK, position: Position | None = None, **options: Any) -> list[str]:
+def read(*paths: Path, block: int = BLOCK, position: Position | None = None, **options: Any) -> list[str]:
     """The documents of files."""
     kind = options.pop("kind", None)
     pieces = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).pieces

@@ -13,8 +13,8 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from ..reading.blocks import Block, Position, Reading
 from ..reading.problems import Flaw, Problem
-from ..reading.readers import Block, Position, Reading
 from ..reading.records import Documents, documents_of, joined_documents
 from ..reading.sums import Sums, sums_of
 from .codec import Codec, Ids, Offsets

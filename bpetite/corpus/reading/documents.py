@@ -6,8 +6,9 @@ from dataclasses import replace
 from pathlib import PurePath
 
 from ..sources.find import Piece
+from .blocks import Reading
 from .problems import Problems
-from .readers import Reading, read_blocks
+from .readers import read_blocks
 from .records import documents_of
 
 __all__ = ["read_documents", "read_labelled"]

@@ -20,17 +20,14 @@ from ...errors import MissingExtraError
 from ..sources.expanding import DamagedError
 from ..sources.find import GIVEN, Piece
 from ..sources.streams import BOM, Stream, Torn
-from .blocks import BLOCK, MAX_DOCUMENT, Block, Position, Reading, TornError
+from .blocks import BLOCK, Block, Position, Reading, TornError
 from .cutting import cut_records, end_of_first, overlaps_itself
 from .given import given_blocks
 from .problems import Flaw
 from .records import loads, texts_of_values
 from .row_groups import parquet_blocks, row_groups
 
-__all__ = [
-    "BLOCK", "MAX_DOCUMENT", "Block", "Position", "Reading", "cut_ranges", "has_ranges", "read_blocks", "read_range",
-    "parsers", "require",
-]  # fmt: skip
+__all__ = ["cut_ranges", "has_ranges", "parsers", "read_blocks", "read_range", "require"]
 
 
 #: Bytes of the row groups of a Parquet file, uncompressed, that workers read by themselves.

@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..output.durable import read_records
-from ..reading.blocks import TornError
-from ..reading.readers import Position
+from ..reading.blocks import Position, TornError
 from ..sources.find import Piece
 from ..sources.share import shares, text_of
 from .part import Part, finished

@@ -22,10 +22,10 @@ from ..output.manifest import VERSION, listed_files, read_manifest, write_manife
 from ..output.naming import REJECTED, Names
 from ..output.shards import publish
 from ..output.upload import Publisher, begin_staging, end_staging, leave_staging
-from ..reading.blocks import TornError
+from ..reading.blocks import Block, Position, TornError
 from ..reading.handoff import read_ahead
 from ..reading.problems import error_limit
-from ..reading.readers import Block, Position, cut_ranges, has_ranges, read_blocks, read_range, require
+from ..reading.readers import cut_ranges, has_ranges, read_blocks, read_range, require
 from ..sources.find import GIVEN, Piece
 from ..sources.paths import exists, sizes_in
 from ..sources.share import empty_ranks, text_of

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from bpetite.corpus import find_sources
+from bpetite.corpus.reading.blocks import Reading
 from bpetite.corpus.reading.documents import read_labelled
-from bpetite.corpus.reading.readers import Reading
 
 RECORDS = [
     {"text": "one", "lang": "en", "meta": {"source": "a"}},

@@ -17,7 +17,7 @@ from paths import PYTHONPATH
 from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_part, read_documents
-from bpetite.corpus.reading.readers import Reading
+from bpetite.corpus.reading.blocks import Reading
 
 DOCUMENTS = ["short", "x" * 50, "", "y" * 51, "é" * 26, "end"]
 

@@ -21,7 +21,8 @@ from paths import PYTHONPATH
 from tiers import slow_but
 
 from bpetite.corpus import Options, RecordError, find_sources, make_part
-from bpetite.corpus.reading.readers import Reading, read_blocks
+from bpetite.corpus.reading.blocks import Reading
+from bpetite.corpus.reading.readers import read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.corpus.sources.expanding import ZSTANDARD_STEP, Expander, _Stepwise
 from bpetite.errors import MissingExtraError
@@ -316,7 +317,8 @@ import resource, sys
 sys.path[:0] = {path!r}
 from corpus_tools import byte_codec
 from bpetite.corpus.reading import readers
-from bpetite.corpus.reading.readers import Reading, read_blocks
+from bpetite.corpus.reading.blocks import Reading
+from bpetite.corpus.reading.readers import read_blocks
 from bpetite.corpus.sources.find import find_sources
 reading = Reading(block=1 << 16)
 pieces = find_sources([{file!r}]).pieces

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus import Options, RecordError, encode_corpus, make_part
-from bpetite.corpus.reading.readers import Block, Position, Reading
+from bpetite.corpus.reading.blocks import Block, Position, Reading
 from bpetite.corpus.reading.records import documents_of
 
 GOOD = "good one"

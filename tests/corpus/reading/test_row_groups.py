@@ -7,7 +7,7 @@ import pytest
 from corpus_tools import read, run, texts_in
 
 from bpetite.corpus import RecordError
-from bpetite.corpus.reading.readers import Position
+from bpetite.corpus.reading.blocks import Position
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -15,7 +15,8 @@ from tiers import slow_but
 
 from bpetite.corpus import Options, Piece, RecordError, count_corpus, find_sources, make_part
 from bpetite.corpus.reading import blocks
-from bpetite.corpus.reading.readers import Reading, read_blocks
+from bpetite.corpus.reading.blocks import Reading
+from bpetite.corpus.reading.readers import read_blocks
 from bpetite.corpus.reading.records import documents_of
 from bpetite.corpus.sources import expanding
 from bpetite.corpus.sources.expanding import Expander
