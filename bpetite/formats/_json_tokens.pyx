@@ -21,6 +21,10 @@ from ..vocabulary._merge_list cimport MergeList, Results
 from ._ranks cimport decode_base64
 from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
+cdef extern from "headers/json_escapes.h" nogil:
+    int bp_json_hex(uint8_t byte) noexcept
+    const uint8_t* bp_json_escape(const uint8_t* p, const uint8_t* end, uint32_t* character) noexcept
+
 cdef extern from "formats/json_marks.h" nogil:
     enum: BP_JSON_BYTES
     const uint8_t* bp_json_blanks(const uint8_t* p, const uint8_t* end) noexcept
@@ -48,36 +52,6 @@ cdef int _fill() noexcept:
 
 
 _fill()
-
-
-cdef inline int _hex(uint8_t digit) noexcept nogil:
-    if c"0" <= digit <= c"9":
-        return digit - c"0"
-    digit |= 0x20
-    return digit - c"a" + 10 if c"a" <= digit <= c"f" else -1
-
-
-cdef const uint8_t* _escape(const uint8_t* p, const uint8_t* end, uint32_t* character) noexcept nogil:
-    """Read a JSON escape of those that could be in a token. OUT: its character. Returns its end, NULL for others."""
-    cdef int digit, i
-    if end - p < 2:
-        return NULL
-    if p[1] == c'"' or p[1] == c"\\" or p[1] == c"/":
-        character[0] = p[1]
-        return p + 2
-    for i in range(5):
-        if p[1] == (<const uint8_t*> b"nrtbf")[i]:
-            character[0] = (<const uint8_t*> b"\n\r\t\b\f")[i]
-            return p + 2
-    if p[1] != c"u" or end - p < 6:
-        return NULL
-    character[0] = 0
-    for i in range(2, 6):
-        digit = _hex(p[i])
-        if digit < 0:
-            return NULL
-        character[0] = character[0] << 4 | <uint32_t> digit
-    return p + 6
 
 
 @final
@@ -188,7 +162,7 @@ cdef class _Reader:
             if p == end or (p[0] == c'"' and escapes):
                 break
             if p[0] == c"\\" and escapes:
-                p = _escape(p, end, &character)
+                p = bp_json_escape(p, end, &character)
                 if p == NULL or character >= CHARACTERS or BYTE_OF[character] < 0:
                     return False
                 out[n] = <uint8_t> BYTE_OF[character]
@@ -219,8 +193,8 @@ cdef class _Reader:
                 n += 1
                 p += size
             elif p[0] == c"\\":
-                p = _escape(p, end, &character)
-                if p == NULL or 0xD800 <= character < 0xE000 or character == c" ":
+                p = bp_json_escape(p, end, &character)
+                if p == NULL or character == c" ":
                     return False
                 n = bp_utf8_put(out + n, character) - out
                 if size and n >= size and memcmp(out + n - size, space, size) == 0:
@@ -246,9 +220,9 @@ cdef class _Reader:
         cdef const uint8_t* token = self.token
         if self.length != 6 or memcmp(token, b"<0x", 3) != 0 or token[5] != c">":
             return -1
-        if c"a" <= token[3] or c"a" <= token[4] or _hex(token[3]) < 0 or _hex(token[4]) < 0:
+        if c"a" <= token[3] or c"a" <= token[4] or bp_json_hex(token[3]) < 0 or bp_json_hex(token[4]) < 0:
             return -1
-        return _hex(token[3]) << 4 | _hex(token[4])
+        return bp_json_hex(token[3]) << 4 | bp_json_hex(token[4])
 
     cdef bint read_id(self, uint32_t* token_id) noexcept nogil:
         """Read an id as JSON writes integers, 0..2^32-1."""
@@ -277,7 +251,7 @@ cdef class _Reader:
         if not self.take(c'"'):
             return False
         while self.p < self.end and self.p[0] >= 0x20 and self.p[0] != c'"':
-            self.p = _escape(self.p, self.end, &character) if self.p[0] == c"\\" else self.p + 1
+            self.p = bp_json_escape(self.p, self.end, &character) if self.p[0] == c"\\" else self.p + 1
             if self.p == NULL:
                 return False
         return self.take(c'"')

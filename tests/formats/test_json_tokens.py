@@ -12,7 +12,7 @@ from bpetite import Tokenizer, Vocab, formats
 from bpetite.bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native, packaged
-from bpetite.formats._json_tokens import members, read_merge_list, read_merges, read_tokens
+from bpetite.formats._json_tokens import members, read_characters, read_merge_list, read_merges, read_tokens
 from bpetite.formats.files import parse_json
 from bpetite.formats.spelling import check_ids, merge_pairs
 from bpetite.vocabulary._tokens import TokenTable
@@ -82,6 +82,23 @@ def test_tokens_not_accepted(text: str) -> None:
 def test_tokens_that_are_not_utf8_are_not_accepted() -> None:
     for spelled in (b"\xff", b"\xc2", b"\xc0\x80", b"\xc4\x41", b"\xe4\xbd"):
         assert read_tokens(b'{"' + spelled + b'":1}') is None
+
+
+@given(st.lists(st.text('a"\\/\n\x00\x7fé漢🙂', max_size=6), unique=True), st.booleans())
+@example(["🙂\U0010ffff"], True)
+def test_spelled_tokens_are_read(spelled: list[str], escaped: bool) -> None:
+    data = json.dumps({token: number for number, token in enumerate(spelled)}, ensure_ascii=escaped).encode()
+    table, _, _ = read_characters(data, 0, len(data), "")
+    assert dict(table) == {number: token.encode() for number, token in enumerate(spelled)}
+
+
+@pytest.mark.parametrize(
+    "escape",
+    ["\\ud800", "\\udc00\\ud800", "\\ud83d\\n", "\\ud83d\\ud83d\\ude00", "\\ud83d\\ude0", "\\u12", "\\x", "\\"],
+)  # fmt: skip
+def test_spelled_tokens_not_accepted(escape: str) -> None:
+    text = f'{{"{escape}":1}}'.encode()
+    assert read_characters(text, 0, len(text), "") is None
 
 
 @given(st.data())

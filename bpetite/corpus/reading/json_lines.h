@@ -5,7 +5,7 @@
 #ifndef BPETITE_JSON_LINES_H
 #define BPETITE_JSON_LINES_H
 
-#include "headers/bytes.h"
+#include "headers/json_escapes.h"
 #include "headers/utf8_read.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
 /* Copies bytes of a string up to a quote, a backslash, a control character or the end, and perhaps some more; returns
    where it stops. The topmost bit of *high is set if a byte before that is not ASCII. */
 BP_INLINE const uint8_t *bp_json_plain(const uint8_t *p, const uint8_t *end, uint8_t *to, unsigned *high) {
-#if defined(BP_SSE2) && defined(__GNUC__)
+#ifdef BP_SSE2
     const __m128i quote = _mm_set1_epi8('"'), slash = _mm_set1_epi8('\\'), space = _mm_set1_epi8(0x1F);
     while (end - p >= 16) {
         __m128i v = _mm_loadu_si128((const __m128i *)p);
@@ -26,7 +26,7 @@ BP_INLINE const uint8_t *bp_json_plain(const uint8_t *p, const uint8_t *end, uin
         found = _mm_or_si128(found, _mm_cmpeq_epi8(_mm_max_epu8(v, space), space));
         mask = (unsigned)_mm_movemask_epi8(found);
         _mm_storeu_si128((__m128i *)to, v);
-        at = mask ? (unsigned)__builtin_ctz(mask) : 16;
+        at = mask ? (unsigned)bp_lowest_bit(mask) : 16;
         *high |= above & ((1u << at) - 1) ? 0x80 : 0;
         p += at;
         to += at;
@@ -48,36 +48,6 @@ BP_INLINE const uint8_t *bp_json_plain(const uint8_t *p, const uint8_t *end, uin
     return p;
 }
 
-BP_INLINE int bp_json_hex(uint8_t byte) {
-    if (byte >= '0' && byte <= '9') return byte - '0';
-    byte |= 0x20;
-    return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
-}
-
-/* The code unit of four hex digits, or -1. */
-static inline int bp_json_unit(const uint8_t *p, const uint8_t *end) {
-    int unit = 0, digit, at;
-    if (end - p < 4) return -1;
-    for (at = 0; at < 4; at++) {
-        if ((digit = bp_json_hex(p[at])) < 0) return -1;
-        unit = unit << 4 | digit;
-    }
-    return unit;
-}
-
-/* What an escape of one letter stands for, or 0. */
-static inline uint8_t bp_json_letter(uint8_t letter) {
-    switch (letter) {
-    case '"': case '\\': case '/': return letter;
-    case 'b': return '\b';
-    case 'f': return '\f';
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    default: return 0;
-    }
-}
-
 /* From behind the opening quote to behind the closing one; NULL if there is no such string, or a lone surrogate in it.
    The string is written as UTF-8 to *out, which moves behind it. It is no longer than what is read; up to
    BP_JSON_SLACK bytes behind it are overwritten. */
@@ -91,23 +61,9 @@ static const uint8_t *bp_json_string(const uint8_t *p, const uint8_t *end, uint8
             *out = to;
             return p + 1;
         }
-        if (end - p < 2 || *p != '\\') return NULL;
-        uint8_t letter = bp_json_letter(p[1]);
-        if (letter) {
-            *to++ = letter;
-            p += 2;
-            continue;
-        }
-        int unit = p[1] == 'u' ? bp_json_unit(p + 2, end) : -1;
-        if (unit < 0) return NULL;
-        p += 6;
-        if (unit >= 0xD800 && unit < 0xE000) {
-            int second = end - p >= 6 && p[0] == '\\' && p[1] == 'u' ? bp_json_unit(p + 2, end) : -1;
-            if (unit >= 0xDC00 || second < 0xDC00 || second >= 0xE000) return NULL;
-            unit = 0x10000 + ((unit - 0xD800) << 10) + (second - 0xDC00);
-            p += 6;
-        }
-        to = bp_utf8_put(to, (uint32_t)unit);
+        uint32_t character;
+        if ((p = bp_json_escape(p, end, &character)) == NULL) return NULL;
+        to = bp_utf8_put(to, character);
     }
 }
 
