@@ -140,7 +140,7 @@ def _places(block: Block, separator: bytes) -> Iterable[tuple[int, int]]:
     separator = separator if block.form == "text" else b"\n"
     offset = lines = 0
     for record in block.data.split(separator):
-        if block.form == "text" or (record and not record.isspace()):
+        if block.form == "text" or record.removeprefix(BOM).strip():
             yield offset, lines
         offset += len(record) + len(separator)
         lines += record.count(b"\n") + separator.count(b"\n")

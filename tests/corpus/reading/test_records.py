@@ -100,6 +100,16 @@ def test_counts_and_the_first_place_of_each_kind(ram_path: Path) -> None:
     assert texts_in(ram_path / "o.npy") == ["a", "z"]
 
 
+def test_a_line_of_a_byte_order_mark_is_no_record(ram_path: Path) -> None:
+    source = ram_path / "in.jsonl"
+    source.write_bytes(b'{"text": "a"}\n\xef\xbb\xbf\r\n{"text": "b"}\n{"text": 1}\n')  # of files that were joined
+    with pytest.raises(RecordError, match=r"in\.jsonl:4: "):
+        run(source, ram_path / "fail")
+    run(source, ram_path / "skip", on_error="skip", rejected=True)
+    rejected = json.loads(gzip.decompress((ram_path / "skip.rejected.jsonl.gz").read_bytes()))
+    assert (rejected["line"], rejected["offset"]) == (4, 33)
+
+
 def test_the_first_problem_of_a_file_is_the_one_named(ram_path: Path) -> None:
     # line 2 fails in the tokenizer, line 3 in the parser
     source = ram_path / "in.jsonl"
