@@ -113,8 +113,8 @@ class Stream:
         return held[:size]
 
     def skip_mark(self) -> None:
-        """At the start, skip a byte-order mark."""
-        if self.peek(len(BOM)) == BOM:
+        """At the start, skip a byte-order mark that is not damaged."""
+        if self.peek(len(BOM)) == BOM and (self._torn is None or self._torn.offset >= len(BOM)):
             self.read(len(BOM))
         elif self._expander is None and not self.once:
             self.seek(0)  # the next read is to give a whole block, which needs no copy

@@ -67,10 +67,8 @@ def test_whole_members_before_a_damaged_one(ram_path: Path, kind: str, compressi
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_a_damaged_member_gives_nothing(ram_path: Path, kind: str, compression: str) -> None:
     texts = some_texts(200)
-    if kind == "json":
-        data = member(json.dumps([{"text": text} for text in texts]).encode(), compression)
-    else:
-        data = member(packed(texts, kind), compression)
+    content = json.dumps([{"text": text} for text in texts]).encode() if kind == "json" else packed(texts, kind)
+    data = member(b"\xef\xbb\xbf" + content, compression)
     path = ram_path / f"in.{kind.replace('whole', 'txt')}.{compression}"
     other = ram_path / "other.txt"
     other.write_text("next")
