@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, Literal
 
 import numpy as np
@@ -117,7 +118,8 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         ids = np.concatenate([np.empty(0, np.uint32), *alone])
         offsets = np.cumsum([0, *map(len, alone)], dtype=np.int64)
         texts = _texts(parsed)
-    problems = sorted((problem for documents in parsed for problem in documents.problems), key=_place)
+    problems = [problem for documents in parsed for problem in documents.problems]
+    problems.sort(key=attrgetter("piece", "offset"))
     meta = stats = None
     if rules.stats is not None:
         stats = _stats(blocks, parsed, texts, np.diff(offsets), rules)
@@ -145,11 +147,6 @@ def encode_blocks(blocks: Sequence[Block], codec: Codec, rules: EncodingRules) -
         stats=stats,
         marks=sum(documents.marks for documents in parsed),
     )
-
-
-def _place(problem: Problem) -> tuple[int, int, int]:
-    """The order of problems."""
-    return problem.piece, problem.offset, problem.line or 0
 
 
 def _parsed(blocks: Sequence[Block], reading: Reading, rules: EncodingRules) -> list[Documents]:

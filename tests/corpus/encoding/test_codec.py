@@ -5,13 +5,14 @@ import pickle
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from corpus_tools import byte_codec, outputs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
-from bpetite.corpus import Options, codec_of, make_part
+from bpetite.corpus import Options, codec_of, encode_corpus, make_part
 from bpetite.corpus.encoding.codec import _agree
 
 TOK = Tokenizer.train("the cat sat on the mat's  edge\n\n1234 " * 5, 300)
@@ -121,3 +122,12 @@ def test_only_where_the_tokenizer_agrees() -> None:
     assert not _agree(lambda data: separated(data, prefix=b" "), plain.encode, EOT, 256)  # type: ignore[arg-type,return-value]
     assert codec_of(Tokenizer({0: b"a"}, [], ["<|endoftext|>"])).encode_separated is None
     assert codec_of(TOK, special="allow").encode_separated is None
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl"])
+def test_an_end_of_text_token_that_normalization_makes_is_text(ram_path: Path, name: str) -> None:
+    vocab = TOK.to_vocab().replace(normalization="NFKC", token_flags={EOT: ("normalized",)})
+    (ram_path / name).write_text("\uff1c|endoftext|>" if name == "in.txt" else '{"text": "\uff1c|endoftext|>"}')
+    made = encode_corpus(ram_path / name, ram_path / "o", Tokenizer.from_vocab(vocab))
+    assert np.load(ram_path / "o.npy").tolist() == [*TOK.encode_ordinary(EOT), TOK.eot_token]
+    assert made["documents"] == 1
