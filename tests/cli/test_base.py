@@ -213,14 +213,15 @@ def test_a_finished_output_of_other_options_is_named(folder: Path, capsys: pytes
         assert differs in said
 
 
+@pytest.mark.parametrize("place", ["importlib.import_module", "cli.main"])  # in click, and before or behind it
 @pytest.mark.parametrize(("sent", "code"), [(Preempted(), 75), (KeyboardInterrupt(), 130)])
-def test_a_signal_while_a_command_is_imported(
-    sent: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
+def test_a_signal_while_no_command_runs(
+    place: str, sent: BaseException, code: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def ended(name: str) -> None:
+    def ended(*arguments: object, **options: object) -> None:
         raise sent
 
-    monkeypatch.setattr("bpetite.cli.importlib.import_module", ended)
+    monkeypatch.setattr(f"bpetite.cli.{place}", ended)
     with pytest.raises(SystemExit) as left:
         main(["encode", "--help"])
     assert left.value.code == code
