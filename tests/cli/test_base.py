@@ -234,7 +234,7 @@ def test_a_signal_while_no_command_runs(
         (BlockingIOError(11, "x", "y"), 4), (OSError(errno.ENOSPC, "x"), 5), (OSError(errno.EDQUOT, "x", "y"), 5),
         (OSError(errno.EIO, "reading failed 5 times", "s3://a/b"), 75), (OSError(errno.EIO, "x", "/a/b"), 1),
         (ConnectionResetError("x"), 75), (TimeoutError("x"), 75), (Preempted(), 75), (KeyboardInterrupt(), 130),
-        (BrokenPipeError(), 141),
+        (BrokenPipeError(), 141), (MemoryError(), 1),
     ],
 )
 def test_exit_codes_of_errors(
