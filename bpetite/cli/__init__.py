@@ -108,7 +108,8 @@ def main(arguments: list[str] | None = None) -> None:
     except (KeyboardInterrupt, click.Abort) as stopped:
         after = str(stopped)
         _print_error(f"interrupted: {after}" if after else "interrupted")
-        code = 75 if isinstance(stopped.__cause__ or stopped, Preempted) else 130
+        sent = stopped.__cause__ or stopped
+        code = 75 if isinstance(sent, Preempted) else 130
     except OSError as wrong:
         _print_error(f"Error: standard output: {wrong.strerror}")
         discard_output()

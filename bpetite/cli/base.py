@@ -20,7 +20,7 @@ from . import reports
 
 __all__ = ["MISTAKES", "Command", "Preempted", "as_typed", "one_line", "usage"]
 
-#: The exceptions that the library raises for a user's mistake, or where memory runs out.
+#: The exceptions that the library raises for a user's mistake, or a lack of memory.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryError)
 
 #: The commands in which a file of another form than expected is bad data; in others, it is a tokenizer.

@@ -82,8 +82,9 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     encode, ordinary = encoder(special), encoder("text")
     eot_id = tokenizer.eot_token
     eot_text = None if eot_id is None else tokenizer.token_bytes(eot_id).decode("utf-8")
-    separated, flags = None, tokenizer.to_vocab().token_flags
-    # a token that is found in normalized text may be in a document where its literal is not
+    separated = None
+    flags = tokenizer.to_vocab().token_flags
+    # found in normalized text, the token may be where its literal is not
     if eot_text is not None and special == "text" and "normalized" not in flags.get(eot_text, ()):
         separated = partial(
             tokenizer.encode_to_numpy, allowed_special=frozenset([eot_text]), disallowed_special=(), num_threads=1

@@ -114,7 +114,8 @@ class Stream:
 
     def skip_mark(self) -> None:
         """At the start, skip a byte-order mark that is not damaged."""
-        if self.peek(len(BOM)) == BOM and (self._torn is None or self._torn.offset >= len(BOM)):
+        torn = self._torn is not None and self._torn.offset < len(BOM)
+        if self.peek(len(BOM)) == BOM and not torn:
             self.read(len(BOM))
         elif self._expander is None and not self.once:
             self.seek(0)  # the next read is to give a whole block, which needs no copy
