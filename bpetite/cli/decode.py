@@ -116,8 +116,8 @@ def command(
 ) -> None:
     """Decode TOKENS: a token file, an output name as given to encode, a manifest, or a folder.
 
-    Text that was encoded from one file comes back byte for byte. The formats npy, nanogpt and llmc are read; an error
-    names the reader of any other. Numbers that name no file are ids.
+    Text that was encoded from one file comes back byte for byte, without a byte order mark at its start. The formats
+    npy, nanogpt and llmc are read; an error names the reader of any other. Numbers that name no file are ids.
     """
     ids = [int(token) for token in tokens if token.isdecimal() and not path_of(token).exists()]
     if len(ids) == len(tokens):

@@ -132,6 +132,10 @@ def unescape(ctx: click.Context | None, option: click.Parameter | None, value: s
         return None
     if not value:
         raise click.UsageError("--separator must not be empty; --whole-files reads a file as one document")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise click.UsageError(f"--separator {value!r} is not UTF-8") from None
     known = {"n": "\n", "r": "\r", "t": "\t", "0": "\0", "\\": "\\"}
 
     def character(escape: re.Match[str]) -> str:

@@ -144,6 +144,9 @@ def test_separators(ram_path: Path, tok: str, bpe: Bpe) -> None:
     code, _, err = bpe("encode", source, "-t", tok, "-o", ram_path / "p", "--separator", r"\x")
     assert code == 2
     assert "\\x is not one of" in err
+    code, _, err = bpe("encode", source, "-t", tok, "-o", ram_path / "p", "--separator", "\udcff")
+    assert code == 2
+    assert r"--separator '\udcff' is not UTF-8" in err
 
 
 def test_json_lines_come_back(ram_path: Path, tok: str, bpe: Bpe) -> None:
