@@ -1,8 +1,8 @@
 """Vocabularies in GPT-2's printable form, read straight from the bytes of a file: vocab.json, merges.txt, and the
 corresponding members of another JSON file.
 
-The way through `json` makes a str of every token, a pair and a dict entry of it, then bytes of the str; merges become
-lines, parts and look-ups. Here a token goes from the file to its bytes in one step, and a merge to its two ids.
+`json` makes a str of every token, a dict entry of it, then its bytes. Here a token's bytes are read in one step, and so
+are a merge's two ids.
 
 Only correct input is read. For any other (a repeated id or one that is no uint32, a character that stands for no byte,
 a merge of bytes that are no token, a bracket too many) the functions return None, and the caller goes through `json`,

@@ -66,9 +66,8 @@ static inline const uint8_t *bp_json_skip(const uint8_t *p, const uint8_t *end) 
     return NULL;
 }
 
-/* Copy what a JSON string holds up to a quote, a backslash, a space or a control character, a byte that is `other`, and,
-   if only that is wanted, one that is not ASCII; not all of it is copied, and where it cannot be done quickly, nothing.
-   Returns the number of bytes. OUT: to, with room for BP_JSON_BYTES. */
+/* Copy the next bytes of a JSON string, none where that is slow; at most up to a quote, a backslash, a space, a control
+   character, `other`, or, if `only_ascii`, what is not. Returns their number. OUT: to, with room for BP_JSON_BYTES. */
 BP_INLINE ptrdiff_t bp_json_copy(const uint8_t *p, const uint8_t *end, uint8_t other, int only_ascii, uint8_t *to) {
 #ifdef BP_SSE2
     if (end - p >= 16) {

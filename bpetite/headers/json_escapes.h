@@ -23,29 +23,20 @@ static inline int bp_json_unit(const uint8_t *p, const uint8_t *end) {
     return unit;
 }
 
-/* What an escape of one letter stands for, or 0. */
-static inline uint8_t bp_json_letter(uint8_t letter) {
-    switch (letter) {
-    case '"':
-    case '\\':
-    case '/': return letter;
-    case 'b': return '\b';
-    case 'f': return '\f';
-    case 'n': return '\n';
-    case 'r': return '\r';
-    case 't': return '\t';
-    default: return 0;
-    }
-}
-
 /* Reads an escape, or the two of a character's surrogates. OUT: the character. Returns the end; NULL if there is no
    escape, or a lone surrogate. */
 static inline const uint8_t *bp_json_escape(const uint8_t *p, const uint8_t *end, uint32_t *character) {
     if (end - p < 2 || *p != '\\') return NULL;
-    const uint8_t letter = bp_json_letter(p[1]);
-    if (letter) {
-        *character = letter;
-        return p + 2;
+    *character = p[1];
+    switch (p[1]) {
+    case '"':
+    case '\\':
+    case '/': return p + 2;
+    case 'b': *character = '\b'; return p + 2;
+    case 'f': *character = '\f'; return p + 2;
+    case 'n': *character = '\n'; return p + 2;
+    case 'r': *character = '\r'; return p + 2;
+    case 't': *character = '\t'; return p + 2;
     }
     int unit = bp_json_unit(p, end);
     if (unit < 0) return NULL;

@@ -83,7 +83,8 @@ static inline const uint8_t *bp_json_number(const uint8_t *p, const uint8_t *end
     if (p < end && *p == '-') p++;
     if (p < end && *p == '0') p++;
     else if ((p = bp_json_digits(p, end)) == NULL) return NULL;
-    if (p < end && *p == '.' && (p = bp_json_digits(p + 1, end)) == NULL) return NULL;
+    if (p < end && *p == '.') p = bp_json_digits(p + 1, end);
+    if (!p) return NULL;
     if (p < end && (*p | 0x20) == 'e') {
         p++;
         if (p < end && (*p == '+' || *p == '-')) p++;
@@ -108,7 +109,8 @@ static const uint8_t *bp_json_value(const uint8_t *p, const uint8_t *end, int de
     for (;;) {
         if (first == '{') {
             out = place;
-            if (p >= end || *p != '"' || (p = bp_json_string(p + 1, end, &out, high)) == NULL) return NULL;
+            if (p >= end || *p != '"') return NULL;
+            if ((p = bp_json_string(p + 1, end, &out, high)) == NULL) return NULL;
             p = bp_json_space(p, end);
             if (p >= end || *p != ':') return NULL;
             p = bp_json_space(p + 1, end);
