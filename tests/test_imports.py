@@ -247,6 +247,12 @@ def test_compiled_modules_import_only_errors_and_each_other() -> None:
     assert {(file, name) for file, name in found if not {name, name.rpartition(".")[0]} & allowed} == set()
 
 
+def test_functions_of_servers_use_no_private_name_of_others() -> None:
+    texts = {path.name: path.read_text(encoding="utf-8") for path in sources(".py") if room_of(path) == "serving"}
+    assert len(texts) > 3
+    assert {name: found for name, text in texts.items() if (found := re.findall(r"\w\._[a-z]\w*", text))} == {}
+
+
 IMPORT = r"(?:from\s+[\w.]+\s+)?c?import\s+(\([^)]*\)|.*)"
 
 

@@ -1,4 +1,4 @@
-"""Encoding a text that arrives in chunks, exactly as if it were whole.
+"""Encoding a text that arrives in chunks, or in segments, exactly as if it were whole.
 
 The text after a chunk can change its tokens: `<|endo` may become a special token, `'` a contraction, spaces belong to
 the word after them, an `e` may get an accent in normalization, two bytes are half a character. So each step keeps the
@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from array import array
 from codecs import getincrementaldecoder
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
-from itertools import chain, starmap
+from itertools import accumulate, chain, starmap
 
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
@@ -30,10 +31,17 @@ from ..errors import short_repr
 from ..steps.normalizers import normalize
 from .call_options import SpecialSelection
 
-__all__ = ["encode_iterable"]
+__all__ = ["chosen_specials", "encode_after", "encode_iterable", "encode_joined", "encode_pretoken"]
 
 #: Bytes that are read again with each chunk.
 SHORT = 64
+
+#: The special tokens that a call recognises, and those that it refuses or None.
+chosen_specials: Callable[
+    [TokenizerBase, SpecialSelection, SpecialSelection], tuple[Specials, Specials | None]
+] = TokenizerBase._specials
+#: The ids of bytes that are one pre-token, and need not be text.
+encode_pretoken: Callable[[TokenizerBase, bytes], list[int]] = TokenizerBase._encode_pretoken
 
 
 def encode_iterable(
@@ -200,3 +208,54 @@ def second_parts() -> frozenset[str]:
     decompositions = (unicodedata.decomposition(chr(code)) for code in range(0x30000))
     pairs = (parts.split() for parts in decompositions if parts and not parts.startswith("<"))
     return frozenset([*map(chr, hangul), *(chr(int(parts[1], 16)) for parts in pairs if len(parts) == 2)])
+
+
+def encode_joined(
+    tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials
+) -> list[int]:
+    """The ids of a text in segments, (text, is it trusted); special tokens are recognised in trusted ones only."""
+    if tokenizer._pipeline is not None:
+        whole = "".join(text for text, _ in segments)
+        ends = accumulate(len(text) for text, _ in segments)
+        parts = [
+            (end - len(text), end) for end, (text, trusted) in zip(ends, segments) if trusted
+        ]
+        return tokenizer._encode_items(tokenizer._pipeline.items(whole, specials, parts))
+    ids: list[int] = []
+    waiting: list[str] = []  # ordinary text since the last special token
+    for text, trusted in segments:
+        at = 0
+        for start, end, token_id in specials.spans(text) if trusted else ():
+            waiting.append(text[at:start])
+            ids += tokenizer.encode_ordinary("".join(waiting))
+            ids.append(token_id)
+            waiting.clear()
+            at = end
+        waiting.append(text[at:])
+    return ids + tokenizer.encode_ordinary("".join(waiting))
+
+
+def encode_after(
+    tokenizer: TokenizerBase, before: str, text: str, allowed: SpecialSelection
+) -> list[int]:
+    """The ids of a text that comes after ordinary text."""
+    specials = tokenizer._specials(allowed)[0]
+    if tokenizer._pipeline is not None and tokenizer._cut_in_python:
+        start, whole = len(before), before + text
+        return tokenizer._encode_items(
+            tokenizer._pipeline.items(whole, specials, [(start, len(whole))], start)
+        )
+    at = next((first for first, _, _ in specials.spans(text)), len(text))
+    rest = tokenizer.encode(text[at:], allowed_special=allowed)
+    text = text[:at]
+    vocab = tokenizer._vocab
+    if vocab.normalization is not None and tokenizer._pipeline is None:
+        text = normalize(str(vocab.normalization), text, vocab.unicode)
+    seen = before.encode("utf-8")
+    if tokenizer._pretokenizer.scanner is not None:
+        seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
+    data = seen + text.encode("utf-8")
+    cut = len(seen)
+    ends = tokenizer._pretokenizer.ends(data)
+    pretokens = array("q", [end - cut for end in ends if end > cut])
+    return tokenizer._encode_items([(data[cut:], pretokens)]) + rest

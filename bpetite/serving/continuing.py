@@ -1,11 +1,10 @@
 """Token ids that go on from ids, such as those that a model has sampled: tokens in, tokens out."""
 from __future__ import annotations
 
-from array import array
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING
 
-from ..steps.normalizers import normalize
+from ..engine.streaming import encode_after
 from .canonical import given_ids
 from .segments import ESCAPED, encode_bytes
 
@@ -46,33 +45,13 @@ def continue_ids(
     before = (tokenizer.decode_bytes(given[start:]) if start else data).decode("utf-8", "surrogateescape")
     if not before.isascii():
         before = ESCAPED.split(before)[-1]
-    specials = tokenizer._specials(allowed_special)[0]
     if not before:
         literal = tokenizer.token_bytes(given[-1]).decode("utf-8") if start and start == len(given) else ""
         whole = tokenizer.encode(literal + text, allowed_special=allowed_special)
         if literal and whole[:1] == given[-1:]:  # else the text makes another special token of the literal
             return given + whole[1:]
         return given + tokenizer.encode(text, allowed_special=allowed_special)
-    if tokenizer._pipeline is not None and tokenizer._cut_in_python:
-        trusted = [(len(before), len(before) + len(text))]
-        items = tokenizer._pipeline.items(before + text, specials, trusted, len(before))
-        return given + tokenizer._encode_items(items)
-    at = next((first for first, _, _ in specials.spans(text)), len(text))
-    rest = tokenizer.encode(text[at:], allowed_special=allowed_special)
-    return given + _after(tokenizer, before, text[:at]) + rest
-
-
-def _after(tokenizer: Tokenizer, before: str, text: str) -> list[int]:
-    """The ids of ordinary text after other text, where the core cuts both."""
-    vocab = tokenizer._vocab
-    if vocab.normalization is not None and tokenizer._pipeline is None:
-        text = normalize(str(vocab.normalization), text, vocab.unicode)
-    seen = before.encode("utf-8")
-    if tokenizer._pretokenizer.scanner is not None:
-        seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
-    data, cut = seen + text.encode("utf-8"), len(seen)
-    ends = tokenizer._pretokenizer.ends(data)
-    return tokenizer._encode_items([(data[cut:], array("q", [end - cut for end in ends if end > cut]))])
+    return given + encode_after(tokenizer, before, text, allowed_special)
 
 
 def retokenized(

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from ..engine.streaming import encode_iterable
 from ..errors import not_a_text, short_repr
 
 if TYPE_CHECKING:
@@ -40,8 +41,6 @@ def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection 
     >>> serving.heal(Tokenizer.train("ab ab ab", 258), "ab ab a")
     ([256, 257], b' a')
     """
-    from ..engine.streaming import encode_iterable
-
     if not isinstance(text, (str, bytes)):
         raise not_a_text(text)
     ids: list[int] = []
@@ -85,7 +84,7 @@ def completions(tokenizer: Tokenizer, prefix: bytes) -> NDArray[np.uint32]:
     >>> serving.completions(Tokenizer.train("ab ab ab", 258), b"a")
     array([ 97, 256], dtype=uint32)
     """
-    return tokenizer._vocab.prefix_index.completions(_bytes(prefix, "prefix"))
+    return tokenizer.to_vocab().prefix_index.completions(_bytes(prefix, "prefix"))
 
 
 def prefixes(tokenizer: Tokenizer, data: bytes) -> NDArray[np.uint32]:
@@ -103,7 +102,7 @@ def prefixes(tokenizer: Tokenizer, data: bytes) -> NDArray[np.uint32]:
     """
     import numpy as np
 
-    return np.array([*tokenizer._vocab.prefix_index.prefixes(_bytes(data, "data"))], np.uint32)
+    return np.array([*tokenizer.to_vocab().prefix_index.prefixes(_bytes(data, "data"))], np.uint32)
 
 
 def _bytes(value: bytes, name: str) -> bytes:

@@ -2,16 +2,14 @@
 from __future__ import annotations
 
 import re
-from array import array
 from collections.abc import Iterable
 from functools import partial
-from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
+from ..engine import streaming
 from ..errors import short_repr
 
 if TYPE_CHECKING:
-    from ..core._special import Specials
     from ..engine.call_options import SpecialSelection
     from ..tokenizer import Tokenizer
 
@@ -52,7 +50,7 @@ def encode_segments(
     """
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {short_repr(seams)}')
-    specials, refused = tokenizer._specials(allowed_special, disallowed_special)
+    specials, refused = streaming.chosen_specials(tokenizer, allowed_special, disallowed_special)
     pairs = [*parts]
     for number, pair in enumerate(pairs):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
@@ -62,31 +60,11 @@ def encode_segments(
         if refused is not None:
             refused.refuse(pair[0])
     if seams == "join":
-        return _join(tokenizer, pairs, specials)
+        return streaming.encode_joined(tokenizer, pairs, specials)
     ids: list[int] = []
     for text, trusted in pairs:
         ids += tokenizer.encode(text, allowed_special=allowed_special if trusted else ())
     return ids
-
-
-def _join(tokenizer: Tokenizer, pairs: list[tuple[str, bool]], specials: Specials) -> list[int]:
-    if tokenizer._pipeline is not None:
-        ends = [*accumulate(len(text) for text, _ in pairs)]
-        trusted_parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, pairs) if trusted]
-        whole = "".join(text for text, _ in pairs)
-        return tokenizer._encode_items(tokenizer._pipeline.items(whole, specials, trusted_parts))
-    ids: list[int] = []
-    waiting: list[str] = []  # ordinary text since the last special token
-    for text, trusted in pairs:
-        at = 0
-        for start, end, token_id in specials.spans(text) if trusted else ():
-            waiting.append(text[at:start])
-            ids += tokenizer.encode_ordinary("".join(waiting))
-            ids.append(token_id)
-            waiting.clear()
-            at = end
-        waiting.append(text[at:])
-    return ids + tokenizer.encode_ordinary("".join(waiting))
 
 
 def encode_bytes(
@@ -134,7 +112,7 @@ def encode_bytes(
         end = start + len(run)
         try:
             if number % 2:
-                ids += tokenizer._encode_items([(run, array("q", [len(run)]))])
+                ids += streaming.encode_pretoken(tokenizer, run)
             else:
                 ids += encode(run)
         except ValueError as error:
