@@ -210,16 +210,12 @@ def second_parts() -> frozenset[str]:
     return frozenset([*map(chr, hangul), *(chr(int(parts[1], 16)) for parts in pairs if len(parts) == 2)])
 
 
-def encode_joined(
-    tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials
-) -> list[int]:
+def encode_joined(tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials) -> list[int]:
     """The ids of a text in segments, (text, is it trusted); special tokens are recognised in trusted ones only."""
     if tokenizer._pipeline is not None:
         whole = "".join(text for text, _ in segments)
         ends = accumulate(len(text) for text, _ in segments)
-        parts = [
-            (end - len(text), end) for end, (text, trusted) in zip(ends, segments) if trusted
-        ]
+        parts = [(end - len(text), end) for end, (text, trusted) in zip(ends, segments) if trusted]
         return tokenizer._encode_items(tokenizer._pipeline.items(whole, specials, parts))
     ids: list[int] = []
     waiting: list[str] = []  # ordinary text since the last special token
@@ -235,16 +231,12 @@ def encode_joined(
     return ids + tokenizer.encode_ordinary("".join(waiting))
 
 
-def encode_after(
-    tokenizer: TokenizerBase, before: str, text: str, allowed: SpecialSelection
-) -> list[int]:
+def encode_after(tokenizer: TokenizerBase, before: str, text: str, allowed: SpecialSelection) -> list[int]:
     """The ids of a text that comes after ordinary text."""
     specials = tokenizer._specials(allowed)[0]
     if tokenizer._pipeline is not None and tokenizer._cut_in_python:
         start, whole = len(before), before + text
-        return tokenizer._encode_items(
-            tokenizer._pipeline.items(whole, specials, [(start, len(whole))], start)
-        )
+        return tokenizer._encode_items(tokenizer._pipeline.items(whole, specials, [(start, len(whole))], start))
     at = next((first for first, _, _ in specials.spans(text)), len(text))
     rest = tokenizer.encode(text[at:], allowed_special=allowed)
     text = text[:at]

@@ -67,7 +67,8 @@ static inline const uint8_t *bp_json_skip(const uint8_t *p, const uint8_t *end) 
 }
 
 /* Copy the next bytes of a JSON string, none where that is slow; at most up to a quote, a backslash, a space, a control
-   character, `other`, or, if `only_ascii`, what is not. Returns their number. OUT: to, with room for BP_JSON_BYTES. */
+   character, a byte `other`, or, if `only_ascii`, one that is not. Returns their number. OUT: to, with room for
+   BP_JSON_BYTES. */
 BP_INLINE ptrdiff_t bp_json_copy(const uint8_t *p, const uint8_t *end, uint8_t other, int only_ascii, uint8_t *to) {
 #ifdef BP_SSE2
     if (end - p >= 16) {
