@@ -31,6 +31,8 @@ ROUNDS = 12
 DOCUMENT = 1_500  # characters
 SIZES = (20, 200, 2_000)
 MOST_CALLS = 400  # of a round
+CJK = texts.SHARED / "text" / "cjk.txt"
+TEXTS = [*texts.NAMES, *(["cjk"] if CJK.exists() else [])]
 ROWS = ("list", "array", "batch", "calls", "decode", "decode array", "load")
 
 LOADERS: dict[str, Callable[[Any, str], Any]] = {
@@ -132,12 +134,12 @@ def _measure(label: str, row: str, whole: str, made: dict[str, Any], makers: dic
         for name, tok in made.items():
             if call := calls_of(name, tok).get(row.split()[-1] if row.startswith("calls") else row):
                 calls[name] = call
-                _made(label, calls, name, warm)
+                call_all(label, calls, name, warm)
     times: dict[str, list[int]] = {name: [] for name in calls}
     for items in rounds:
         for name in random.sample([*calls], len(calls)):
             began = time.process_time_ns()
-            _made(label, calls, name, items)
+            call_all(label, calls, name, items)
             times[name].append(time.process_time_ns() - began)
     ratios = {name: statistics.median(a / b for a, b in zip(times[name], times["bpetite"])) for name in calls}
     found = "  ".join(f"{name} {ratio:.2f}" for name, ratio in sorted(ratios.items(), key=lambda one: one[1])[:6])
@@ -145,8 +147,8 @@ def _measure(label: str, row: str, whole: str, made: dict[str, Any], makers: dic
     print(f"{label:44s} {ours:10.4f} ms   {found}", flush=True)
 
 
-def _made(label: str, calls: dict[str, Call], name: str, items: list[Any]) -> None:
-    """Make the calls of a library; one that fails is left out from then on."""
+def call_all(label: str, calls: dict[str, Call], name: str, items: list[Any]) -> None:
+    """Give a library all items; one that fails is left out from then on."""
     try:
         for item in items:
             calls[name](item)
@@ -158,7 +160,7 @@ def _made(label: str, calls: dict[str, Call], name: str, items: list[Any]) -> No
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
-    parser.add_argument("--texts", nargs="+", default=[*texts.NAMES, "cjk"], choices=[*texts.NAMES, "cjk"])
+    parser.add_argument("--texts", nargs="+", default=TEXTS, choices=TEXTS)
     parser.add_argument("--rows", nargs="+", default=ROWS, choices=ROWS)
     parser.add_argument("--mb", type=float, default=8)
     options = parser.parse_args()
@@ -166,16 +168,12 @@ def main() -> None:
         made, makers = libraries(str(path))
         name = path.parent.name if path.name == "tokenizer.json" else path.stem
         for text in options.texts:
-            whole = texts.text(text, int(1e6 * options.mb)) if text in texts.NAMES else cjk()
+            whole = texts.text(text, int(1e6 * options.mb)) if text != "cjk" else CJK.read_text(encoding="utf-8")
             for row in options.rows:
                 rows = [f"calls {size} {form}" for size in SIZES for form in ("list", "array")]
                 for one in rows if row == "calls" else [row]:
                     if row != "load" or text == options.texts[0]:
                         measure(f"{name} {text} {one}", one, whole, made, makers)
-
-
-def cjk() -> str:
-    return (texts.SHARED / "text" / "cjk.txt").read_text(encoding="utf-8")
 
 
 if __name__ == "__main__":
