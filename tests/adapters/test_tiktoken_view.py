@@ -63,34 +63,9 @@ def check_encode(method: str = "encode") -> None:
                 agree(method, text, allowed_special=allowed, disallowed_special=disallowed)
 
 
-def check_encode_ordinary() -> None:
-    for text in [*TEXTS, *SPECIAL_TEXTS]:
-        agree("encode_ordinary", text)
-
-
 def check_encode_to_numpy() -> None:
     check_encode("encode_to_numpy")
     assert OURS.encode_to_numpy("the cat").dtype == THEIRS.encode_to_numpy("the cat").dtype == np.uint32
-
-
-def check_encode_batch() -> None:
-    agree("encode_batch", TEXTS)
-    agree("encode_batch", SPECIAL_TEXTS)
-    agree("encode_batch", SPECIAL_TEXTS, allowed_special="all")
-    agree("encode_batch", SPECIAL_TEXTS, disallowed_special=(), num_threads=2)
-    agree("encode_batch", ["a\ud800"])
-    agree("encode_batch", [])
-
-
-def check_encode_ordinary_batch() -> None:
-    agree("encode_ordinary_batch", TEXTS + SPECIAL_TEXTS)
-    agree("encode_ordinary_batch", TEXTS, num_threads=1)
-    agree("encode_ordinary_batch", ["\udc00a", "b"])
-
-
-def check_encode_single_token() -> None:
-    for token in ("the", b"the", " ", b"\xff", "<|fim|>", b"<|endoftext|>", "no token", b"", "中"):
-        agree("encode_single_token", token)
 
 
 def check_decode() -> None:
@@ -101,45 +76,35 @@ def check_decode() -> None:
     assert OURS.decode(np.array([97, 98])) == "ab"
 
 
-def check_decode_bytes() -> None:
-    for ids in ([], [97, 195], [400], [405], [2**32 - 1]):
-        agree("decode_bytes", ids)
-
-
-def check_decode_single_token_bytes() -> None:
-    for token in (97, 255, 299, 400, 405, 10**6):
-        agree("decode_single_token_bytes", token)
-
-
-def check_decode_tokens_bytes() -> None:
-    for ids in ([], [97, 300, 400], [97, 405]):
-        agree("decode_tokens_bytes", ids)
-
-
-def check_decode_with_offsets() -> None:
-    for text in TEXTS:
-        agree("decode_with_offsets", OURS.encode_ordinary(text))
-    agree("decode_with_offsets", [*"naïve 中".encode(), 400])
-    agree("decode_with_offsets", [195])
-
-
-def check_decode_batch() -> None:
-    agree("decode_batch", [[97], [], [195], [400, 98]])
-    agree("decode_batch", [[97], [195]], errors="strict")
-    agree("decode_batch", [[97], [195]], errors="ignore", num_threads=2)
-
-
-def check_decode_bytes_batch() -> None:
-    agree("decode_bytes_batch", [[97], [], [195]], num_threads=2)
-
-
-def check_token_byte_values() -> None:
-    agree("token_byte_values")
-
-
-def check_is_special_token() -> None:
-    for token in (400, 401, 97, 405, -1):
-        agree("is_special_token", token)
+#: Method -> the arguments and the keywords of calls that give the same in both.
+CALLS: dict[str, list[tuple[list[Any], dict[str, Any]]]] = {
+    "encode_ordinary": [([text], {}) for text in [*TEXTS, *SPECIAL_TEXTS]],
+    "encode_batch": [
+        ([TEXTS], {}), ([SPECIAL_TEXTS], {}), ([SPECIAL_TEXTS], {"allowed_special": "all"}), ([["a\ud800"]], {}),
+        ([SPECIAL_TEXTS], {"disallowed_special": (), "num_threads": 2}), ([[]], {}),
+    ],
+    "encode_ordinary_batch": [([TEXTS + SPECIAL_TEXTS], {}), ([TEXTS], {"num_threads": 1}), ([["\udc00a", "b"]], {})],
+    "encode_single_token": [
+        ([token], {}) for token in ("the", b"the", " ", b"\xff", "<|fim|>", b"<|endoftext|>", "no token", b"", "中")
+    ],
+    "decode_bytes": [([ids], {}) for ids in ([], [97, 195], [400], [405], [2**32 - 1])],
+    "decode_single_token_bytes": [([token], {}) for token in (97, 255, 299, 400, 405, 10**6)],
+    "decode_tokens_bytes": [([ids], {}) for ids in ([], [97, 300, 400], [97, 405])],
+    "decode_with_offsets": [
+        ([ids], {}) for ids in (*map(OURS.encode_ordinary, TEXTS), [*"naïve 中".encode(), 400], [195])
+    ],
+    "decode_batch": [
+        ([[[97], [], [195], [400, 98]]], {}), ([[[97], [195]]], {"errors": "strict"}),
+        ([[[97], [195]]], {"errors": "ignore", "num_threads": 2}),
+    ],
+    "decode_bytes_batch": [([[[97], [], [195]]], {"num_threads": 2})],
+    "token_byte_values": [([], {})],
+    "is_special_token": [([token], {}) for token in (400, 401, 97, 405, -1)],
+    "encode_bytes": [
+        ([data], {})
+        for data in (b"", b"the cat", b"the c\xc3", b"the \xe4\xb8\xad\xe4\xb8", b"\xff", b"mat \n \xff", b"a\n \x80 the")
+    ],
+}  # fmt: skip
 
 
 def check_attributes() -> None:
@@ -205,11 +170,6 @@ def check_pieces() -> None:
     assert OURS._encode_single_piece("") == []
 
 
-def check_encode_bytes() -> None:
-    for data in (b"", b"the cat", b"the c\xc3", b"the \xe4\xb8\xad\xe4\xb8", b"\xff", b"mat \n \xff", b"a\n \x80 the"):
-        agree("_encode_bytes", data)
-
-
 # The differences that the table lists
 
 
@@ -262,9 +222,11 @@ def rows() -> list[tuple[str, str, str]]:
     return [tuple(cell.strip() for cell in line.strip("|").split(" | "))[:3] for line in lines]  # type: ignore[misc]
 
 
-@pytest.mark.parametrize("name", CHECKS)
+@pytest.mark.parametrize("name", [*CHECKS, *CALLS])
 def test_the_view_does_what_the_table_says(name: str) -> None:
-    CHECKS[name]()
+    for arguments, keywords in CALLS.get(name, ()):
+        agree(name if hasattr(OURS, name) else f"_{name}", *arguments, **keywords)
+    CHECKS.get(name, int)()
 
 
 def test_the_table_names_every_method_and_keyword_of_tiktoken_and_every_check() -> None:
@@ -283,21 +245,17 @@ def test_the_table_names_every_method_and_keyword_of_tiktoken_and_every_check() 
                     assert ours[key].default == theirs_default or not (ours[key].default or theirs_default), (name, key)
             assert named[name] == ", ".join(f"`{key}`" for key in keywords), name
     checked = {row[2].partition("(")[2].rstrip(")").strip("`") for row in rows() if "(`" in row[2]}
-    assert checked == CHECKS.keys()
+    assert checked == CHECKS.keys() | CALLS.keys()
 
 
-@given(encoding_text)
-def test_the_same_ids_and_text_on_any_text(text: str) -> None:
+@given(encoding_text, st.lists(st.integers(0, 299), max_size=12))
+def test_the_same_ids_of_any_text_and_text_of_any_ids(text: str, some: list[int]) -> None:
     ids = THEIRS.encode_ordinary(text)
     assert OURS.encode_ordinary(text) == ids
     assert OURS.decode(ids) == text
     assert OURS.decode_with_offsets(ids) == THEIRS.decode_with_offsets(ids)
-
-
-@given(st.lists(st.integers(0, 299), max_size=12))
-def test_the_same_bytes_and_text_for_any_ids(ids: list[int]) -> None:
-    assert OURS.decode(ids) == THEIRS.decode(ids)
-    assert OURS.decode_bytes(ids) == THEIRS.decode_bytes(ids)
+    assert OURS.decode(some) == THEIRS.decode(some)
+    assert OURS.decode_bytes(some) == THEIRS.decode_bytes(some)
 
 
 parts = ["the", " ", "\n", "\t", "ca", "é", "中", "'", "1", "\u3000", "\x1c", "\x85", "<|fim|>"]
