@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from tiers import slow_but
 
 import bpetite
 from bpetite import Tokenizer, Vocab
@@ -32,68 +31,51 @@ def test_a_trained_tokenizer_has_no_fault() -> None:
     assert codes(tok) == {"unreachable-bytes": 13}
 
 
-def test_bytes_without_a_token() -> None:
-    tok = Tokenizer({byte: bytes([byte]) for byte in range(0x80)}, [])
-    report = audit(tok)
-    assert {one.code: one.count for one in report.faults} == {"missing-bytes": 128 - 13}
-    assert report.faults[0].examples[0] == {"byte": "0x80"}
-    without = {byte: bytes([byte]) for byte in range(256) if byte not in (0xC0, 0xFF)}
-    assert codes(Tokenizer(without, []), "fault") == {}
+MADE_OF_AB = plain(b"ab", b"abc")
+ACCENTS = [(b"e", b"\xcc"), (b"e\xcc", b"\x81"), (b"\xc3", b"\xa9")]
+COMPOSED = plain(*(left + right for left, right in ACCENTS))
+OF_ABC = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
 
 
-def test_special_tokens_that_ordinary_text_can_form() -> None:
-    found = audit(Tokenizer(plain(), [], ["a", "<s>"])).faults
-    assert [(one.code, one.examples) for one in found] == [
-        ("forgeable-specials", ({"id": 97, "token": "'a'", "text": "a"},))
-    ]
+@pytest.mark.parametrize(("tok", "faults", "notes"), [
+    (Tokenizer({byte: bytes([byte]) for byte in range(0x80)}, []), {"missing-bytes": 128 - 13}, {}),
+    (Tokenizer({byte: bytes([byte]) for byte in range(256) if byte not in (0xC0, 0xFF)}, []), {},
+     {"unreachable-bytes": 11, "id-gaps": 1}),
+    (Tokenizer(plain(), [], ["a", "<s>"]), {"forgeable-specials": 1}, {"unreachable-bytes": 13}),
+    # "abc" needs "ab", which comes later, or never
+    (Tokenizer(MADE_OF_AB, [(b"ab", b"c"), (b"a", b"b")]), {"merge-order": 1}, {"unreachable-bytes": 13}),
+    (Tokenizer(MADE_OF_AB, [(b"ab", b"c")]), {"merge-order": 1, "unreachable-merges": 2}, {"unreachable-bytes": 13}),
+    # under the ranks rule, and under ignore_merges, a token is found whole
+    (Tokenizer(plain(b"xyz"), []), {"unreachable-merges": 1}, {"unreachable-bytes": 13}),
+    (Tokenizer(plain(b"xyz"), None), {}, {"unreachable-bytes": 13}),
+    (Tokenizer.from_vocab(Vocab(plain(b"xyz"), (), {}, ignore_merges=True)), {}, {"unreachable-bytes": 13}),
+    (Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d"), {"unreachable-pattern": 1}, {"unreachable-bytes": 13}),
+    (Tokenizer(COMPOSED, ACCENTS, pattern=None), {},
+     {"unreachable-bytes": 13, "same-after-NFC": 1, "same-after-NFKC": 1}),
+    (Tokenizer(COMPOSED, ACCENTS, pattern=None, normalization="NFC"), {"unreachable-normalization": 1},
+     {"unreachable-bytes": 13, "same-after-NFC": 1, "same-after-NFKC": 1}),
+    (Tokenizer(plain(b"\xff\xfe"), [(b"\xff", b"\xfe")]), {}, {"unreachable-bytes": 13, "unreachable-utf-8": 1}),
+    (Tokenizer(plain(b"ab", b"bc", b"abc"), OF_ABC, {"<s>": 1000, "<s>>": 1001}), {},
+     {"unreachable-bytes": 13, "id-gaps": 1, "overlapping-specials": 1}),  # 259 to 999
+])  # fmt: skip
+def test_known_faults_are_found(tok: Tokenizer, faults: dict[str, int], notes: dict[str, int]) -> None:
+    assert (codes(tok, "fault"), codes(tok, "note")) == (faults, notes)
 
 
-def test_merges_out_of_order() -> None:
-    # "abc" needs "ab", which comes later
-    tok = Tokenizer(plain(b"ab", b"abc"), [(b"ab", b"c"), (b"a", b"b")])
-    (fault,) = (one for one in audit(tok).faults if one.code == "merge-order")
-    assert fault.count == 1
-    assert fault.examples[0]["merge"] == 0
-    assert "merge 1 makes it" in fault.examples[0]["why"]
-
-
-def test_merges_of_tokens_that_nothing_makes() -> None:
-    tok = Tokenizer(plain(b"ab", b"abc"), [(b"ab", b"c")])
-    found = codes(tok, "fault")
-    assert found == {"merge-order": 1, "unreachable-merges": 2}
-    assert "no merge makes it" in audit(tok).faults[0].examples[0]["why"]
-
-
-def test_tokens_that_nothing_reaches() -> None:
-    tok = Tokenizer(plain(b"xyz"), [])
-    (fault,) = audit(tok).faults
-    assert (fault.code, fault.count) == ("unreachable-merges", 1)
-    assert fault.examples == ({"id": 256, "token": "'xyz'", "instead": ["'x'", "'y'", "'z'"]},)
-    assert codes(Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d"), "fault") == {"unreachable-pattern": 1}
-    # under the ranks rule, and under ignore_merges, the same token is found whole
-    assert codes(Tokenizer(plain(b"xyz"), None), "fault") == {}
-    assert codes(Tokenizer.from_vocab(Vocab(plain(b"xyz"), (), {}, ignore_merges=True)), "fault") == {}
-
-
-def test_tokens_outside_the_normal_form() -> None:
-    merges = [(b"e", b"\xcc"), (b"e\xcc", b"\x81"), (b"\xc3", b"\xa9")]
-    tokens = plain(*(left + right for left, right in merges))
-    found = codes(Tokenizer(tokens, merges, pattern=None))
-    assert found == {"unreachable-bytes": 13, "same-after-NFC": 1, "same-after-NFKC": 1}
-    normalizing = codes(Tokenizer(tokens, merges, pattern=None, normalization="NFC"), "fault")
-    assert normalizing["unreachable-normalization"] == 1
-
-
-def test_bytes_of_tokens_that_are_no_utf8() -> None:
-    tok = Tokenizer(plain(b"\xff\xfe"), [(b"\xff", b"\xfe")])
-    assert codes(tok) == {"unreachable-bytes": 13, "unreachable-utf-8": 1}
-
-
-def test_gaps_and_overlapping_specials() -> None:
-    merges = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
-    found = codes(Tokenizer(plain(b"ab", b"bc", b"abc"), merges, {"<s>": 1000, "<s>>": 1001}))
-    assert found["id-gaps"] == 1  # 259 to 999
-    assert found["overlapping-specials"] == 1
+def test_faults_have_examples() -> None:
+    made = {"missing-bytes": Tokenizer({byte: bytes([byte]) for byte in range(0x80)}, []),
+            "forgeable-specials": Tokenizer(plain(), [], ["a", "<s>"]),
+            "merge-order": Tokenizer(MADE_OF_AB, [(b"ab", b"c"), (b"a", b"b")]),
+            "unreachable-merges": Tokenizer(plain(b"xyz"), [])}  # fmt: skip
+    found = {code: audit(tok).faults[0].examples[0] for code, tok in made.items()}
+    assert found.pop("merge-order").items() >= {"merge": 0}.items()
+    assert found == {
+        "missing-bytes": {"byte": "0x80"},
+        "forgeable-specials": {"id": 97, "token": "'a'", "text": "a"},
+        "unreachable-merges": {"id": 256, "token": "'xyz'", "instead": ["'x'", "'y'", "'z'"]},
+    }
+    assert "merge 1 makes it" in str(audit(made["merge-order"]))
+    assert "no merge makes it" in str(audit(Tokenizer(MADE_OF_AB, [(b"ab", b"c")])))
 
 
 def test_token_classes() -> None:
@@ -169,72 +151,50 @@ def test_scripts_and_lengths() -> None:
 
 
 def test_json_and_text() -> None:
-    tok = Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"])
-    report = audit(tok, TEXTS, name="a\x1b[31mname", files=["texts/a.txt", "texts/b.txt"])
+    report = audit(Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"]), TEXTS, name="small", files=["a.txt", "b.txt"])
     content = json.loads(json.dumps(report.to_dict()))
     assert content.keys() == {
         "name", "files", "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings",
         "usage",
     }  # fmt: skip
-    assert content["settings"]["special_tokens"] == {"<|x|>": 330}
-    assert (content["settings"]["unicode"], content["settings"]["unicode_of"]) == (unicode_version(), "regex")
+    assert content["settings"].items() >= {"special_tokens": {"<|x|>": 330}, "unicode": unicode_version()}.items()
+    assert content["settings"]["unicode_of"] == "regex"
     named = audit(Tokenizer.train("ab", 257, unicode="13.0")).settings
     assert (named["unicode"], named["unicode_of"]) == ("13.0", "tokenizer")
-    assert content["faults"] == 0
-    assert content["usage"]["documents"] == 4
-    assert content["files"] == ["texts/a.txt", "texts/b.txt"]
-    said = str(report)
-    assert "\x1b" not in said
+    assert (content["faults"], content["usage"]["documents"], content["files"]) == (0, 4, ["a.txt", "b.txt"])
     # the figures that matter most come first, then where the report comes from
-    top = said.split("\n\n")[0].splitlines()
-    assert top[0] == "Audit of a\\x1b[31mname: no faults"
+    top = str(report).split("\n\n")[0].splitlines()
+    assert top[0] == "Audit of small: no faults"
     assert top[1].split() == [f"{report.usage.total.bytes_per_token:.3f}", "bytes", "per", "token"]  # type: ignore[union-attr]
     assert ["13", "tokens", "that", "no", "text", "can", "produce"] in [line.split() for line in top]
-    assert top[-2] == "  Texts: texts/a.txt, texts/b.txt"
+    assert top[-2] == "  Texts: a.txt, b.txt"
     assert f"by bpetite {bpetite.__version__}, regex {version('regex')} (Unicode {unicode_version()})" in top[-1]
 
 
 def test_what_tokens_hold_does_not_reach_the_terminal_or_the_page() -> None:
     evil = ["<script>alert(1)</script>", "\x1b[2Jclear", "\u202eright to left", "\"><img src=x onerror=alert(1)>"]
-    tok = Tokenizer(plain(), [], evil)
-    report = audit(tok, evil, name="<b>evil</b>", files=["<i>\u202efile"])
-    said = str(report)
-    assert "\x1b" not in said
-    assert "\u202e" not in said
+    report = audit(Tokenizer(plain(), [], evil), evil, name="<b>evil</b>", files=["<i>\u202efile"])
+    assert not [bad for bad in ("\x1b", "\u202e") if bad in str(report)]
     for page in (report.page(), report.to_html()):
-        assert "<script" not in page
-        assert "<img" not in page
-        assert "<i>" not in page
-        assert "\u202e" not in page
+        assert not [bad for bad in ("<script", "<img", "<i>", "\u202e") if bad in page]
         assert "&lt;b&gt;evil" in page
-
-
-def test_page_has_its_plots() -> None:
-    page = audit(Tokenizer.train(TEXTS, 330), TEXTS).page()
-    assert page.count("<svg") == 5
-    assert "default-src 'none'" in page.replace("&#x27;", "'")
-    assert "http" not in page.split("</style>", 1)[1]
-    assert audit(Tokenizer({}, [])).page().count("<svg") == 1
 
 
 def test_page_and_element_begin_with_the_headline(tmp_path: Path) -> None:
     report = audit(Tokenizer.train(TEXTS, 330), TEXTS, name="small", files=[f"part-{at}.txt" for at in range(7)])
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == 5
+    assert audit(Tokenizer({}, [])).page().count("<svg") == 1
+    assert "http" not in page.split("</style>", 1)[1]
     element = report.to_html()
     assert report._repr_html_() == element
     assert element.startswith('<div class="bpe report"><style>')
-    assert "<h1" not in element
-    assert "<h2" not in element
+    assert not re.search("<h[12]", element)
+    said = ("Audit of small", "no faults", "<dt>bytes per token</dt>", "<dt>tokens that no text can produce</dt>",
+            f"by bpetite {bpetite.__version__}", "part-0.txt, part-1.txt", "and 2 more", "<table")  # fmt: skip
     for shown in (page, element):
-        body = shown.split("</style>", 1)[1]
-        places = [
-            body.index(said)
-            for said in (
-                "Audit of small", "no faults", "<dt>bytes per token</dt>", "<dt>tokens that no text can produce</dt>",
-                f"by bpetite {bpetite.__version__}", "part-0.txt, part-1.txt", "and 2 more", "<table",
-            )
-        ]  # fmt: skip
+        places = [shown.split("</style>", 1)[1].index(one) for one in said]
         assert places == sorted(places)
 
 
@@ -261,20 +221,6 @@ def test_gpt2(shared: Callable[[str], Path]) -> None:
     assert {kind: len(ids) for kind, ids in report.classes.items()}["byte"] == 256
     assert [one.id for one in report.unreachable] == [124, 125, *range(177, 188)]
     assert len(next(iter(report.longest.values()))) == 128
-
-
-@pytest.mark.parametrize("text", slow_but(["english", "multilingual"], "multilingual"))
-def test_gpt2_on_text(shared: Callable[[str], Path], text: str) -> None:
-    tok = Tokenizer.load(shared("gpt2"))
-    with shared(f"text/{text}.txt").open(encoding="utf-8") as file:
-        sample = file.read(1_000_000)
-    usage = audit(tok, [sample]).usage
-    assert usage is not None
-    ids = tok.encode_ordinary(sample)
-    assert usage.total.tokens == len(ids) == usage.counts.sum()
-    assert usage.total.bytes == len(sample.encode())
-    assert usage.total.characters == len(sample)
-    assert set(usage.never_used) == set(tok.vocab) - set(ids) - {50256}
 
 
 def test_tokens_that_only_decode() -> None:

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -44,21 +43,6 @@ def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]]) 
         assert figures.usage.renyi_efficiency == measure(tok, [one for _, one in texts]).renyi_efficiency
         used = {token_id for _, one in texts for token_id in tok.encode_ordinary(one)}
         assert math.isclose(figures.usage.vocabulary_used, len(used) / (len(tok) - 1), abs_tol=1e-12)
-
-
-def test_fertility_by_hand() -> None:
-    found = compare([Tokenizer.train("the the the cat", 261)], ["the cat ate"]).tokenizers[0]
-    use = found.usage.total
-    # the tokens th, the and " the" are learned first, then a, t of cat; words: the | c at | at e
-    words = [use.words, use.word_tokens, use.whole_words]
-    tok = Tokenizer.train("the the the cat", 261)
-    spans = tok.encode_with_offsets("the cat ate")[1]
-    touched = [
-        sum(start < word.end() and end > word.start() for start, end in spans)
-        for word in regex.finditer(r"\w+", "the cat ate")
-    ]
-    assert words == [3, sum(touched), touched.count(1)]
-    assert use.tokens_per_word == sum(touched) / 3
 
 
 def test_texts_in_every_form() -> None:

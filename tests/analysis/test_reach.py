@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
@@ -76,31 +76,21 @@ def test_no_short_text_proves_it_wrong(kind: str, pairs: list[tuple[int, int]], 
     check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, order, pattern=None)), SHORT)
 
 
-@pytest.mark.parametrize("pattern", [patterns.GPT2, r"a+(?=b)|\w|\s", r"\w\s|.", (r"\p{L}", r"\s")])
+@pytest.mark.parametrize("settings_", [
+    *({"pattern": pattern} for pattern in (patterns.GPT2, r"a+(?=b)|\w|\s", r"\w\s|.", (r"\p{L}", r"\s"))),
+    *({"pattern": None, "normalization": form} for form in ("NFC", "NFD", "NFKC", "NFKD")),
+])  # fmt: skip
 @settings(max_examples=4, deadline=None)
 @given(
     pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
     kind=st.sampled_from(["merges", "ranks"]),
 )
-def test_no_short_text_proves_it_wrong_with_patterns(
-    pattern: patterns.Pattern, pairs: list[tuple[int, int]], kind: str
+@example(pairs=[(1, 1)], kind="merges")  # "aa", and a pattern that names the character after it
+def test_no_short_text_proves_it_wrong_with_settings(
+    settings_: dict[str, Any], pairs: list[tuple[int, int]], kind: str
 ) -> None:
-    check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, [0], pattern=pattern)), SHORT)
-
-
-def test_a_character_that_the_pattern_names_is_tried() -> None:
-    vocab = vocab_of("merges", [(1, 1)], [0], pattern=r"a+(?=b)|\w|\s")
-    check_against(Tokenizer.from_vocab(vocab), SHORT)
-
-
-@settings(max_examples=4, deadline=None)
-@given(
-    pairs=st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), max_size=40),
-    form=st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
-)
-def test_no_short_text_proves_it_wrong_with_normalization(pairs: list[tuple[int, int]], form: str) -> None:
-    vocab = vocab_of("merges", pairs, [0], pattern=None, normalization=form)
-    check_against(Tokenizer.from_vocab(vocab), short_texts([*ALPHABET, "e", "\u0301"], 3))
+    texts = short_texts([*ALPHABET, "e", "\u0301"], 3) if "normalization" in settings_ else SHORT
+    check_against(Tokenizer.from_vocab(vocab_of(kind, pairs, [0], **settings_)), texts)
 
 
 @pytest.mark.slow
@@ -148,39 +138,45 @@ def plain(*tokens: bytes) -> dict[int, bytes]:
     return {byte: bytes([byte]) for byte in range(256)} | dict(enumerate(tokens, 256))
 
 
-def reasons(tokenizer: Tokenizer) -> dict[bytes, str]:
-    return {one.token: one.reason for one in reach_of(tokenizer).unreachable if one.id > 255}
+REST = [bytes([0xC3, byte]) for byte in range(0x80, 0xC0)]
+ACCENTS = [(b"e", b"\xcc"), (b"e\xcc", b"\x81")]
+ACCENTED = plain(b"e\xcc", b"e\xcc\x81")
+NO_UTF8 = [b"\xff\xff", b"\xed\xa0", b"\xe0\x80", b"a\xc3b", b"\x80" * 4]
+LOOKAHEAD = Tokenizer(plain(b"aa", b"aab"), [(b"a", b"a"), (b"aa", b"b")], pattern=r"a+(?=b)|\w|\s")
 
 
-def test_bytes_that_no_text_holds() -> None:
-    found = reach_of(Tokenizer(plain(), []))
-    assert {one.token[0] for one in found.unreachable} == NEVER_IN_UTF8
-    assert {one.reason for one in found.unreachable} == {"utf-8"}
-    tokens = [b"\xff\xff", b"\xed\xa0", b"\xe0\x80", b"a\xc3b", b"\x80" * 4, b"\x80" * 3]
-    tok = Tokenizer(plain(*tokens), None, pattern=None)
-    assert reasons(tok) == dict.fromkeys(tokens[:5], "utf-8") | {
-        b"\x80" * 3: "merges"
-    }
+@pytest.mark.parametrize(("tok", "expected"), [
+    (Tokenizer(plain(*NO_UTF8, b"\x80" * 3), None, pattern=None),
+     dict.fromkeys(NO_UTF8, "utf-8") | {b"\x80" * 3: "merges"}),
+    (Tokenizer(plain(b"ab", b"abc"), [(b"a", b"b")], pattern=None), {b"abc": "merges"}),
+    # an earlier merge prevents a later one
+    (Tokenizer(plain(b"bc", b"ab", b"abc"), [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")], pattern=None),
+     {b"abc": "merges"}),
+    # a part of a character counts as reachable, even where C3 joins with every byte that can follow it
+    (Tokenizer(plain(*REST), [(b"\xc3", one[1:]) for one in REST], pattern=None), {}),
+    (Tokenizer(plain(b" \xc3"), [], pattern=None), {b" \xc3": "merges"}),
+    (Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d"), {b"12": "pattern"}),
+    (Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d\d"), {}),
+    # a token that needs something before it
+    (Tokenizer(plain(b"\n/"), [(b"\n", b"/")], pattern=r"[!.]+[\n/]*|\s|/"), {}),
+    (LOOKAHEAD, {b"aab": "pattern"}),
+    (Tokenizer(ACCENTED, ACCENTS, pattern=None), {}),
+    (Tokenizer(ACCENTED, ACCENTS, pattern=None, normalization="NFC"), {b"e\xcc\x81": "normalization"}),
+    (Tokenizer({300: b"a", 301: b"b", 302: b"ab", 303: b"ac"}, [(b"a", b"b")], pattern=None), {b"ac": "merges"}),
+    (Tokenizer({}, []), {}),
+])  # fmt: skip
+def test_tokens_out_of_reach_and_why(tok: Tokenizer, expected: dict[bytes, str]) -> None:
+    assert {one.token: one.reason for one in reach_of(tok).unreachable if one.id > 255} == expected
 
 
-def test_a_token_without_a_merge() -> None:
-    tok = Tokenizer(plain(b"ab", b"abc"), [(b"a", b"b")], pattern=None)
-    found = {one.token: one for one in reach_of(tok).unreachable if one.id > 255}
-    assert found[b"abc"].reason == "merges"
-    assert found[b"abc"].instead == (b"ab", b"c")
-
-
-def test_a_token_that_an_earlier_merge_prevents() -> None:
-    tok = Tokenizer(plain(b"bc", b"ab", b"abc"), [(b"b", b"c"), (b"a", b"b"), (b"ab", b"c")], pattern=None)
-    assert reasons(tok) == {b"abc": "merges"}
-
-
-def test_a_part_of_a_character_that_its_merges_make() -> None:
-    """It counts as reachable, even where C3 joins with every byte that can follow it."""
-    rest = [bytes([0xC3, byte]) for byte in range(0x80, 0xC0)]
-    tok = Tokenizer(plain(*rest), [(b"\xc3", bytes([byte])) for byte in range(0x80, 0xC0)], pattern=None)
-    assert {one.reason for one in reach_of(tok).unreachable} == {"utf-8"}
-    assert reasons(Tokenizer(plain(b" \xc3"), [], pattern=None)) == {b" \xc3": "merges"}
+def test_what_reach_says_of_a_token() -> None:
+    found = reach_of(Tokenizer(plain(), [])).unreachable
+    assert {one.token[0] for one in found} == NEVER_IN_UTF8
+    (lost,) = (one for one in reach_of(Tokenizer(plain(b"ab", b"abc"), [(b"a", b"b")])).unreachable if one.id > 255)
+    assert lost.instead == (b"ab", b"c")
+    # of a token that needs something behind it, a text with it; the text of another token is no proof by itself
+    assert reach_of(Tokenizer(plain(b"ab"), [(b"a", b"b")], pattern=r"\w+(?=!)|\w|!")).witness[256] == "ab!"
+    assert reach_of(LOOKAHEAD).witness == {256: "aab"}
 
 
 @settings(max_examples=40, deadline=None)
@@ -202,35 +198,6 @@ def test_merges_are_those_of_the_definition(pairs: list[tuple[int, int]], kind: 
         assert token_id not in unmade or merge_pretoken(token, ranks) != [token]
 
 
-def test_a_token_that_the_pattern_cuts() -> None:
-    tok = Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d")
-    assert reasons(tok) == {b"12": "pattern"}
-    assert reasons(Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d\d")) == {}
-
-
-def test_a_token_that_needs_something_before_or_after_it() -> None:
-    in_front = Tokenizer(plain(b"\n/"), [(b"\n", b"/")], pattern=r"[!.]+[\n/]*|\s|/")
-    assert reasons(in_front) == {}
-    assert in_front.encode_ordinary(reach_of(in_front).witness[256]).count(256) == 1
-    behind = Tokenizer(plain(b"ab"), [(b"a", b"b")], pattern=r"\w+(?=!)|\w|!")
-    assert reasons(behind) == {}
-    assert reach_of(behind).witness[256] == "ab!"
-
-
-def test_the_text_of_another_token_is_no_proof_by_itself() -> None:
-    """``aab`` gives ``aa``, which its own text does not."""
-    tok = Tokenizer(plain(b"aa", b"aab"), [(b"a", b"a"), (b"aa", b"b")], pattern=r"a+(?=b)|\w|\s")
-    assert reach_of(tok).witness == {256: "aab"}
-    assert reasons(tok) == {b"aab": "pattern"}
-
-
-def test_tokens_outside_the_normal_form() -> None:
-    pieces = [(b"e", b"\xcc"), (b"e\xcc", b"\x81")]
-    tok = Tokenizer(plain(b"e\xcc", b"e\xcc\x81"), pieces, pattern=None, normalization="NFC")
-    assert reasons(tok)[b"e\xcc\x81"] == "normalization"
-    assert b"e\xcc\x81" not in reasons(Tokenizer(plain(b"e\xcc", b"e\xcc\x81"), pieces, pattern=None))
-
-
 def test_special_tokens_that_text_can_form() -> None:
     tok = Tokenizer(plain(b"ab"), [(b"a", b"b")], ["<s>", "ab"], pattern=None)
     assert reach_of(tok).forgeable == {}  # no merge gives a special token
@@ -239,12 +206,6 @@ def test_special_tokens_that_text_can_form() -> None:
     assert reach_of(Tokenizer(plain(), [], ["<s>"])).forgeable == {}
     lacking = {token_id: token for token_id, token in plain().items() if token != b"c"}
     assert reach_of(Tokenizer(lacking, [], ["c"])).forgeable == {}
-
-
-def test_a_vocabulary_without_all_bytes() -> None:
-    tok = Tokenizer({0: b"a", 1: b"b", 2: b"ab", 3: b"ac"}, [(b"a", b"b")], pattern=None)
-    assert {one.token for one in reach_of(tok).unreachable} == {b"ac"}
-    assert reach_of(Tokenizer({}, [])).unreachable == []
 
 
 # Published vocabularies
@@ -257,11 +218,6 @@ def test_gpt2_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
     assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
     assert found.forgeable == {}
     assert found.witness == {}  # the text of each token of whole characters produces it
-
-
-def test_cl100k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
-    tok = Tokenizer.from_tiktoken(shared("openai/cl100k_base.tiktoken"), pattern=patterns.CL100K)
-    assert {one.token for one in reach_of(tok).unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
 
 
 @pytest.mark.slow
