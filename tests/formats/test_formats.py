@@ -25,19 +25,21 @@ def listing(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("format", ["native", "gpt2"])
-def test_save_and_load_give_an_equal_vocabulary(tmp_path: Path, format: str) -> None:
-    formats.save(SMALL, tmp_path / "tok", format=format)
-    for loaded in (formats.load(tmp_path / "tok"), formats.load(tmp_path / "tok", format=format)):
-        assert loaded == SMALL
-        assert loaded.fingerprint() == SMALL.fingerprint()
-
-
-def test_the_name_decides_where_no_format_is_given(tmp_path: Path) -> None:
+def test_the_format_is_found_by_the_name_and_by_the_content(tmp_path: Path) -> None:
+    for name, format in (("tok", "native"), ("pair", "gpt2")):
+        formats.save(SMALL, tmp_path / name, format=format)
+        for loaded in (formats.load(tmp_path / name), formats.load(tmp_path / name, format=format)):
+            assert loaded == SMALL
+            assert loaded.fingerprint() == SMALL.fingerprint()
+    formats.save(PLAIN, tmp_path / "plain", format="gpt2")
+    assert listing(tmp_path / "plain") == ["merges.txt", "vocab.json"]
+    assert formats.load(tmp_path / "plain" / "vocab.json") == PLAIN
     formats.save(RANKS, tmp_path / "small.tiktoken")
     assert (tmp_path / "small.tiktoken").read_bytes().startswith(base64.b64encode(b"\0") + b" 0\n")
     formats.save(SMALL, tmp_path / "small")
     assert json.loads((tmp_path / "small").read_bytes())["format"] == "bpetite"
+    (tmp_path / "marked").write_bytes(b"\xef\xbb\xbf" + formats.native.dump(SMALL))
+    assert formats.load(tmp_path / "marked") == SMALL
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
@@ -47,25 +49,6 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
         writing = pool.submit((tmp_path / "pipe").write_bytes, formats.native.dump(SMALL))
         assert formats.load(tmp_path / "pipe") == SMALL
         writing.result()
-
-
-def test_vocab_json_is_found_by_its_content(tmp_path: Path) -> None:
-    formats.save(PLAIN, tmp_path / "pair", format="gpt2")
-    assert listing(tmp_path / "pair") == ["merges.txt", "vocab.json"]
-    assert formats.load(tmp_path / "pair" / "vocab.json") == PLAIN
-
-
-def test_a_tiktoken_file_asks_for_its_pattern(tmp_path: Path) -> None:
-    formats.save(RANKS, tmp_path / "small.tiktoken")
-    with pytest.raises(FormatError, match="pattern"):
-        formats.load(tmp_path / "small.tiktoken")
-
-
-def test_an_unknown_format_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="'wordpiece'"):
-        formats.save(SMALL, tmp_path / "tok", format="wordpiece")
-    with pytest.raises(ValueError, match="'wordpiece'"):
-        formats.load(tmp_path / "tok", format="wordpiece")
 
 
 @pytest.mark.parametrize("format", ["native", "tiktoken", "gpt2"])
@@ -80,6 +63,8 @@ def test_saving_refuses_to_overwrite_unless_told(tmp_path: Path, format: str) ->
     after = {path.name: path.read_bytes() for path in ([*place.iterdir()] if place.is_dir() else [place])}
     assert before == after
     assert listing(tmp_path) == ["tok"]
+    with pytest.raises(IsADirectoryError):
+        formats.save(vocab, tmp_path, format="native", overwrite=True)
 
 
 def test_files_are_readable_by_the_group_as_the_umask_says(tmp_path: Path) -> None:
@@ -125,17 +110,6 @@ def test_nothing_half_written_remains_after_a_failed_save(
     assert listing(tmp_path) == (["tok"] if existing else [])
 
 
-def test_saving_onto_a_directory_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(IsADirectoryError):
-        formats.save(SMALL, tmp_path, overwrite=True)
-    assert listing(tmp_path) == []
-
-
-def test_the_packaged_name_does_not_hide_a_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
-        formats.load(tmp_path / "absent.json")
-
-
 # Damaged files
 
 
@@ -146,8 +120,7 @@ def native_text() -> str:
 Damage = Callable[[str], str]
 
 DAMAGED: dict[str, tuple[Damage, str]] = {
-    "cut short": (lambda text: text[: len(text) // 2], r"not JSON at line \d+, column \d+"),
-    "cut by one byte": (lambda text: text[:-3], "not JSON at line"),
+    "cut by one byte": (lambda text: text[:-3], r"not JSON at line \d+, column \d+"),
     "something behind it": (lambda text: text + "{}", "not JSON at line"),
     "another version": (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
     "a version that is no integer": (lambda text: text.replace('"version": 1', '"version": true'), "version True"),
@@ -204,16 +177,7 @@ def test_a_damaged_native_file_is_refused_by_name_and_place(tmp_path: Path, dama
     assert str(place) in str(caught.value)
 
 
-def test_every_cut_of_a_native_file_is_refused(tmp_path: Path) -> None:
-    data = formats.native.dump(SMALL)
-    place = tmp_path / "tok.json"
-    for length in [*range(0, len(data) - 1, 97), len(data) - 2]:
-        place.write_bytes(data[:length])
-        with pytest.raises(FormatError):
-            formats.load(place)
-
-
-@pytest.mark.parametrize("format", [None, "native", "gpt2", "tiktoken"])
+@pytest.mark.parametrize("format", [None, "native", "gpt2", "tiktoken", "gguf"])
 def test_an_empty_file_is_refused(tmp_path: Path, format: str | None) -> None:
     place = tmp_path / "tok.json"
     place.touch()
@@ -233,12 +197,6 @@ def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     place.write_bytes(formats.native.dump(SMALL).replace(b'"the"', b'"\xff"'))
     with pytest.raises(FormatError, match=r"tok\.json: byte \d+ \(0xff\) is not UTF-8"):
         formats.load(place)
-
-
-def test_a_byte_order_mark_does_not_matter(tmp_path: Path) -> None:
-    place = tmp_path / "tok.json"
-    place.write_bytes(b"\xef\xbb\xbf" + formats.native.dump(SMALL))
-    assert formats.load(place) == SMALL
 
 
 @pytest.mark.parametrize(

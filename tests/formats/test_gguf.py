@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bpetite import FormatError, Tokenizer, formats, patterns
+from bpetite import FormatError, Tokenizer, patterns
 
 CODES = {bool: (7, "?"), int: (4, "I"), float: (6, "f")}
 LLAMA: dict[str, Any] = {
@@ -94,9 +94,3 @@ def test_the_package_gguf_reads_the_same(tmp_path: Path) -> None:
 def test_refused_by_name(tmp_path: Path, data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         load(tmp_path, data)
-
-
-def test_an_empty_file(tmp_path: Path) -> None:
-    (tmp_path / "model.gguf").touch()
-    with pytest.raises(FormatError, match=r"model\.gguf: the file is empty \(0 bytes\)$"):
-        formats.load(tmp_path / "model.gguf", format="gguf")

@@ -27,12 +27,6 @@ def small_files() -> tuple[str, str]:
     return files["vocab.json"].decode(), files["merges.txt"].decode()
 
 
-def test_the_pair_is_what_gpt2_published_looks_like() -> None:
-    vocab, merges = small_files()
-    assert merges == "#version: 0.2\nt h\n# Ġ\n#Ġ #\n"
-    assert json.loads(vocab)["#Ġ#"] == 257
-
-
 def test_gpt2_itself(shared: Callable[[str], Path]) -> None:
     vocab = gpt2.load(shared("gpt2/vocab.json"), shared("gpt2/merges.txt"))
     assert (len(vocab.tokens), len(vocab.merges or ())) == (50257, 50000)
@@ -84,6 +78,7 @@ def test_a_special_token_that_older_writers_left_as_it_is(tmp_path: Path) -> Non
 
 def test_line_ends_and_the_version_line(tmp_path: Path) -> None:
     vocab, merges = small_files()
+    assert merges == "#version: 0.2\nt h\n# Ġ\n#Ġ #\n"
     assert gpt2.load(*write(tmp_path, vocab, merges.replace("\n", "\r\n"))) == SMALL
     assert gpt2.load(*write(tmp_path, vocab, merges.partition("\n")[2])) == SMALL
 
@@ -92,14 +87,8 @@ def test_line_ends_and_the_version_line(tmp_path: Path) -> None:
     ("spoil", "message"),
     [
         (lambda v, m: (v[:50], m), r"vocab\.json: not JSON at line 1"),
-        (lambda v, m: ("", m), r"vocab\.json: the file is empty"),
         (lambda v, m: ("{}", m), r"vocab\.json: no tokens"),
         (lambda v, m: ("[1]", m), r"vocab\.json: the file must be a JSON object"),
-        (lambda v, m: ("[" * 200_000, m), r"vocab\.json: the JSON is nested too deep"),
-        (lambda v, m: (v.replace('"th": 256', '"th": "256"'), m), r"vocab\.json: .*'th' must be an integer"),
-        (lambda v, m: (v.replace('"th": 256', '"th": 258'), m), r"vocab\.json: .*'th' and .* have the same id 258"),
-        (lambda v, m: (v.replace('"th": 256', '"th": -5'), m), r"vocab\.json.*: token id -5 is outside"),
-        (lambda v, m: (v.replace('"th": 256', '"th": 256, "th": 300'), m), r"vocab\.json: the key 'th' occurs twice"),
         (lambda v, m: (v.replace('"th"', '"t界h"'), m), r"vocab\.json: 't界h': '界' \(U\+754C\) at 1 stands"),
         (lambda v, m: (v, ""), r"merges\.txt: the file is empty"),
         (lambda v, m: (v, m[:-1]), r"merges\.txt: line 4 '#Ġ #' does not end in a newline"),

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bpetite import FormatError, Tokenizer, bytelevel, formats
+from bpetite import FormatError, Tokenizer, bytelevel
 from bpetite.formats.dialects import from_oniguruma, from_rust
 
 ALPHABET = {bytelevel.encode_token(bytes([byte])): byte for byte in range(256)}
@@ -20,14 +20,10 @@ def tokenizer_json(**changes: Any) -> dict[str, Any]:
     return {"version": "1.0", "added_tokens": [], "pre_tokenizer": BYTE_LEVEL, "model": model} | changes
 
 
-def nested(depth: int, opening: str, closing: str = "") -> bytes:
-    return (opening * depth + closing * depth).encode()
-
-
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"model":', "[[{}],"])
 def test_nesting_of_megabytes_is_refused(tmp_path: Path, opening: str) -> None:
     place = tmp_path / "tokenizer.json"
-    place.write_bytes(nested(5_000_000 // len(opening), opening))
+    place.write_bytes(opening.encode() * (5_000_000 // len(opening)))
     with pytest.raises(FormatError, match=r"tokenizer\.json: the JSON is nested too deep"):
         Tokenizer.load(place)
 
@@ -35,7 +31,7 @@ def test_nesting_of_megabytes_is_refused(tmp_path: Path, opening: str) -> None:
 @pytest.mark.slow
 def test_nesting_of_100_megabytes_takes_no_more_memory_than_the_text(tmp_path: Path) -> None:
     place = tmp_path / "tokenizer.json"
-    place.write_bytes(nested(100_000_000, "["))
+    place.write_bytes(b"[" * 100_000_000)
     tracemalloc.start()
     with pytest.raises(FormatError, match="nested too deep"):
         Tokenizer.load(place)
@@ -61,50 +57,30 @@ def test_patterns_of_brackets_are_refused(translate: Callable[[str], str], patte
         translate(pattern)
 
 
-def test_100_000_added_tokens_load_and_are_found() -> None:
-    added = [{"id": 256 + n, "content": f"<extra_{n}>", "special": True} for n in range(100_000)]
-    tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=added))
+def test_added_tokens_by_the_thousand_and_long_ones() -> None:
+    plain = [{"id": 256 + n, "content": f"<extra_{n}>", "special": True} for n in range(100_000)]
+    tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=plain))
     assert tok.encode("a<extra_0><extra_99999>b<extra_100000>")[:4] == [97, 256, 100_255, 98]
     assert tok.scanner != "pipeline"
-
-
-def test_added_tokens_with_flags_by_the_thousand() -> None:
-    added = [
+    with_flags = [
         {"id": 256 + n, "content": f"<x{n}>", "special": n % 2 == 0, "lstrip": n % 3 == 0, "normalized": n % 5 == 0}
         for n in range(20_000)
     ]
-    tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=added))
+    tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=with_flags))
     assert tok.encode("a <x0><x19999> <x1>b") == [97, 256, 20_255, 32, 257, 98]
-
-
-def test_added_tokens_that_are_long_and_alike() -> None:
-    added: list[dict[str, Any]] = [
-        {"id": 256 + n, "content": "a" * 2_000 + str(n), "special": True, "normalized": n > 1} for n in range(4)
-    ]
-    tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=added))
-    assert tok.encode("a" * 2_000 + "3b") == [259, 98]
-
-
-def test_ids_of_thousands_of_digits() -> None:
-    huge = json.dumps(tokenizer_json(added_tokens=[{"id": 0, "content": "<s>"}]))
-    with pytest.raises(FormatError, match=r"digits|outside"):
-        Tokenizer.from_huggingface(huge.replace('"id": 0', '"id": ' + "9" * 9_000))
-    with pytest.raises(FormatError, match="rank is outside"):
-        formats.tiktoken.from_bytes(b"YQ== " + b"9" * 100_000 + b"\n", "a.tiktoken", pattern=None)
+    alike = [{"id": 256 + n, "content": "a" * 2_000 + str(n), "special": True, "normalized": n > 1} for n in range(4)]
+    assert Tokenizer.from_huggingface(tokenizer_json(added_tokens=alike)).encode("a" * 2_000 + "3b") == [259, 98]
 
 
 def test_an_error_about_something_huge_is_short() -> None:
-    spoilt = tokenizer_json(model={"type": "BPE", "vocab": ALPHABET, "merges": ["x" * 1_000_000]})
-    with pytest.raises(FormatError) as caught:
-        Tokenizer.from_huggingface(spoilt)
-    assert len(str(caught.value)) < 1_000
-    spoilt = tokenizer_json(pre_tokenizer={"type": "Split", "pattern": {"Regex": "(" * 10**6}, "behavior": "Isolated"})
-    with pytest.raises(FormatError) as caught:
-        Tokenizer.from_huggingface(spoilt)
-    assert len(str(caught.value)) < 1_000
-    with pytest.raises(FormatError, match=r"bpetite does not have the pre-tokenizer xxx.*xxx$") as caught:
-        Tokenizer.from_huggingface(tokenizer_json(pre_tokenizer={"type": "x" * 10**6}))
-    assert len(str(caught.value)) < 1_000
+    for changes in (
+        {"model": {"type": "BPE", "vocab": ALPHABET, "merges": ["x" * 10**6]}},
+        {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(" * 10**6}, "behavior": "Isolated"}},
+        {"pre_tokenizer": {"type": "x" * 10**6}},
+    ):
+        with pytest.raises(FormatError) as caught:
+            Tokenizer.from_huggingface(tokenizer_json(**changes))
+        assert len(str(caught.value)) < 1_000
 
 
 @pytest.mark.parametrize("keep", [0.1, 0.5, 0.9, 0.99])
@@ -119,16 +95,6 @@ def test_a_file_cut_anywhere_is_refused(tmp_path: Path, keep: float) -> None:
 def test_duplicated_keys_are_refused() -> None:
     with pytest.raises(FormatError, match="the key 'model' occurs twice"):
         Tokenizer.from_huggingface(json.dumps(tokenizer_json())[:-1] + ', "model": {}}')
-    with pytest.raises(FormatError, match="the key 'a' occurs twice"):
-        Tokenizer.from_huggingface(json.dumps(tokenizer_json()).replace('"a": 97', '"a": 97, "a": 98'))
-
-
-def test_a_binary_file_is_no_tokenizer(tmp_path: Path) -> None:
-    for number, data in enumerate((b"\x80\x04\x95" + bytes(100), b"PK\x03\x04" + bytes(50), bytes(range(256)))):
-        place = tmp_path / f"file{number}"
-        place.write_bytes(data)
-        with pytest.raises(FormatError, match="no tokenizer in any known format"):
-            Tokenizer.load(place)
 
 
 def test_loading_runs_no_code_and_asks_no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
