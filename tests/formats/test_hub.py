@@ -4,14 +4,13 @@ import json
 import subprocess
 import sys
 import textwrap
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
 from paths import PACKAGES
+from served import Answers, served
 
 from bpetite import FormatError, MissingExtraError, Tokenizer, formats
 
@@ -39,67 +38,46 @@ REPOSITORIES = {
 }
 
 
-class Hub(BaseHTTPRequestHandler):
+class Hub(Answers):
     """As much of the Hub as a download asks for: HEAD and GET of /REPOSITORY/resolve/REVISION/FILE, and what is in a
     repository."""
 
-    protocol_version = "HTTP/1.1"
-    asked: list[str]
-
-    def _answer(self) -> None:
-        self.server.asked.append(self.path)  # type: ignore[attr-defined]
+    def answer(self) -> None:
         parts = self.path.partition("?")[0].strip("/").removeprefix("api/models/").split("/", 4)
         if len(parts) < 4 or parts[2] not in ("resolve", "revision", "tree"):
-            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+            return self.send(404, b"", {"X-Error-Code": "RepoNotFound"})
         repository, revision, file = "/".join(parts[:2]), parts[3], parts[-1]
         revision = {commit: name for name, commit in COMMITS.items()}.get(revision, revision)
         if (repository, "main") not in REPOSITORIES:
-            return self._send(404, b"", {"X-Error-Code": "RepoNotFound"})
+            return self.send(404, b"", {"X-Error-Code": "RepoNotFound"})
         if (repository, revision) not in REPOSITORIES:
-            return self._send(404, b"", {"X-Error-Code": "RevisionNotFound"})
+            return self.send(404, b"", {"X-Error-Code": "RevisionNotFound"})
         held = REPOSITORIES[repository, revision]
         if parts[2] == "revision":
             siblings = [{"rfilename": name} for name in held]
-            return self._send_json({"id": repository, "sha": COMMITS[revision], "siblings": siblings})
+            return self.send_json({"id": repository, "sha": COMMITS[revision], "siblings": siblings})
         if parts[2] == "tree":
-            return self._send_json([
+            return self.send_json([
                 {"type": "file", "path": name, "size": len(held[name]), "oid": hashlib.sha1(held[name]).hexdigest()}
                 for name in held
             ])  # fmt: skip
         found = held.get(file)
         headers = {"X-Repo-Commit": COMMITS[revision]}
         if found is None:
-            return self._send(404, b"", headers | {"X-Error-Code": "EntryNotFound"})
-        return self._send(200, found, headers | {"ETag": f'"{hashlib.sha1(found).hexdigest()}"'})
+            return self.send(404, b"", headers | {"X-Error-Code": "EntryNotFound"})
+        return self.send(200, found, headers | {"ETag": f'"{hashlib.sha1(found).hexdigest()}"'})
 
-    def _send_json(self, content: Any) -> None:
-        self._send(200, json.dumps(content).encode(), {"Content-Type": "application/json"})
-
-    def _send(self, status: int, body: bytes, headers: dict[str, str]) -> None:
-        self.send_response(status)
-        for key, value in headers.items():
-            self.send_header(key, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        if self.command == "GET":
-            self.wfile.write(body)
-
-    do_GET = do_HEAD = _answer
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
+    def send_json(self, content: Any) -> None:
+        self.send(200, json.dumps(content).encode(), {"Content-Type": "application/json"})
 
 
 @pytest.fixture(scope="module")
 def hub() -> Iterator[Any]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.asked = []  # type: ignore[attr-defined]
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with served(Hub) as server:
+        yield server
+
+
+NOBODY = "http://127.0.0.1:9"
 
 
 def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
@@ -136,62 +114,52 @@ def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def address(hub: Any) -> str:
-    return f"http://127.0.0.1:{hub.server_address[1]}"
+def prepare(cache: Path, repository: str) -> None:
+    """Put a tokenizer.json where huggingface_hub keeps a repository."""
+    folder = cache / "hub" / f"models--{repository.replace('/', '--')}"
+    (folder / "snapshots" / ("c" * 40)).mkdir(parents=True)
+    TRAINED.save(folder / "snapshots" / ("c" * 40) / "tokenizer.json")
+    (folder / "refs").mkdir()
+    (folder / "refs" / "main").write_text("c" * 40)
 
 
 def test_from_the_hub_then_from_its_cache_offline(hub: Any, tmp_path: Path) -> None:
-    found = run(
-        "[attempt('someone/json'), attempt('someone/json', revision='v2'), attempt('someone/pair')]",
-        tmp_path,
-        address(hub),
-    )
-    assert found == [TRAINED.fingerprint(), OTHER.fingerprint(), TRAINED.fingerprint()]
+    attempts = "[attempt('someone/json'), attempt('someone/json', revision='v2'), attempt('someone/pair'), {}]"
+    found = run(attempts.format(0), tmp_path, hub.address)
+    assert found[:3] == [TRAINED.fingerprint(), OTHER.fingerprint(), TRAINED.fingerprint()]
     asked = len(hub.asked)
-    offline = run(
-        "[attempt('someone/json'), attempt('someone/json', revision='v2'), attempt('someone/never')]",
-        tmp_path,
-        address(hub),
-        HF_HUB_OFFLINE="1",
-    )
-    assert offline[:2] == found[:2]
+    offline = run(attempts.format("attempt('someone/never')"), tmp_path, hub.address, HF_HUB_OFFLINE="1")
+    assert offline[:3] == found[:3]
+    assert offline[3][1]
     kept = [place.name.rpartition("-")[0] for place in (tmp_path / "compiled").iterdir()]
     assert sorted(kept) == ["someone--json", "someone--json", "someone--pair"]
-    assert offline[2][1]
     assert len(hub.asked) == asked
-    code = "[t := __import__('time'), setattr(t, 'sleep', None), attempt('someone/json')][2]"  # waiting would raise
-    assert run(code, tmp_path, "http://127.0.0.1:9") == found[0]
+    # a Hub that nobody reaches, and waiting between tries would raise
+    code = f"[t := __import__('time'), setattr(t, 'sleep', None), {attempts.format(0)}][2]"
+    assert run(code, tmp_path, NOBODY) == found
 
 
 def test_a_hub_that_cannot_be_reached_is_asked_once(tmp_path: Path) -> None:
     """Waiting between tries would raise."""
     code = "(setattr(time, 'sleep', None), attempt('someone/json'))[1]"
-    _, is_os_error, message = run(f"[time := __import__('time'), {code}][1]", tmp_path, "http://127.0.0.1:9")
+    _, is_os_error, message = run(f"[time := __import__('time'), {code}][1]", tmp_path, NOBODY)
     assert is_os_error
-    assert message.startswith("someone/json: http://127.0.0.1:9 cannot be asked for this repository")
-    assert "Connection refused" in message
-    assert str(tmp_path / "hub") in message
-    assert "put its tokenizer.json" in message
-    _, _, offline = run("attempt('someone/json')", tmp_path, "http://127.0.0.1:9", HF_HUB_OFFLINE="1")
+    assert message.startswith(f"someone/json: {NOBODY} cannot be asked for this repository")
+    for part in ("Connection refused", str(tmp_path / "hub"), "put its tokenizer.json"):
+        assert part in message
+    _, _, offline = run("attempt('someone/json')", tmp_path, NOBODY, HF_HUB_OFFLINE="1")
     assert "(HF_HUB_OFFLINE is set)" in offline
 
 
-def test_the_repository_gpt2_stands_in_for_the_encoding(tmp_path: Path) -> None:
-    folder = tmp_path / "hub" / "models--gpt2"
-    (folder / "snapshots" / "x").mkdir(parents=True)
-    TRAINED.save(folder / "snapshots" / "x" / "tokenizer.json")
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text("x")
+def test_a_prepared_cache_is_enough(tmp_path: Path) -> None:
+    """The repository gpt2 stands in for the encoding, too."""
+    prepare(tmp_path, "someone/mine")
+    prepare(tmp_path, "gpt2")
     nothing = {"BPETITE_CACHE_DIR": str(tmp_path / "none"), "TIKTOKEN_CACHE_DIR": "", "HF_HUB_OFFLINE": "1"}
-    code = "[attempt('gpt2'), attempt('r50k_base')[2]]"
-    found, error = run(code, tmp_path, "http://127.0.0.1:9", BPETITE_ENCODINGS_URL="http://127.0.0.1:9", **nothing)
-    assert found == TRAINED.fingerprint()
+    code = "[attempt('someone/mine'), attempt('gpt2'), attempt('r50k_base')[2]]"
+    *found, error = run(code, tmp_path, NOBODY, BPETITE_ENCODINGS_URL=NOBODY, **nothing)
+    assert found == [TRAINED.fingerprint()] * 2
     assert "put r50k_base.tiktoken from" in error
-
-
-def test_a_pair_in_the_cache_needs_no_hub(hub: Any, tmp_path: Path) -> None:
-    found = run("attempt('someone/pair')", tmp_path, address(hub))
-    assert run("attempt('someone/pair')", tmp_path, "http://127.0.0.1:9") == found == TRAINED.fingerprint()
 
 
 def test_what_the_hub_does_not_have_is_an_error_that_says_so(hub: Any, tmp_path: Path) -> None:
@@ -199,22 +167,12 @@ def test_what_the_hub_does_not_have_is_an_error_that_says_so(hub: Any, tmp_path:
         "[attempt('someone/nothing'), attempt('someone/never'), attempt('someone/json', revision='v9'),"
         " attempt('someone/damaged')]",
         tmp_path,
-        address(hub),
+        hub.address,
     )
     assert "someone/nothing: no tokenizer that bpetite reads" in nothing[2]
     assert never[1]
     assert revision[1]
     assert "tokenizer.json: not JSON at line 1" in damaged[2]
-
-
-def test_a_prepared_cache_is_enough(tmp_path: Path) -> None:
-    folder = tmp_path / "hub" / "models--someone--mine"
-    snapshot = folder / "snapshots" / ("c" * 40)
-    snapshot.mkdir(parents=True)
-    TRAINED.save(snapshot / "tokenizer.json")
-    (folder / "refs").mkdir()
-    (folder / "refs" / "main").write_text("c" * 40)
-    assert run("attempt('someone/mine')", tmp_path, "http://127.0.0.1:9", HF_HUB_OFFLINE="1") == TRAINED.fingerprint()
 
 
 def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,10 +212,9 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.slow
 def test_the_view_has_the_settings_of_the_repository(tmp_path: Path, hub: Any) -> None:
     pytest.importorskip("transformers")
-    endpoint = f"http://127.0.0.1:{hub.server_port}"
     code = "(lambda view: [view.model_max_length, view.chat_template, view.eos_token])({}.as_transformers())"
     code = code.replace("{}", "Tokenizer.from_pretrained('someone/chat')")
     templates = {"default": "{{ messages }}", "tool_use": "{{ tools }}"}
     for environment in ({}, {"HF_HUB_OFFLINE": "1"}):
-        assert run(code, tmp_path, endpoint, **environment) == [77, templates, None]
+        assert run(code, tmp_path, hub.address, **environment) == [77, templates, None]
     assert not [path for path in hub.asked if "safetensors" in path]

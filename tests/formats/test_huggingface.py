@@ -101,17 +101,6 @@ def test_the_form_that_other_programs_know(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "tokenizer.json").encode("the  cat's\n 1") == tok.encode("the  cat's\n 1")
 
 
-@pytest.mark.parametrize("name", CONFIGURATIONS)
-def test_offsets_are_in_order_and_spell_the_tokens_where_nothing_is_rewritten(name: str) -> None:
-    ours = _ours(name)
-    for text in HARD:
-        ids, spans = ours.encode_with_offsets(text)
-        assert ids == ours.encode(text)
-        assert len(ids) == len(spans)
-        assert all(0 <= start <= end <= len(text) for start, end in spans)
-        assert [start for start, _ in spans] == sorted(start for start, _ in spans)
-
-
 # Named traps, and places where libraries disagree with each other
 
 
@@ -120,29 +109,67 @@ def both(**changes: Any) -> tuple[Tokenizer, Any]:
     return Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
 
 
-def test_a_token_without_a_merge_path_is_found_whole_only_with_ignore_merges() -> None:
-    for ignore_merges in (False, True):
-        ours, theirs = both(model={"ignore_merges": ignore_merges})
-        assert ours.encode("abc") == theirs.encode("abc").ids == ([258] if ignore_merges else [97, 257])
-        assert ours.encode("abcd") == theirs.encode("abcd").ids == [97, 257, 100]
-
-
-def test_the_merge_list_decides_and_not_the_ids() -> None:
-    ours, theirs = both()
-    assert ours.encode("abc") == theirs.encode("abc").ids == [97, 257]
-    with pytest.raises(ValueError, match="not the ids of the merge list"):
-        ours.to_ranks()
-
-
-def test_add_prefix_space_is_applied_after_every_special_too() -> None:
-    step = {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    ours, theirs = both(pre_tokenizer=step, added_tokens=[added("<s>", 260, special=True)])
-    assert ours.encode("a<s>a a<s> a") == theirs.encode("a<s>a a<s> a").ids == [259, 260, 259, 259, 260, 259]
-    assert ours.encode("") == theirs.encode("").ids == []
-
-
 def trimming(prefix_space: bool, trims: bool = True) -> dict[str, Any]:
     return {"type": "ByteLevel", "add_prefix_space": prefix_space, "trim_offsets": trims, "use_regex": True}
+
+
+def split(pattern: str) -> dict[str, Any]:
+    step = {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated", "invert": False}
+    return {"type": "Sequence", "pretokenizers": [step, trimming(False) | {"use_regex": False}]}
+
+
+#: What a file has -> texts, and the ids of the first of them.
+TRAPS: dict[str, tuple[dict[str, Any], list[str], list[int]]] = {
+    # the merge list decides, and not the ids
+    "no merge path": ({}, ["abc", "abcd"], [97, 257]),
+    "no merge path, ignore_merges": ({"model": {"ignore_merges": True}}, ["abc", "abcd"], [258]),
+    "a space before each text": (
+        {"pre_tokenizer": trimming(True), "added_tokens": [added("<s>", 260, special=True)]},
+        ["a<s>a a<s> a", ""], [259, 260, 259, 259, 260, 259],
+    ),
+    "white space beside": (
+        {"added_tokens": [added("<l>", 260, lstrip=True), added("<r>", 261, rstrip=True)]},
+        ["a  <l>a<r> \n", "a  <l> a", "a <r>  a", "<r> <r> <l> <l>", "\u3000<l>\x1f<r>\x85x"], [97, 260, 97, 261],
+    ),
+    "a single word": (
+        {"added_tokens": [added("foo", 260, single_word=True)]},
+        ["foo", "afoo", "foo1", "_foo", "foo.", "éfoo", "foo\u0301", "foo\u200d", "foofoo", " foo "], [260],
+    ),
+    "in normalized text": (
+        {"normalizer": {"type": "NFC"},
+         "added_tokens": [added("cafe\u0301", 260, normalized=True), added("n\u0303", 261)]},
+        ["café cafe\u0301", "ñ n\u0303", "xn\u0303\u0301", "<cafe\u0301\u0301>"], [260, 32, 260],
+    ),
+    "the longest": (
+        {"added_tokens": [added("<s>", 260), added("<s><s>", 261), added("s><", 262)]},
+        ["<s><s><s>", "as><s>"], [261, 260],
+    ),
+    # Phi and CodeGen have runs of spaces as tokens and again as added tokens
+    "bytes of a token": ({"added_tokens": [added(" a", 260, normalized=True)]}, ["b a"], [98, 260]),
+    "white space of Unicode": (
+        {}, [text for one in "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2000\u200b\u2028\u2029\u202f\u205f\u3000\ufeff"
+             for text in (f"a{one}a", f"a {one} a", f"a{one}{one}a", one * 3)], [97, 28, 97],
+    ),
+    "the long s": ({"pre_tokenizer": split("(?i:'s)|'")}, ["'ſs", "it's", "it'S", "it'ſ"], [39, 197, 191, 115]),
+    # possessive in tiktoken, and repeated there
+    "a repeat with a plus": ({"pre_tokenizer": split(r"\p{N}{1,3}+")}, ["12345"], [49, 50, 51, 52, 53]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TRAPS)
+def test_places_where_libraries_disagree(name: str) -> None:
+    changes, given, ids = TRAPS[name]
+    ours, theirs = both(**changes)
+    assert ours.encode(given[0]) == ids
+    for text in given:
+        assert ours.encode(text) == theirs.encode(text).ids, text
+
+
+def test_patterns_cut_as_they_do_there() -> None:
+    for pattern, text in ((r"\p{N}{1,3}+", "x12345y"), ("(?i:'s)|'", "it'ſ")):
+        ours, theirs = both(pre_tokenizer=split(pattern))
+        spans = [span for _, span in theirs.pre_tokenizer.pre_tokenize_str(text)]
+        assert list(bpetite.pretokenize(text, ours.pattern)) == [text[start:end] for start, end in spans]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("prefix_space", [False, True])
@@ -174,71 +201,6 @@ def test_a_roberta_post_processor_without_its_settings_is_taken_for_berts() -> N
         assert types == theirs.encode("c", "c").type_ids
 
 
-@pytest.mark.parametrize("key", ["trim_offsets", "add_prefix_space"])
-def test_settings_of_trimming_are_true_or_false(key: str) -> None:
-    with pytest.raises(FormatError, match=f"post_processor.{key} must be a bool, not 'yes'"):
-        Tokenizer.from_huggingface(tokenizer_json(post_processor=trimming(True) | {key: "yes"}))
-
-
-def test_lstrip_and_rstrip_take_the_space_with_them() -> None:
-    ours, theirs = both(added_tokens=[added("<l>", 260, lstrip=True), added("<r>", 261, rstrip=True)])
-    for text in ("a  <l> a", "a <r>  a", "<r> \n <l>", "<r> <r> <l> <l>", "\u3000<l>\x1f<r>\x85x"):
-        assert ours.encode(text) == theirs.encode(text).ids
-    assert ours.encode("a  <l>a<r> \n") == [97, 260, 97, 261]
-
-
-def test_single_word_looks_at_the_characters_beside_it() -> None:
-    ours, theirs = both(added_tokens=[added("foo", 260, single_word=True)])
-    for text in ("foo", "afoo", "foo1", "_foo", "foo.", "éfoo", "foo\u0301", "foo\u200d", "foofoo", " foo "):
-        assert ours.encode(text) == theirs.encode(text).ids, text
-
-
-def test_normalized_added_tokens_are_found_in_normalized_text() -> None:
-    ours, theirs = both(
-        normalizer={"type": "NFC"},
-        added_tokens=[added("cafe\u0301", 260, normalized=True), added("n\u0303", 261)],
-    )
-    for text in ("café cafe\u0301", "ñ n\u0303", "xn\u0303\u0301", "<cafe\u0301\u0301>"):
-        assert ours.encode(text) == theirs.encode(text).ids, text
-
-
-def test_the_longest_of_overlapping_added_tokens_is_taken() -> None:
-    ours, theirs = both(added_tokens=[added("<s>", 260), added("<s><s>", 261), added("s><", 262)])
-    assert ours.encode("<s><s><s>") == theirs.encode("<s><s><s>").ids == [261, 260]
-    assert ours.encode("as><s>") == theirs.encode("as><s>").ids == [97, 262, 115, 62]
-
-
-def test_partial_special_tokens_are_text() -> None:
-    ours, theirs = both(added_tokens=[added("<|endoftext|>", 260, special=True)])
-    for text in ("<|endoftext", "endoftext|>", "<|endo", "<|endoftext|><|endoftext|>", "<<|endoftext|>>"):
-        assert ours.encode(text) == theirs.encode(text).ids
-
-
-def test_white_space_is_unicodes() -> None:
-    ours, theirs = both()
-    for character in "\x1c\x1d\x1e\x1f\x85\xa0\u1680\u180e\u2000\u200b\u2028\u2029\u202f\u205f\u3000\ufeff":
-        for text in (f"a{character}a", f"a {character} a", f"a{character}{character}a", character * 3):
-            assert ours.encode(text) == theirs.encode(text).ids, repr(text)
-
-
-def test_the_long_s_is_an_s_without_case() -> None:
-    split = {"type": "Split", "pattern": {"Regex": "(?i:'s)|'"}, "behavior": "Isolated", "invert": False}
-    byte = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    pre = {"type": "Sequence", "pretokenizers": [split, byte]}
-    ours, theirs = both(pre_tokenizer=pre, model={"ignore_merges": True})
-    for text in ("it's", "it'S", "it'ſ", "'ſs"):
-        assert ours.encode(text) == theirs.encode(text).ids
-    assert list(bpetite.pretokenize("it'ſ", ours.pattern)) == ["it", "'ſ"]  # type: ignore[arg-type]
-
-
-def test_a_repeat_in_braces_with_a_plus_is_repeated_there_and_possessive_in_tiktoken() -> None:
-    split = {"type": "Split", "pattern": {"Regex": r"\p{N}{1,3}+"}, "behavior": "Isolated", "invert": False}
-    byte = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": False}
-    ours, theirs = both(pre_tokenizer={"type": "Sequence", "pretokenizers": [split, byte]})
-    assert [text for text, _ in theirs.pre_tokenizer.pre_tokenize_str("x12345y")] == ["x", "12345", "y"]
-    assert list(bpetite.pretokenize("x12345y", ours.pattern)) == ["x", "12345", "y"]  # type: ignore[arg-type]
-
-
 def test_an_added_token_decodes_to_its_literal() -> None:
     """``tokenizers`` takes an added token whose characters all stand for bytes for those bytes, and gives one that is
     found in normalized text back as normalized. Here decoding gives the literal, so that no text is lost."""
@@ -256,14 +218,19 @@ def test_of_added_tokens_that_normalize_to_the_same_text_the_first_counts() -> N
     assert ours.encode("foo f00") == [260, 32, 260]
 
 
-def test_a_byte_that_has_no_token_is_an_error_and_not_dropped() -> None:
+@pytest.mark.parametrize("model", [{}, {"unk_token": "<unk>"}, {"byte_fallback": True, "unk_token": "<unk>"}])
+def test_a_byte_that_has_no_token_is_an_error_and_no_unk_token(model: dict[str, Any]) -> None:
     """``tokenizers`` drops the byte without a word when there is no unk_token."""
-    found = tokenizer_json()
+    found = tokenizer_json(model=model)
     del found["model"]["vocab"]["z"]
-    found["model"]["vocab"]["<filler>"] = 122
-    assert tokenizers.Tokenizer.from_str(json.dumps(found)).encode("z").ids == []
+    found["model"]["vocab"]["<unk>"] = 122
+    ours, theirs = Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
+    assert theirs.encode("az").ids == [97, 122][: 1 + bool(model)]
     with pytest.raises(ValueError, match="byte 0x7a"):
-        Tokenizer.from_huggingface(found).encode("z")
+        ours.encode("az")
+    assert ours.encode("abc b") == theirs.encode("abc b").ids
+    written = json.loads(bpetite.formats.huggingface.dump(ours._vocab))["model"]
+    assert {key: written[key] for key in model} == model
 
 
 @pytest.mark.parametrize(
@@ -294,26 +261,6 @@ def test_added_tokens_that_contradict_the_file_are_read_through_the_library(
     assert Tokenizer.load(path) == ours
 
 
-def without(byte: str, **model: Any) -> dict[str, Any]:
-    """A file in which a byte has no token."""
-    found = tokenizer_json(model=model)
-    del found["model"]["vocab"][byte]
-    found["model"]["vocab"]["<unk>"] = ord(byte)
-    return found
-
-
-@pytest.mark.parametrize("model", [{"unk_token": "<unk>"}, {"byte_fallback": True, "unk_token": "<unk>"}])
-def test_a_byte_that_has_no_token_is_an_error_and_no_unk_token(model: dict[str, Any]) -> None:
-    found = without("z", **model)
-    ours, theirs = Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
-    assert theirs.encode("az").ids == [97, 122]
-    with pytest.raises(ValueError, match="byte 0x7a"):
-        ours.encode("az")
-    assert ours.encode("abc b") == theirs.encode("abc b").ids
-    written = json.loads(bpetite.formats.huggingface.dump(ours._vocab))["model"]
-    assert {key: written[key] for key in model} == model
-
-
 def test_byte_fallback_where_every_byte_has_a_token() -> None:
     """nanochat writes such files; tokens like <0xC3> are then never looked for."""
     found = tokenizer_json(model={"byte_fallback": True})
@@ -328,15 +275,6 @@ def test_a_dropout_is_kept_and_off() -> None:
     ours = Tokenizer.from_huggingface(tokenizer_json(model={"dropout": 0.5}))
     assert {tuple(ours.encode("abc ab")) for _ in range(20)} == {(97, 257, 32, 256)}
     assert json.loads(bpetite.formats.huggingface.dump(ours._vocab))["model"]["dropout"] == 0.5
-
-
-def test_added_tokens_of_the_same_bytes_as_a_token() -> None:
-    """Phi and CodeGen have runs of spaces as tokens and again as added tokens."""
-    found = tokenizer_json(added_tokens=[added(" a", 260, normalized=True)])
-    ours, theirs = Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
-    assert ours.encode("b a") == theirs.encode("b a").ids == [98, 260]
-    assert ours.encode_ordinary("b a") == [98, 259]
-    assert ours.decode([259, 260]) == " a a"
 
 
 def test_early_and_late_files_of_the_library() -> None:
@@ -433,19 +371,6 @@ def test_a_version_of_unicode_cannot_be_written(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"cannot hold unicode='13.0': .*vocab\.replace\(unicode=None\)"):
         tok.save(tmp_path / "tokenizer.json")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_an_object_of_transformers_keeps_its_settings() -> None:
-    pytest.importorskip("transformers")
-    tok = Tokenizer.train("ab ab ab", 258, special_tokens=["<|endoftext|>", "<bos>", "<unk>", "<pad>"])
-    theirs = tok.as_transformers(bos_token="<bos>", unk_token="<unk>", pad_token="<pad>", model_max_length=77)
-    theirs.chat_template = {"default": "{{ messages }}", "tool_use": "{{ tools }}"}
-    ours = Tokenizer.from_huggingface(theirs)
-    again = ours.as_transformers()
-    assert ours == tok
-    for name in ("bos_token", "eos_token", "unk_token", "pad_token", "model_max_length", "chat_template"):
-        assert getattr(again, name) == getattr(theirs, name)
-    assert again.pad_token == "<pad>"
 
 
 LITERALS = st.lists(st.text("ab|", min_size=1, max_size=4), min_size=1, max_size=5, unique=True)

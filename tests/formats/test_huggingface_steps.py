@@ -71,6 +71,12 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"pre_tokenizer": sequence(split({"Regex": r"a|\h"}))}, r"pre_tokenizer\[0\]: pattern 'a\|\\\\h'"
     ),
     "decoder": ({"decoder": {"type": "Metaspace"}}, "decoder: bpetite does not have the decoder Metaspace"),
+    **{
+        f"{key} of the post-processor": (
+            {"post_processor": tokenizer_json()["pre_tokenizer"] | {key: "yes"}}, f"{key} must be a bool, not 'yes'"
+        )
+        for key in ("trim_offsets", "add_prefix_space")
+    },
     "post-processor": ({"post_processor": {"type": "Else"}}, "bpetite does not have the post-processor Else"),
     "named group": ({"pre_tokenizer": sequence(split({"Regex": "(?<a>b)"}))}, r"'\(\?<a' at 0"),
     "reference": ({"pre_tokenizer": sequence(split({"Regex": r"(a)\1"}))}, r"'\\\\1' at 3"),
