@@ -2,8 +2,6 @@
 import itertools
 import json
 import os
-import random
-import signal
 import subprocess
 import sys
 
@@ -14,13 +12,10 @@ from tiers import slow_but
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.training import train as training
-from bpetite.training import train_parity
 from bpetite.training.counting import texts as counting
 from bpetite.training.counting.counts import PretokenCounts
 from bpetite.training.counting.texts import count_pretokens
 from bpetite.training.options import TrainingOptions
-from tests.support.alarms import Alarm, SecondRing, alarm
-from tests.support.running import running_threads
 
 WORDS = r" ?\w+"
 
@@ -381,85 +376,6 @@ def test_progress():
     calls.clear()
     train(["ﬁ" * 10, "<|endoftext|>"], 300, normalization="NFKD", progress=lambda *call: calls.append(call))
     assert calls[0] == ("count", 23, 23)
-
-
-ROUNDS = {
-    "train": lambda texts, **how: Tokenizer.train(texts, 290, **how),
-    "superwords": lambda texts, **how: Tokenizer.train(texts, 290, superwords_from=280, **how),
-    "extend": lambda texts, **how: Tokenizer.train("ab", 256).extend(texts, 30, **how),
-    "extend with superwords": lambda texts, **how: Tokenizer.train("ab", 256).extend(
-        texts, 30, superword_pattern="superbpe", **how),
-    "parity": lambda texts, **how: train_parity({"a": texts, "b": ["xy xyz"]}, 290, **how),
-    "parity with global merges": lambda texts, **how: train_parity(
-        {"a": texts, "b": ["xy xyz"]}, 290, global_merges=9, dev={"a": "ab", "b": "xy"}, **how),
-    "counts": lambda texts, **how: count_pretokens(texts, **how),
-    "counts on disk": lambda texts, **how: count_pretokens(texts, memory="1MB", **how),
-}  # fmt: skip
-
-
-@pytest.mark.filterwarnings("ignore::bpetite.TrainingWarning")
-@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", ROUNDS)
-def test_progress_can_end_every_round(name, threads, error):
-    """Whatever call it is that raises, the training ends with that error, and no thread is left."""
-    texts = ["the cat and the dog " * 20] * 3000
-    calls = []
-    ROUNDS[name](texts, num_threads=threads, progress=lambda *call: calls.append(call[0]))
-    assert ("merge" in calls) == ("counts" not in name)
-    if name == "superwords":
-        assert [stage for stage, _ in itertools.groupby(calls)] == ["count", "merge", "count", "merge"]
-    # the first and the last call of each stage
-    changes = [at for at in range(1, len(calls)) if calls[at] != calls[at - 1]]
-    ends = {0, len(calls) - 1, *changes, *(at - 1 for at in changes)}
-    before = running_threads()
-    for stop_at in ends:
-        left = iter(range(stop_at))
-
-        def stop(stage, done, total, left=left):
-            if next(left, None) is None:
-                raise error("enough")
-
-        with pytest.raises(error, match="enough"):
-            ROUNDS[name](texts, num_threads=threads, progress=stop)
-        assert running_threads() == before
-
-
-SIGNALLED = {
-    "counting": lambda words: count_pretokens([words] * 4, num_threads=1),
-    "counting, threads": lambda words: count_pretokens([words] * 4, num_threads=3),
-    "counting, not ASCII": lambda words: count_pretokens([words.decode().replace("e", "é")] * 4, num_threads=1),
-    "counting, on disk": lambda words: count_pretokens([words] * 4, memory="1MB", num_threads=2),
-    "merging": lambda words: train_from_counts({words: 1}, 100_000),
-    "merging, two languages": lambda words: train_parity({"a": {words: 1}, "b": {b"ab": 1}}, 100_000),
-    "extending": lambda words: Tokenizer.train("ab", 256).extend({words: 1}, 100_000),
-}
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
-@pytest.mark.parametrize("name", SIGNALLED)
-def test_a_signal_ends_counting_and_merging(name):
-    words = random.Random(0).randbytes(16_000_000).translate(bytes(97 + byte % 26 if byte < 220 else 32
-                                                                   for byte in range(256)))
-    before = running_threads()
-    with alarm(SecondRing()), pytest.raises(Alarm):
-        SIGNALLED[name](words)
-    assert running_threads() == before
-    assert count_pretokens(["ab ab", "ab"], num_threads=2) == {b"ab": 2, b" ab": 1}
-
-
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no interval timers here")
-@pytest.mark.parametrize("use", [
-    pytest.param(lambda counts: counts + counts + counts, marks=pytest.mark.slow),
-    lambda counts: Tokenizer.train_from_counts(counts, 257),
-])
-def test_a_signal_ends_the_use_of_many_counts(use):
-    """Adding them, and the pass over all of them before the first merge."""
-    data = random.Random(0).randbytes(12_000_000)
-    numbers = memoryview(data).cast("I")
-    counts = count_pretokens([" ".join([f"{number:x}" for number in numbers])], pattern=r" ?\w+", num_threads=1)
-    with alarm(SecondRing(), every=0.005), pytest.raises(Alarm):
-        use(counts)
 
 
 MEMORY = """
