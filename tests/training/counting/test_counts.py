@@ -85,26 +85,16 @@ def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.lists(texts, min_size=1, max_size=40), st.integers(1, 400), split, specials, normal_forms)
-def test_any_parts(documents, part, pattern, literals, form):
+@given(st.lists(texts, max_size=40), st.integers(1, 400), split, specials, normal_forms, st.integers(1, 3))
+def test_any_parts(documents, part, pattern, literals, form, threads):
+    """A batch may hold texts longer than a part beside others."""
+    options = {"pattern": pattern, "special_tokens": literals, "normalization": form}
     text = "".join(documents)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "PART", part)
-        for texts_given in (text, text.encode()):
-            counts = count_pretokens(
-                texts_given, pattern=pattern, special_tokens=literals, normalization=form, num_threads=2
-            )
-            assert dict(counts) == plain([text], pattern, literals, form)
-
-
-@settings(deadline=None, max_examples=50)
-@given(st.lists(texts, max_size=40), st.integers(1, 60), split, st.integers(1, 3))
-def test_batches_that_grow(documents, part, pattern, threads):
-    """A batch may then hold texts longer than a part beside others."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "PART", part)
-        counts = count_pretokens(documents, pattern=pattern, num_threads=threads)
-    assert dict(counts) == plain(documents, pattern)
+        for given_texts, expected in ((text, [text]), (text.encode(), [text]), (documents, documents)):
+            counts = count_pretokens(given_texts, num_threads=threads, **options)
+            assert dict(counts) == plain(expected, pattern, literals, form)
 
 
 @pytest.mark.slow
@@ -139,9 +129,11 @@ def test_long_pre_tokens_and_the_ends_of_texts():
     assert dict(count_pretokens(keys * 3)) == {key.encode(): 3 for key in keys}
 
 
-def test_many_different_ones():
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 5, 7, 8, 13])
+def test_the_tables_of_any_number_of_threads_are_added_up(threads):
     numbers = [f"{number:x}" * (1 + number % 4) for number in range(50_000)]
-    assert dict(count_pretokens(numbers, pattern=None)) == plain(numbers, None)
+    expected = {pretoken: 6 * count for pretoken, count in plain(numbers, None).items()}
+    assert dict(count_pretokens(numbers * 6, pattern=None, num_threads=threads)) == expected
 
 
 @pytest.mark.parametrize("pattern", [patterns.GPT2, r"(?<=a)b|\s+"], ids=["compiled", "regex"])
@@ -244,18 +236,17 @@ def test_texts_are_read_as_they_are_needed():
     assert most < 12_000_000
 
 
-def test_a_failing_iterator():
-    def source():
-        yield "a b"
-        raise OSError("the disk is gone")
-
-    with pytest.raises(OSError, match="the disk is gone"):
-        count_pretokens(source(), num_threads=2)
-
-
 def test_no_threads_are_left():
     before = running_threads()
     count_pretokens(["a b c" * 1000] * 3000, num_threads=4)
+    assert running_threads() == before
+
+    def failing():
+        yield from ["a b c" * 1000] * 3000
+        raise OSError("the disk is gone")
+
+    with pytest.raises(OSError, match="the disk is gone"):
+        count_pretokens(failing(), num_threads=4)
     assert running_threads() == before
 
 
@@ -320,24 +311,21 @@ def test_counts_are_of_a_version_of_unicode(tmp_path):
     """U+1C89 is a letter from 16.0 on."""
     text = "ab\u1c89c"
     for pattern in (patterns.GPT2, r"(?<!\d)\p{L}+"):
-        assert dict(count_pretokens(text, pattern=pattern, unicode="16.0")) == {text.encode(): 1}
-        old = count_pretokens(text, pattern=pattern, unicode="15.1")
+        new, old = (count_pretokens(text, pattern=pattern, unicode=version) for version in ("16.0", "15.1"))
+        assert dict(new) == {text.encode(): 1}
         assert dict(old) == {b"ab": 1, "\u1c89".encode(): 1, b"c": 1}
-        old.save(tmp_path / "old", overwrite=True)
-        assert PretokenCounts.load(tmp_path / "old").unicode == "15.1"
-        with pytest.raises(ValueError, match=r"do not add up: unicode is '15.1' and None"):
-            old + count_pretokens(text, pattern=pattern)
-        with pytest.raises(ValueError, match=r"do not add up: unicode is None and '15.1'"):
-            count_pretokens(text, pattern=pattern) + old
-        assert dict(old + old)[b"c"] == 2
-    count_pretokens(text).save(tmp_path / "none")
+    old.save(tmp_path / "old")
+    assert PretokenCounts.load(tmp_path / "old").unicode == "15.1"
+    assert dict(old + old)[b"c"] == 2
+    without = count_pretokens(text, pattern=pattern)
+    for one, other in ((old, without), (without, old)):
+        with pytest.raises(ValueError, match=rf"do not add up: unicode is {one.unicode!r} and {other.unicode!r}"):
+            one + other
+    without.save(tmp_path / "none")
     assert b"unicode" not in (tmp_path / "none").read_bytes()
-    assert PretokenCounts.load(tmp_path / "none").unicode is None
     (tmp_path / "bad").write_bytes((tmp_path / "old").read_bytes().replace(b'"15.1"', b'"99.0"'))
     with pytest.raises(FormatError, match=r"bad: line 2 .*unicode='99.0' is not a version"):
         PretokenCounts.load(tmp_path / "bad")
-    with pytest.raises(ValueError, match=r"unicode='99.0' is not a version"):
-        count_pretokens(text, unicode="99.0")
 
 
 @settings(deadline=None, max_examples=50)
@@ -366,40 +354,36 @@ def test_merging_what_does_not_fit(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     with pytest.raises(FileExistsError):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
-
-
-def test_documents_past_what_a_file_holds(tmp_path):
-    PretokenCounts({b"one": 1}, documents=2**64 - 1).save(tmp_path / "a")
+    PretokenCounts({b"one": 1}, documents=2**64 - 1).save(tmp_path / "many")
     with pytest.raises(OverflowError, match="the documents are past 2\\^64 - 1"):
-        merge_count_files([tmp_path / "a", tmp_path / "a"], tmp_path / "b")
-    assert not (tmp_path / "b").exists()
+        merge_count_files([tmp_path / "many", tmp_path / "many"], tmp_path / "out")
+    assert not (tmp_path / "out").exists()
 
 
-def test_settings_without_end(tmp_path):
-    path = tmp_path / "counts"
-    path.write_bytes(b"bpetite counts 1\n" + b"[" * 200_000 + b"\n")
-    with pytest.raises(FormatError, match="line 2 should hold the options of counting as JSON"):
-        PretokenCounts.load(path)
+def respelled(path, change):
+    """Writes a file whose options are changed, as JSON in bytes, or whose records are."""
+    PretokenCounts({b"x" * 40: 5}).save(path)
+    path.write_bytes(b"\n".join(change(*path.read_bytes().split(b"\n", 2))))
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [("pattern", 7), ("pattern", ["a", 7]), ("normalization", []), ("special_tokens", None), ("special_tokens", [1])],
+    "options",
+    [{"pattern": 7}, {"pattern": ["a", 7]}, {"normalization": []}, {"special_tokens": None}, {"special_tokens": [1]}],
 )
-def test_settings_of_the_wrong_type(tmp_path, name, value):
+def test_settings_of_the_wrong_type(tmp_path, options):
     path = tmp_path / "counts"
-    PretokenCounts({b"one": 1}).save(path)
-    magic, line, records = path.read_bytes().split(b"\n", 2)
-    path.write_bytes(b"\n".join([magic, json.dumps(json.loads(line) | {name: value}).encode(), records]))
+    respelled(path, lambda magic, line, rest: [magic, json.dumps(json.loads(line) | options).encode(), rest])
     with pytest.raises(FormatError, match="counts: line 2 should hold the options of counting as JSON: "):
         PretokenCounts.load(path)
 
 
-def test_a_length_past_the_end_takes_no_memory(tmp_path):
+def test_what_is_huge_takes_no_memory(tmp_path):
     path = tmp_path / "counts"
-    PretokenCounts({b"x" * 40: 5}).save(path)
-    magic, line, records = path.read_bytes().split(b"\n", 2)
-    path.write_bytes(b"\n".join([magic, line, b"\xff\xff\xff\xff" + records[4:]]))
+    respelled(path, lambda magic, line, rest: [magic, b"[" * 200_000, rest])
+    with pytest.raises(FormatError, match="line 2 should hold"):
+        PretokenCounts.load(path)
+    path.unlink()
+    respelled(path, lambda magic, line, rest: [magic, line, b"\xff\xff\xff\xff" + rest[4:]])
     tracemalloc.start()
     with pytest.raises(FormatError, match="ends at byte"):
         PretokenCounts.load(path)
@@ -432,9 +416,3 @@ def test_damaged_files(tmp_path):
     path.write_bytes(whole)
     with CountFile(path) as counts:
         assert counts.pattern == patterns.GPT2
-
-
-@pytest.mark.parametrize("threads", [2, 3, 4, 5, 7, 8, 13])
-def test_the_tables_of_any_number_of_threads_are_added_up(threads: int) -> None:
-    documents = [f"word{number % 997} and {number % 13} " * 3000 for number in range(60)]
-    assert count_pretokens(documents, num_threads=threads) == count_pretokens(documents, num_threads=1)

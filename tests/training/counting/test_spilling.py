@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import errno
-import gc
 import os
 import pickle
 import random
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bpetite import (
@@ -29,7 +28,7 @@ from bpetite import (
 from bpetite.training import merge_count_files
 from bpetite.training.counting import spilling
 from bpetite.training.counting import texts as counting
-from bpetite.training.counting._count_records import RecordMerger, RecordReader
+from bpetite.training.counting._count_records import RecordMerger
 from bpetite.training.counting._count_table import CountTable
 from bpetite.training.counting.spilling import memory_bytes
 from bpetite.training.counting.table_file import Records, SharedFile, write_table
@@ -75,6 +74,12 @@ def file_of(counts: Mapping[bytes, int]) -> Records:
     part=st.integers(5, 200),
     options=st.sampled_from([{}, {"pattern": DIGITS, "special_tokens": ["ab"]}, {"pattern": r"(?<=a)b|\s+"}]),
 )
+@example(  # ranges that are taken back may be in another run, which then holds negative counts
+    ["1234567" * 900 + " word " + "12" * 700], 1, 3, 3, 50, {"pattern": DIGITS}
+)
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"normalization": "NFC"})
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"pattern": patterns.DEEPSEEK_V3})
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"pattern": None})
 def test_equal_to_counts_in_memory(
     documents: list[str], memory: int, threads: int, fan_in: int, part: int, options: dict[str, Any]
 ) -> None:
@@ -87,15 +92,6 @@ def test_equal_to_counts_in_memory(
     assert (counts.pattern, counts.special_tokens) == (expected.pattern, expected.special_tokens)
     assert counts.training_memory == expected.training_memory
     assert counts.summary() == expected.summary()
-
-
-@pytest.mark.parametrize("threads", [1, 3])
-def test_ranges_that_are_taken_back_may_be_in_another_run(threads: int) -> None:
-    """A run then holds negative counts."""
-    text = "1234567" * 900 + " word " + "12" * 700
-    with tiny(part=50):
-        counts = count_pretokens(text, pattern=DIGITS, num_threads=threads, memory=1)
-    assert dict(counts) == count_pretokens(text, pattern=DIGITS)
 
 
 @settings(deadline=None, max_examples=50)
@@ -138,53 +134,6 @@ def test_a_table_in_order(seed: int, number: int) -> None:
     assert list(file_of(counts).read()) == sorted(counts.items())
 
 
-def test_a_reader_is_not_read_within_its_reading() -> None:
-    def read(offset: int, buffer: memoryview) -> int:
-        return file.file.read(offset, buffer) if offset else len(list(reader))
-
-    file = file_of({b"ab": 1})
-    reader = RecordReader(read, "a")
-    with pytest.raises(RuntimeError, match="one thread at a time reads records"):
-        list(reader)
-    merger = RecordMerger([file.read()])
-    assert len(b"".join(merger)) == 14
-    with pytest.raises(RuntimeError, match="records are merged once"):
-        list(merger)
-
-
-def test_a_sum_past_the_largest_count() -> None:
-    readers = [file_of({b"ab": 2**62}).read() for _ in range(2)]
-    with pytest.raises(OverflowError, match=r"the count of b'ab' is past 2\^63 - 1"):
-        list(RecordMerger(readers))
-
-
-def test_a_long_pretoken_among_short_ones() -> None:
-    counts = {b"x" * 100_000: 1, b"a": 2, b"x" * 99_999: 3, b"xy": 4}
-    readers = [file_of(counts).read(64) for _ in range(3)]
-    written = Records(SharedFile(BytesIO(), "sums"), 0, 0)
-    merger = RecordMerger(readers, 1, 64)
-    write_table(written.file.file, b"", merger, lambda: (merger.totals()[0], 0))
-    assert list(written.read(64)) == [(pretoken, 3 * count) for pretoken, count in sorted(counts.items())]
-
-
-def test_a_table_says_when_it_is_full() -> None:
-    table = CountTable(1 << 20)
-    assert not table.full
-    for number in range(9_000):
-        table.add(b"%d" % number, 1)
-    assert not table.full
-    for number in range(2_000):
-        table.add(b"more%d" % number, 1)
-    assert table.full
-    table.clear()
-    assert not table.full
-    assert table.totals() == (0, 0, 0)
-    table.add(b"1", 5)
-    assert list(table.sorted()) == [(b"1", 5)]
-    table.add(b"x" * (1 << 20), 1)  # long ones take memory too
-    assert table.full
-
-
 def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
     texts = ["the cat the dog the cow", "a bird a cat cup"]
     with tiny():
@@ -204,18 +153,12 @@ def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
 
 def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
     texts = ["the cat's hat, the cat sat on the mat"] * 5 + ["that hat"]
-    expected = count_pretokens(texts)
     with tiny():
         counts = count_pretokens(texts, memory=100, spill_to=tmp_path)
-    assert Tokenizer.train_from_counts(counts, 280) == Tokenizer.train(texts, 280)
-    tok = Tokenizer.train(texts, 262)
-    assert tok.extend(counts, 5) == tok.extend(expected, 5)
-    ranks = tok.to_ranks()
-    assert ranks.extend(counts, 5) == ranks.extend(expected, 5)
-    assert Tokenizer.train_from_counts(counts, 262).to_vocab().train_config == Tokenizer.train_from_counts(
-        expected, 262).to_vocab().train_config  # fmt: skip
-    with pytest.raises(ValueError, match="contradicts these counts"):
-        Tokenizer.train_from_counts(counts, 280, pattern=r"\w+")
+    learned = Tokenizer.train_from_counts(counts, 262)
+    assert learned == Tokenizer.train(texts, 262)
+    for tok in (learned, learned.to_ranks()):
+        assert tok.extend(counts, 5) == tok.extend(count_pretokens(texts), 5)
 
 
 def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
@@ -235,18 +178,6 @@ def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes((tmp_path / "disk").read_bytes()[:-1])
     with pytest.raises(FormatError, match="short: ends at byte"):
         len(CountFile(tmp_path / "short"))
-
-
-@pytest.mark.skipif(os.name == "nt", reason="files without names are Unix's")
-def test_nothing_is_left_behind_by_a_process_that_is_killed(tmp_path: Path) -> None:
-    seen = []
-    with tiny(), count_pretokens(
-        ["a b c"] * 200, memory=10, spill_to=tmp_path, progress=lambda *_: seen.append(os.listdir(tmp_path))
-    ) as counts:
-        assert len(counts) == 3
-        assert os.listdir(tmp_path) == []
-    assert len(seen) > 3
-    assert not any(seen)
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
@@ -290,25 +221,3 @@ def test_what_cannot_be(tmp_path: Path) -> None:
     assert [memory_bytes(text) for text in ("1MB", "2 GiB", "1.5g", "3t", "4194304")] == [
         1 << 20, 2 << 30, 3 << 29, 3 << 40, 4 << 20,
     ]  # fmt: skip
-
-
-def test_other_ways_to_split_are_bounded_too() -> None:
-    texts = ["e\u0301 ab12", "ab"] * 50
-    for options in ({"normalization": "NFC"}, {"pattern": patterns.DEEPSEEK_V3}, {"pattern": None}):
-        with tiny():
-            counts = count_pretokens(texts, memory=50, num_threads=2, **options)  # type: ignore[call-overload]
-        assert dict(counts) == count_pretokens(texts, **options)  # type: ignore[call-overload]
-
-
-def test_files_of_garbage_are_closed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ignored: list[object] = []
-    count_pretokens(["ab"]).save(tmp_path / "t")
-    gc.collect()
-    monkeypatch.setattr("sys.unraisablehook", ignored.append)
-    for opened in (lambda: count_pretokens(["ab"], memory="1MB"), lambda: CountFile(tmp_path / "t")):
-        for _ in range(20):
-            cycle: dict[str, object] = {"counts": opened()}
-            cycle["cycle"] = cycle
-        del cycle
-        gc.collect()
-    assert not ignored

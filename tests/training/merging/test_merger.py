@@ -2,6 +2,7 @@
 import json
 import random
 from array import array
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -116,17 +117,18 @@ def test_what_is_known_has_ids_that_there_are():
 SIZES = [2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 63, 64, 65, 128, 129, 200]
 
 
-def check(texts: list[str], vocab_size: int) -> None:
+def check(texts: list[str], vocab_size: int, tie_break: Any = "ids") -> None:
     """The merges of the plain trainer, each text one pre-token."""
-    _, merges = reference.train(texts, vocab_size, pattern=None)
-    assert Tokenizer.train(texts, vocab_size, pattern=None).merges == merges
+    _, merges = reference.train(texts, vocab_size, pattern=None, tie_break=tie_break)
+    assert Tokenizer.train(texts, vocab_size, pattern=None, tie_break=tie_break).merges == merges
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("tie_break", ["ids", "bytes", "tokenizers"])
+@pytest.mark.parametrize("size", [*SIZES, 1000, 4096])
 @pytest.mark.parametrize("period", ["a", "ab", "aab", "abcab"])
-def test_words_of_any_size(size: int, period: str) -> None:
+def test_words_of_any_size(size: int, period: str, tie_break: str) -> None:
     word = (period * size)[:size]
-    check([word, word[1:], word[::-1], word + "b"], 300)
+    check([word, word[1:], word[::-1], word + "b"], 300, tie_break)
 
 
 @pytest.mark.parametrize("number", [63, 64, 65, 127, 128, 129, 300])
