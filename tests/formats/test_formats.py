@@ -84,11 +84,10 @@ def test_a_link_stays_a_link(tmp_path: Path) -> None:
     assert formats.load(tmp_path / "real.json") == SMALL
 
 
-@pytest.mark.parametrize("failing", ["fsync", "rename"])
 @pytest.mark.parametrize("format", ["native", "gpt2"])
 @pytest.mark.parametrize("existing", [False, True])
 def test_nothing_half_written_remains_after_a_failed_save(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: str, format: str, existing: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, format: str, existing: bool
 ) -> None:
     place = tmp_path / "tok"
     if existing:
@@ -97,14 +96,9 @@ def test_nothing_half_written_remains_after_a_failed_save(
     def fail(*arguments: object) -> None:
         raise OSError(28, "No space left on device")
 
-    with monkeypatch.context() as broken:
-        if failing == "fsync":
-            broken.setattr(os, "fsync", fail)
-        else:
-            broken.setattr(os, "link", fail)
-            broken.setattr(os, "replace", fail)
-        with pytest.raises(OSError, match="No space left"):
-            formats.save(SMALL, place, format=format, overwrite=existing)
+    monkeypatch.setattr(os, "fsync", fail)
+    with pytest.raises(OSError, match="No space left"):
+        formats.save(SMALL, place, format=format, overwrite=existing)
     if existing:
         assert formats.load(place) == PLAIN
     assert listing(tmp_path) == (["tok"] if existing else [])

@@ -8,16 +8,12 @@ from typing import Any
 
 import pytest
 
-from bpetite import FormatError, Tokenizer, bytelevel
+from bpetite import FormatError, Tokenizer
 from bpetite.formats.dialects import from_oniguruma, from_rust
 
-ALPHABET = {bytelevel.encode_token(bytes([byte])): byte for byte in range(256)}
-BYTE_LEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": False, "use_regex": True}
+pytest.importorskip("tokenizers")
 
-
-def tokenizer_json(**changes: Any) -> dict[str, Any]:
-    model = {"type": "BPE", "vocab": ALPHABET, "merges": []}
-    return {"version": "1.0", "added_tokens": [], "pre_tokenizer": BYTE_LEVEL, "model": model} | changes
+from huggingface_zoo import tokenizer_json
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '{"model":', "[[{}],"])
@@ -41,7 +37,7 @@ def test_nesting_of_100_megabytes_takes_no_more_memory_than_the_text(tmp_path: P
 
 
 def test_sequences_in_sequences_are_refused() -> None:
-    step: dict[str, Any] = BYTE_LEVEL
+    step: dict[str, Any] = tokenizer_json()["pre_tokenizer"]
     for _ in range(100):
         step = {"type": "Sequence", "pretokenizers": [step]}
     with pytest.raises(FormatError, match="pre_tokenizer: sequences nested too deep"):
@@ -58,23 +54,23 @@ def test_patterns_of_brackets_are_refused(translate: Callable[[str], str], patte
 
 
 def test_added_tokens_by_the_thousand_and_long_ones() -> None:
-    plain = [{"id": 256 + n, "content": f"<extra_{n}>", "special": True} for n in range(100_000)]
+    plain = [{"id": 260 + n, "content": f"<extra_{n}>", "special": True} for n in range(100_000)]
     tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=plain))
-    assert tok.encode("a<extra_0><extra_99999>b<extra_100000>")[:4] == [97, 256, 100_255, 98]
+    assert tok.encode("a<extra_0><extra_99999>b<extra_100000>")[:4] == [97, 260, 100_259, 98]
     assert tok.scanner != "pipeline"
     with_flags = [
-        {"id": 256 + n, "content": f"<x{n}>", "special": n % 2 == 0, "lstrip": n % 3 == 0, "normalized": n % 5 == 0}
+        {"id": 260 + n, "content": f"<x{n}>", "special": n % 2 == 0, "lstrip": n % 3 == 0, "normalized": n % 5 == 0}
         for n in range(20_000)
     ]
     tok = Tokenizer.from_huggingface(tokenizer_json(added_tokens=with_flags))
-    assert tok.encode("a <x0><x19999> <x1>b") == [97, 256, 20_255, 32, 257, 98]
-    alike = [{"id": 256 + n, "content": "a" * 2_000 + str(n), "special": True, "normalized": n > 1} for n in range(4)]
-    assert Tokenizer.from_huggingface(tokenizer_json(added_tokens=alike)).encode("a" * 2_000 + "3b") == [259, 98]
+    assert tok.encode("a <x0><x19999> <x1>b") == [97, 260, 20_259, 32, 261, 98]
+    alike = [{"id": 260 + n, "content": "a" * 2_000 + str(n), "special": True, "normalized": n > 1} for n in range(4)]
+    assert Tokenizer.from_huggingface(tokenizer_json(added_tokens=alike)).encode("a" * 2_000 + "3b") == [263, 98]
 
 
 def test_an_error_about_something_huge_is_short() -> None:
     for changes in (
-        {"model": {"type": "BPE", "vocab": ALPHABET, "merges": ["x" * 10**6]}},
+        {"model": {"merges": ["x" * 10**6]}},
         {"pre_tokenizer": {"type": "Split", "pattern": {"Regex": "(" * 10**6}, "behavior": "Isolated"}},
         {"pre_tokenizer": {"type": "x" * 10**6}},
     ):

@@ -106,38 +106,38 @@ def test_cl100k_becomes_a_merge_list(shared: Callable[[str], Path]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("merges", "message"),
+    ("tokens", "merges", "message"),
     [
-        ([(b"b", b"c"), (b"a", b"b")], r"merge 0 joins b'b' and b'c', and by ranks b'a' and b'b' are joined next"),
-        ([(b"a", b"b")], r"merge 1 is missing, and by ranks b'b' and b'c' are joined next"),
+        ([b"ab", b"bc"], [(b"b", b"c"), (b"a", b"b")], "merge 0 joins b'b' and b'c', and by ranks b'a'"),
+        ([b"ab", b"bc"], [(b"a", b"b")], "merge 1 is missing, and by ranks b'b' and b'c' are joined next"),
+        ([b"abc"], [], "token 4 b'abc' is reached by no merge"),
     ],
 )
-def test_what_stands_in_the_way_of_ranks_is_named(merges: list[tuple[bytes, bytes]], message: str) -> None:
+def test_what_stands_in_the_way_of_ranks_is_named(
+    tokens: list[bytes], merges: list[tuple[bytes, bytes]], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
-        to_ranks(Vocab.build(LETTERS | {4: b"ab", 5: b"bc"}, merges, pattern=None))
+        to_ranks(Vocab.build(LETTERS | dict(enumerate(tokens, 4)), merges, pattern=None))
 
 
-def test_a_token_without_a_merge_stands_in_the_way_of_ranks() -> None:
-    vocab = Vocab.build(LETTERS | {4: b"abc"}, [], pattern=None)
-    with pytest.raises(ValueError, match="token 4 b'abc' is reached by no merge"):
-        to_ranks(vocab)
-
-
-def test_a_token_without_a_merge_needs_ignore_merges() -> None:
-    vocab = Vocab(LETTERS | {4: b"abc"}, None, {}, pattern=None)
-    merges = to_merges(vocab)
-    assert (merges.merges, merges.ignore_merges) == ((), True)
-    assert encode(merges, "abc") == encode(vocab, "abc") == [4]
-    assert encode(merges, "abcd") == encode(vocab, "abcd") == [0, 1, 2, 3]
-    assert to_ranks(merges) == vocab
-
-
-def test_a_part_may_come_later() -> None:
-    vocab = Vocab(LETTERS | {4: b"abc", 5: b"bc"}, None, {}, pattern=None)
-    merges = to_merges(vocab)
-    assert (merges.merges, merges.ignore_merges) == (((0, 5), (1, 2)), False)
-    assert to_ranks(merges) == vocab
-    assert encode(merges, "abcabbc") == encode(vocab, "abcabbc") == [4, 0, 1, 5]
+@pytest.mark.parametrize(
+    ("tokens", "special", "merges", "ignore_merges", "text", "ids"),
+    [
+        ([b"abc"], {}, (), True, "abcdabc", [0, 1, 2, 3, 0, 1, 2]),
+        ([b"abc"], {}, (), True, "abc", [4]),
+        ([b"abc", b"bc"], {}, ((0, 5), (1, 2)), False, "abcabbc", [4, 0, 1, 5]),  # a part may come later
+        ([b"ab", b"abab"], {"abab": 5}, ((0, 1),), False, "ab", [4]),  # special tokens take no part
+    ],
+)
+def test_merges_that_ranks_become(
+    tokens: list[bytes], special: dict[str, int], merges: tuple[tuple[int, int], ...], ignore_merges: bool,
+    text: str, ids: list[int],
+) -> None:  # fmt: skip
+    vocab = Vocab(LETTERS | dict(enumerate(tokens, 4)), None, special, pattern=None)
+    made = to_merges(vocab)
+    assert (made.merges, made.ignore_merges) == (merges, ignore_merges)
+    assert encode(made, text) == encode(vocab, text) == ids
+    assert to_ranks(made) == vocab
 
 
 def test_a_token_with_a_byte_that_has_none_is_only_taken_whole() -> None:
@@ -173,8 +173,3 @@ def test_published_ranks_are_written_as_a_merge_list(
         assert merges.encode(text) == ranks.encode(text)
     for text in ["".join(words[at : at + 9]) for at in range(0, len(words), 90)]:
         assert theirs.encode(text).ids == ranks.encode(text)
-
-
-def test_special_tokens_take_no_part() -> None:
-    vocab = Vocab(LETTERS | {4: b"ab", 5: b"abab"}, None, {"abab": 5}, pattern=None)
-    assert to_merges(vocab).merges == ((0, 1),)

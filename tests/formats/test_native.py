@@ -1,9 +1,6 @@
 """bpetite's own format."""
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -111,38 +108,20 @@ def test_any_bytes_and_any_special_tokens_come_back(tokens: set[bytes], specials
 def test_the_file_is_for_reading() -> None:
     vocab = Vocab.build({0: b"a", 1: b" ", 2: b" a"}, [(b" ", b"a")], ["<s>"], pattern=None)
     lines = native.dump(vocab).decode().splitlines()
-    assert '  "Ġ": 1,' in lines
-    assert '  "Ġ a"' in lines
-    assert ' "special_tokens": {"<s>": 3},' in lines
-
-
-def test_it_names_the_versions_that_decide_the_split() -> None:
-    made_with = json.loads(native.dump(Vocab({0: b"a"}, (), {})))["made_with"]
-    assert made_with["regex"] == regex.__version__
-    assert float(made_with["unicode"]) >= 14
-
-
-def test_a_version_of_unicode_is_written_only_where_one_is_named() -> None:
-    assert b"unicode" not in native.dump(Vocab({0: b"a"}, (), {})).replace(b'"made_with"', b"").split(b'"special', 1)[1]
+    assert {'  "Ġ": 1,', '  "Ġ a"', ' "special_tokens": {"<s>": 3},'} <= {*lines}
+    content = json.loads(native.dump(vocab))
+    assert content["made_with"]["regex"] == regex.__version__
+    assert float(content["made_with"]["unicode"]) >= 14
+    assert "unicode" not in content  # only where a version is named
     data = native.dump(Vocab({0: b"a"}, (), {}, unicode="12.1"))
     assert b' "unicode": "12.1",\n' in data
-    assert read(data) == loads(data) == Vocab({0: b"a"}, (), {}, unicode="12.1")
     for bad in (b'"99.0"', b"12.1", b"[]"):
         with pytest.raises(FormatError, match="memory: unicode"):
             loads(data.replace(b'"12.1"', bad))
 
 
-def test_it_is_the_same_in_every_process_and_for_every_order() -> None:
+def test_it_is_the_same_for_every_order() -> None:
     one = Vocab({0: b"a", 1: b"b", 2: b"<s>", 3: b"<t>"}, (), {"<s>": 2, "<t>": 3})
     other = Vocab({3: b"<t>", 1: b"b", 0: b"a", 2: b"<s>"}, (), {"<t>": 3, "<s>": 2})
     assert one == other
     assert native.dump(one) == native.dump(other)
-    code = (
-        "from bpetite.formats import native; from bpetite.vocabulary.vocab import Vocab; import sys;"
-        "tokens = {0: b'a', 1: b'b', 2: b'<s>', 3: b'<t>'};"
-        "sys.stdout.buffer.write(native.dump(Vocab(tokens, (), {'<s>': 2, '<t>': 3})))"
-    )
-    for seed in ("1", "2"):
-        environment = os.environ | {"PYTHONHASHSEED": seed}
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, env=environment)
-        assert done.stdout == native.dump(one)

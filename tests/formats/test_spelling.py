@@ -15,6 +15,8 @@ from bpetite.formats._json_tokens import members
 tokenizers = pytest.importorskip("tokenizers")
 library = pytest.importorskip("tiktoken")
 
+from huggingface_zoo import added, tokenizer_json  # noqa: E402
+
 BYTES = {byte: bytes([byte]) for byte in range(256)}
 SPECIALS = {"<|endoftext|>": 260, "<|startoftranscript|>": 261}
 
@@ -61,19 +63,11 @@ def test_a_whisper_vocabulary_is_kept_in_every_form(tmp_path: Path) -> None:
             assert encoding.encode(text, allowed_special="all") == ids
 
 
-def tokenizer_json(vocab: dict[str, int], merges: list[list[str]], ignore_merges: bool) -> dict[str, Any]:
-    byte_level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
-    model = {
-        "type": "BPE", "dropout": None, "unk_token": None, "continuing_subword_prefix": None,
-        "end_of_word_suffix": None, "fuse_unk": False, "byte_fallback": False, "ignore_merges": ignore_merges,
-        "vocab": vocab, "merges": merges,
-    }  # fmt: skip
-    added = [{"id": len(vocab), "content": "<s>", "special": True}]
-    added = [entry | dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False) for entry in added]
-    return {
-        "version": "1.0", "truncation": None, "padding": None, "added_tokens": added, "normalizer": None,
-        "pre_tokenizer": byte_level, "post_processor": None, "decoder": byte_level, "model": model,
-    }  # fmt: skip
+def file_of(spelled: list[str], merges: list[list[str]], ignore_merges: bool) -> dict[str, Any]:
+    """A tokenizer.json whose ids are the places of its tokens."""
+    vocab = {token: at for at, token in enumerate(spelled)}
+    model = {"vocab": vocab, "merges": merges, "ignore_merges": ignore_merges}
+    return tokenizer_json(model=model, added_tokens=[added("<s>", len(vocab), special=True)])
 
 
 ODD = ["", " ", "  ", "你", "你a", "a你", " a", "\n", "\x00", "Ġ a", "☃é", "\u00ad", "\u0144"]
@@ -94,7 +88,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
     if {"你", "a", "你a"} <= {*odd, *spelled} and draw(st.booleans()):
         merges.insert(draw(st.integers(0, len(merges))), ["你", "a"])
     spelled = draw(st.permutations(list(dict.fromkeys([*spelled, *odd, encode_token("你a"), encode_token(" 你")]))))
-    return tokenizer_json({token: at for at, token in enumerate(spelled)}, merges, draw(st.booleans()))
+    return file_of(spelled, merges, draw(st.booleans()))
 
 
 @given(files(), st.lists(st.sampled_from([" ", "a", "b", "你", "\n", "é", "<s>"]), max_size=8).map("".join), st.data())
@@ -126,11 +120,11 @@ def test_what_is_written_comes_back(content: dict[str, Any]) -> None:
 
 
 def test_a_space_as_it_is_beside_one_in_printable_form() -> None:
-    spelled = {token: at for at, token in enumerate([*ALPHABET, " ", "你", encode_token("你")])}
-    tok = Tokenizer.from_huggingface(tokenizer_json(spelled, [], True))
+    spelled = [*ALPHABET, " ", "你", encode_token("你")]
+    tok = Tokenizer.from_huggingface(file_of(spelled, [], True))
     assert tok.to_vocab().unreachable == {256, 257}
-    assert tok.encode("你 ") == [258, spelled["Ġ"]]
-    assert (tok.token_id(" "), tok.token_id("你")) == (spelled["Ġ"], 258)
+    assert tok.encode("你 ") == [258, spelled.index("Ġ")]
+    assert (tok.token_id(" "), tok.token_id("你")) == (spelled.index("Ġ"), 258)
     assert tok.decode([256, 257]) == " 你"
 
 

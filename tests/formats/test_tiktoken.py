@@ -26,6 +26,9 @@ def test_a_line_is_a_token_and_its_rank() -> None:
     assert vocab.kind == "ranks"
     assert vocab.special_tokens == {"<s>": 8}
     assert tiktoken.dump(vocab) == SMALL
+    # what tiktoken reads, too
+    assert loads(SMALL.replace(b"\n", b"\r\n")) == loads(SMALL.replace(b"\n", b"\n\n")) == loads(SMALL)
+    assert loads(b"Yg== 1\nYQ== 0\n") == loads(b"YQ== 0\nYg== 1\n")
 
 
 def test_a_token_without_bytes_is_kept() -> None:
@@ -39,11 +42,6 @@ def test_a_token_without_bytes_is_kept() -> None:
         tok = Tokenizer.from_vocab(vocab)
         assert tok.encode("ab<s>") == [2, 9]
         assert tok.decode([*vocab.unreachable, 2, *vocab.unreachable]) == "ab"
-
-
-def test_what_tiktoken_reads_too() -> None:
-    assert loads(SMALL.replace(b"\n", b"\r\n")) == loads(SMALL.replace(b"\n", b"\n\n")) == loads(SMALL)
-    assert loads(b"Yg== 1\nYQ== 0\n") == loads(b"YQ== 0\nYg== 1\n")
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
@@ -91,11 +89,6 @@ def test_damage_is_named_with_its_line(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message) as caught:
         loads(data)
     assert str(caught.value).startswith("small.tiktoken: ")
-
-
-def test_special_tokens_that_do_not_fit() -> None:
-    with pytest.raises(FormatError, match="'<s>' cannot have the id 2"):
-        loads(SMALL, special_tokens={"<s>": 2})
 
 
 @pytest.mark.parametrize(
@@ -148,18 +141,6 @@ def test_the_same_ids_as_tiktoken_on_the_shared_texts(shared: Callable[[str], Pa
         assert ours.decode(ids) == read
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
-@pytest.mark.parametrize("text", ["english", "code", "multilingual"])
-def test_the_same_ids_as_tiktoken_all_over_the_texts(shared: Callable[[str], Path], name: str, text: str) -> None:
-    path = shared(f"openai/{name}.tiktoken")
-    ours, theirs = Tokenizer.from_tiktoken(path), encoding(path, name)
-    read = shared(f"text/{text}.txt").read_text(encoding="utf-8")
-    for start in range(0, len(read), 2_000_000):
-        part = read[start : start + 1_000_000]
-        assert ours.encode(part) == theirs.encode(part, allowed_special="all")  # type: ignore[attr-defined]
-
-
 def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
     (tmp_path / "cl100k_base.tiktoken").write_bytes(SMALL)
     tok = Tokenizer.from_tiktoken(tmp_path / "cl100k_base.tiktoken")
@@ -186,27 +167,26 @@ def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
 BYTES = {bytes([byte]): byte for byte in range(256)}
 
 
-def test_ranks_with_gaps_as_p50k_has_them() -> None:
-    theirs = library.Encoding(
-        "gaps", pat_str=r" ?\w+|\s+", mergeable_ranks=BYTES | {b"ab": 300, b" a": 50257, b"abc": 50280},
-        special_tokens={"<|endoftext|>": 50256},
-    )
+@pytest.mark.parametrize(
+    ("ranks", "special", "texts", "ids"),
+    [
+        # gaps, as p50k has them
+        ({b"ab": 300, b" a": 50257, b"abc": 50280}, {"<|endoftext|>": 50256},
+         ["a<|endoftext|>abc", "abc ab  abc abd", "cabab"], [97, 50256, 50280]),
+        # ranks decide, and whole tokens come first: the two traps in which ranks are unlike a merge list
+        ({b"ab": 256, b"bc": 257, b"bcd": 300, b"xyz": 301}, {}, ["abc", "abcd", "xyzx", "bcd bcde"], [256, 99]),
+        ({b"xyz": 301}, {}, ["xyz", "xyzx"], [301]),
+    ],
+)
+def test_ranks_are_used_as_tiktoken_does(
+    ranks: dict[bytes, int], special: dict[str, int], texts: list[str], ids: list[int]
+) -> None:
+    theirs = library.Encoding("r", pat_str=r" ?\w+|\s+|\W", mergeable_ranks=BYTES | ranks, special_tokens=special)
     ours = Tokenizer.from_tiktoken(theirs)
-    for text in ("abc ab  abc abd", "a<|endoftext|>abc", "cabab"):
+    assert ours.encode(texts[0]) == ids
+    for text in texts:
         assert ours.encode(text) == theirs.encode(text, allowed_special="all")
-    assert ours.vocab_size == theirs.n_vocab == 50281
-
-
-def test_whole_tokens_come_first_and_ranks_decide() -> None:
-    """The two traps in which ranks are unlike a merge list."""
-    theirs = library.Encoding(
-        "traps", pat_str=r"\w+|\W", mergeable_ranks=BYTES | {b"ab": 256, b"bc": 257, b"bcd": 300, b"xyz": 301},
-        special_tokens={},
-    )
-    ours = Tokenizer.from_tiktoken(theirs)
-    for text in ("abc", "abcd", "xyz", "xyzx", "bcd bcde"):
-        assert ours.encode(text) == theirs.encode(text)
-    assert (ours.encode("abc"), ours.encode("xyz"), ours.encode("xyzx")) == ([256, 99], [301], [120, 121, 122, 120])
+    assert ours.vocab_size == theirs.n_vocab
 
 
 @pytest.mark.parametrize(
@@ -246,17 +226,6 @@ RANKS = BYTES | {
         {(one + other).encode() for one in "aAbxyz中文1234 \n'sthe" for other in "aAbxyz中文1234 \n'sthe"}
     )
 }
-
-
-@pytest.mark.parametrize(
-    "pattern", [r"\bword", r"[[:nothing:]]+", r"[[:space:]]", r"(?<name>a)", r"[^a&&b]", r"a{1,2}{3}", r"(?m)^a"]
-)
-def test_patterns_without_a_counterpart_are_refused(pattern: str) -> None:
-    class Fake:
-        name, _pat_str, _mergeable_ranks, _special_tokens = "fake", pattern, BYTES, {}
-
-    with pytest.raises(FormatError, match="split pattern"):
-        Tokenizer.from_tiktoken(Fake())
 
 
 def test_a_version_of_unicode_is_given_as_the_pattern_is(tmp_path: Path) -> None:

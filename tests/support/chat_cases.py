@@ -1,26 +1,16 @@
 """Conversations for chat templates: honest ones, and hostile ones that try to forge special tokens.
 
-    python tests/support/chat_cases.py FOLDER --seconds 480 --processes 16
-
-tries hostile conversations, in turn over the templates (``*.jinja``) of a folder, for so long (or ``-n`` of them), and
-prints what it found. The special tokens of a conversation must be those of the same conversation with harmless letters
-in place of what is hostile, which Jinja alone renders. A conversation is made of the name of its template and of a
-seed: ``--only NAME --seed SEED -n 1`` tries it again.
+The special tokens of a conversation must be those of the same conversation with harmless letters in place of what is
+hostile, which Jinja alone renders. A conversation is made of a template and of a seed.
 """
 from __future__ import annotations
 
-import argparse
 import json
-import multiprocessing
 import random
 import re
-import sys
-import time
-from collections import Counter
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 
@@ -30,7 +20,6 @@ from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from bpetite import Tokenizer, Vocab, chat
-from bpetite.chat import conversations
 from bpetite.steps.normalizers import Replace
 
 #: What looks like a special token in a template.
@@ -49,9 +38,6 @@ FULL_WIDTH = {code: code + 0xFEE0 for code in range(0x21, 0x7F)}
 LETTERS, SYMBOLS = "bcdfghjklmnpqrstvwxyz", "†‡‣⁂⁑※¶§¤◊○●◐◑◒◓◔◕★☆◘"
 #: Messages of our own errors, by how they begin.
 ERRORS = ("the template's logic depends", "the template changes texts")
-#: Outcomes that must not be.
-BAD = ("forged", "another text")
-
 Hostile = Callable[[str], str]
 
 
@@ -226,56 +212,3 @@ def attempt(seed: int, source: str) -> str:
     if text is None:
         return "nothing to compare"
     return "fine" if specials_of(tok, found.ids) == specials_of(tok, tok.encode(text)) else "forged"
-
-
-def work(templates: dict[str, str], seeds: range, seconds: float) -> Counter[tuple[str, str]]:
-    """(template, outcome) -> how often, for each template with each seed, or what of them the time allows."""
-    found, stop = Counter[tuple[str, str]](), time.monotonic() + seconds
-    for seed in seeds:
-        for name, source in templates.items():
-            if time.monotonic() > stop:
-                return found
-            outcome = attempt(seed, source)
-            found[name, outcome] += 1
-            if outcome in BAD and found[name, outcome] <= 5:
-                print(f"{outcome}: --only {name} --seed {seed} -n 1", flush=True)
-    return found
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("-n", type=int, default=sys.maxsize // 2, help="seeds for each template")
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", help="the name of one template")
-    parser.add_argument("--unprotected", action="store_true", help="without protection, to see what is found then")
-    parser.add_argument("--each", action="store_true", help="the outcomes of each template, too")
-    options = parser.parse_args()
-    paths = sorted(options.folder.glob(f"{options.only or '*'}.jinja"))
-    templates = {path.stem: path.read_bytes().decode("utf-8") for path in paths}
-    if options.unprotected:
-        conversations._parts = lambda _, text, *masked: [(text, True)]
-        conversations.equal_but_for = lambda *_: True
-    started, many = time.monotonic(), options.processes
-    seeds, items = range(options.seed, options.seed + options.n), list(templates.items())
-    arguments = [(dict(items[number::many]), seeds, options.seconds) for number in range(many)]
-    with multiprocessing.get_context("fork").Pool(many) as pool:
-        found = sum(pool.starmap(work, arguments, 1), Counter[tuple[str, str]]())
-    took, outcomes = time.monotonic() - started, Counter[str]()
-    each: dict[str, Counter[str]] = {}
-    for (name, outcome), times in found.items():
-        outcomes[outcome] += times
-        each.setdefault(name, Counter())[outcome] += times
-    if options.each:
-        for name, some in sorted(each.items()):
-            print(name, dict(some))
-    total = outcomes.total()
-    print(f"{total:,} conversations over {len(each)} templates, seeds from {options.seed}, {took:.0f} s,", end=" ")
-    print(f"{took * many / total * 1e6:.0f} us each:", dict(outcomes), "bad:", sum(outcomes[bad] for bad in BAD))
-    return any(outcomes[bad] for bad in BAD)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
