@@ -150,6 +150,9 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
         "normalization 'NFX'",
     ),
     "an unknown error handler": (lambda text: text.replace('"strict"', '"lenient"'), "errors 'lenient'"),
+    "a record of training that is none": (
+        lambda text: text.replace('"errors"', '"train_config": null, "errors"'), "train_config must be an object, not"
+    ),
     "another format's claim": (lambda text: text.replace('"bpetite"', '"tokenpiece"'), "no tokenizer in any"),
     "no object": (lambda text: "[1, 2]", "no tokenizer in any known format"),
     "a bare number": (lambda text: "17", "no tokenizer in any known format"),

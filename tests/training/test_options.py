@@ -168,16 +168,38 @@ def test_by_default_the_end_of_text_is_in_no_merge(memory: Any, tmp_path: Path) 
         assert learned.prune(again) == learned.prune(texts)
 
 
-@pytest.mark.parametrize("counted", [(), ("<s>",), ("<s>", END)])
-def test_special_tokens_of_the_counts_hold_unless_others_are_given(counted: tuple[str, ...]) -> None:
-    counts = count_pretokens(f"ab ab{END}ab", special_tokens=counted)
-    assert tuple(Tokenizer.train_from_counts(counts, 258).special_tokens) == counted
-    every: list[tuple[str, ...]] = [(), ("<s>",), ("<s>", END), (END,)]
-    for other in every:
-        if other == counted:
-            continue
-        with pytest.raises(ValueError, match=r"^special_tokens=.* contradicts these counts, made with special_tokens="):
-            Tokenizer.train_from_counts(counts, 258, special_tokens=other)
+OPTIONS: dict[str, Any] = {"pattern": r" ?\w+", "normalization": "NFC", "unicode": "13.0", "special_tokens": ("<s>",)}
+
+
+def test_options_of_the_counts_hold_unless_others_are_given() -> None:
+    counts = count_pretokens("ab ab<s>ab", **OPTIONS)
+    learned = Tokenizer.train_from_counts(counts, 257)
+    assert learned == train("ab ab<s>ab", 257, **OPTIONS) == Tokenizer.train_from_counts(counts, 257, **OPTIONS)
+    vocab = learned.to_vocab()
+    assert (vocab.pattern, vocab.normalization, vocab.unicode) == (r" ?\w+", "NFC", "13.0")
+    assert learned.special_tokens == {"<s>": 257}
+    assert Tokenizer.train_from_counts({b"ab": 1}, 257).pattern == patterns.GPT2
+    assert (learned.extend(counts, 1), learned.prune(counts)) == (
+        learned.extend("ab ab<s>ab", 1), learned.prune("ab ab<s>ab")
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+def test_options_that_contradict_counts_or_a_tokenizer(option: str) -> None:
+    others: dict[str, tuple[Any, ...]] = {
+        "pattern": (None, patterns.GPT2), "normalization": (None, "NFD"), "unicode": ("12.1",),
+        "special_tokens": ((), ("<s>", END), (END,)),
+    }  # fmt: skip
+    counts, tok = count_pretokens("ab ab", **OPTIONS), train("ab ab", 257, **OPTIONS)
+    for other in others[option]:  # a given option counts also when it is the default
+        with pytest.raises(ValueError, match=f"^{option}=.* contradicts these counts, made with {option}="):
+            Tokenizer.train_from_counts(counts, 257, **{option: other})
+        made = count_pretokens("ab ab", **OPTIONS | {option: other})
+        uses: list[Callable[[Any], Any]] = [lambda counts: tok.extend(counts, 1), tok.prune]
+        for use in uses:
+            with pytest.raises(ValueError, match=f"made with .*{option}=.* contradict the tokenizer, which has"):
+                use(made)
+            use({b"cd": 2})  # another mapping says nothing
 
 
 def test_the_order_of_special_tokens_does_not_matter() -> None:
@@ -191,22 +213,14 @@ def test_the_order_of_special_tokens_does_not_matter() -> None:
     assert Tokenizer.train("ab", 256, special_tokens=["<a>", "<b>"]).extend(other, 1).merges == [(b"a", b"b")]
 
 
-def test_extend_and_prune_compare_special_tokens_with_those_of_the_tokenizer() -> None:
+def test_special_tokens_that_extend_adds_are_those_of_the_counts() -> None:
     tok = Tokenizer.train(["ab ab"], 257)
     text = f"cd{END}cd"
-    without = count_pretokens(text, special_tokens=[])
-    uses: list[Callable[[Any], Any]] = [lambda counts: tok.extend(counts, 1), tok.prune]
-    for use in uses:
-        with pytest.raises(ValueError, match="made with special_tokens=\\(\\), contradict the tokenizer"):
-            use(without)
-        use(count_pretokens(text))
-        use({b"cd": 2})  # another mapping says nothing
     more = count_pretokens(text, special_tokens=[END, "<s>"])
     assert tok.extend(more, 1, special_tokens=["<s>"]).merges[-1] == (b"c", b"d")
-    with pytest.raises(ValueError, match="special_tokens"):
-        tok.extend(more, 1)
-    with pytest.raises(ValueError, match="special_tokens"):
-        tok.extend(count_pretokens(text), 1, special_tokens=["<s>"])
+    for counts, added in ((more, []), (count_pretokens(text), ["<s>"])):
+        with pytest.raises(ValueError, match="special_tokens"):
+            tok.extend(counts, 1, special_tokens=added)
 
 
 def test_help_shows_the_options_one_by_one() -> None:

@@ -101,6 +101,8 @@ def test_texts_are_counted_as_the_tokenizer_cuts() -> None:
     tok = Tokenizer.train([*texts, "never used before"], 275)
     counts = count_pretokens(texts, special_tokens=["<|endoftext|>"])
     assert tok.prune(texts) == tok.prune(counts) == tok.prune(dict(counts))
+    with count_pretokens(texts, memory="1MB") as on_disk:
+        assert tok.prune(on_disk) == tok.prune(texts)
     small, ids = tok.prune(texts)
     assert 256 < len(small) < len(tok)
     assert [small.encode(text) for text in texts] == [[ids[one] for one in tok.encode(text)] for text in texts]
@@ -140,14 +142,6 @@ def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:
     }  # fmt: skip
     small.save(tmp_path / "small.json")
     assert Tokenizer.load(tmp_path / "small.json") == small
-
-
-def test_counts_on_disk_and_of_other_pretokens() -> None:
-    tok = Tokenizer.train("ab ab ab cd", 260)
-    with count_pretokens(["ab ab"], memory="1MB") as counts:
-        assert tok.prune(counts) == tok.prune(["ab ab"])
-    with pytest.raises(ValueError, match="made with pattern=None, contradict the tokenizer"):
-        tok.prune(count_pretokens(["ab ab"], pattern=None))
 
 
 def test_what_cannot_be() -> None:

@@ -1,15 +1,9 @@
 """Counts on disk: equal to those in memory for any memory, threads and cuts; what is left out; full disks."""
 from __future__ import annotations
 
-import errno
-import os
 import pickle
-import random
-import tempfile
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -28,21 +22,9 @@ from bpetite import (
 from bpetite.training import merge_count_files
 from bpetite.training.counting import spilling
 from bpetite.training.counting import texts as counting
-from bpetite.training.counting._count_records import RecordMerger
-from bpetite.training.counting._count_table import CountTable
 from bpetite.training.counting.spilling import memory_bytes
-from bpetite.training.counting.table_file import Records, SharedFile, write_table
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
-
-#: Strings that agree in their first bytes, in zeros at their ends, in all but their lengths.
-strings = st.one_of(
-    st.binary(min_size=1, max_size=20),
-    st.builds(lambda start, end: start + end, st.sampled_from([b"aaaaaaaa", b"\0" * 7, b"aaaaaaaaaaaaaaaa"]),
-              st.binary(max_size=3)),
-    st.binary(min_size=1, max_size=3).map(lambda end: end + b"\0" * 6),
-)  # fmt: skip
-
 
 @contextmanager
 def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
@@ -53,16 +35,6 @@ def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
         patch.setattr(spilling, "FAN_IN", fan_in)
         patch.setattr(counting, "PART", part)
         yield
-
-
-def file_of(counts: Mapping[bytes, int]) -> Records:
-    """Records in a file, negative counts too."""
-    table = CountTable()
-    for pretoken, count in counts.items():
-        table.add(pretoken, count)
-    file = BytesIO()
-    write_table(file, b"", table.blocks(30), lambda: (table.totals()[0], 0))
-    return Records(SharedFile(file, "a file"), 0, 0)
 
 
 @settings(deadline=None, max_examples=40)
@@ -92,46 +64,6 @@ def test_equal_to_counts_in_memory(
     assert (counts.pattern, counts.special_tokens) == (expected.pattern, expected.special_tokens)
     assert counts.training_memory == expected.training_memory
     assert counts.summary() == expected.summary()
-
-
-@settings(deadline=None, max_examples=50)
-@given(
-    st.lists(st.dictionaries(strings, st.integers(-3, 3), max_size=12), min_size=1, max_size=5),
-    st.integers(1, 4),
-    st.integers(1, 80),
-)
-def test_records_are_added_up(files: list[dict[bytes, int]], least: int, buffer_bytes: int) -> None:
-    sums: Counter[bytes] = Counter()
-    for counts in files:
-        for pretoken, count in counts.items():
-            sums[pretoken] += count
-    readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
-    both = RecordMerger(readers, 1, buffer_bytes, signed=True)
-    written = Records(SharedFile(BytesIO(), "sums"), 0, 0)
-    write_table(written.file.file, b"", both, lambda: (both.totals()[0], 7))
-    assert list(written.read(buffer_bytes, signed=True)) == sorted((k, n) for k, n in sums.items() if n)
-
-    readers = [file_of(counts).read(buffer_bytes, signed=True) for counts in files]
-    merger = RecordMerger(readers, least, buffer_bytes)
-    if min(sums.values(), default=0) < 0:
-        with pytest.raises(FormatError, match="negative together"):
-            list(merger)
-        return
-    list(merger)
-    kept = {pretoken: count for pretoken, count in sums.items() if count >= least}
-    assert merger.totals() == (len(kept), sum(map(len, kept)), sum(kept.values()))
-
-
-@settings(deadline=None, max_examples=30)
-@given(st.integers(0, 2**32), st.integers(0, 400))
-def test_a_table_in_order(seed: int, number: int) -> None:
-    draw = random.Random(seed)
-    starts = [b"", b"a", b"aaaaaaaa", b"aaaaaaab", b"\0\0", b"aaaaaaaaaaaaaaaaaaaa"]
-    names = {draw.choice(starts) + draw.randbytes(draw.randrange(1, 4)) for _ in range(number)}
-    counts = {name: draw.randrange(1, 2**62) for name in names}
-    table = PretokenCounts(counts)._table
-    assert list(table.sorted()) == sorted(counts.items())
-    assert list(file_of(counts).read()) == sorted(counts.items())
 
 
 def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
@@ -178,28 +110,6 @@ def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
     (tmp_path / "short").write_bytes((tmp_path / "disk").read_bytes()[:-1])
     with pytest.raises(FormatError, match="short: ends at byte"):
         len(CountFile(tmp_path / "short"))
-
-
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EACCES])
-def test_a_disk_that_takes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    class Full(BytesIO):
-        def write(self, data: Any) -> int:
-            raise OSError(number, os.strerror(number))
-
-    made = []
-
-    def temporary(*, dir: str) -> Full:
-        made.append(Full())
-        return made[-1]
-
-    monkeypatch.setattr(tempfile, "TemporaryFile", temporary)
-    with tiny(), pytest.raises(OSError, match=os.strerror(number)) as caught:
-        count_pretokens(["a b c"] * 200, memory=10, spill_to=tmp_path, num_threads=2)
-    assert caught.value.errno == number
-    if number == errno.ENOSPC:
-        assert caught.value.filename == str(tmp_path)
-        assert "spill_to another folder" in str(caught.value)
-    assert all(file.closed for file in made)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
