@@ -3,7 +3,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -78,38 +77,26 @@ def hub() -> Iterator[Any]:
 
 
 NOBODY = "http://127.0.0.1:9"
+PROGRAM = """
+import json
+from bpetite import Tokenizer
+def attempt(*names, **options):
+    try:
+        return Tokenizer.from_pretrained(*names, **options).fingerprint()
+    except Exception as error:
+        return [type(error).__mro__[-3].__name__, isinstance(error, OSError), str(error)]
+"""
 
 
 def run(code: str, cache: Path, endpoint: str, **environment: str) -> Any:
     """The JSON that a fresh process prints; its settings come from the environment, like those of a user."""
     pytest.importorskip("huggingface_hub")
-    settings = {
-        "HF_HOME": str(cache),
-        "BPETITE_CACHE_DIR": str(cache / "compiled"),
-        "HF_ENDPOINT": endpoint,
-        "HF_HUB_DISABLE_TELEMETRY": "1",
-        "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "HF_HUB_DISABLE_XET": "1",
-        "PYTHONPATH": str(PACKAGES),
-        "PATH": "",
-        "NO_PROXY": "*",
-    }
-    program = "import json\nfrom bpetite import Tokenizer\n" + textwrap.dedent(
-        """
-        def attempt(*names, **options):
-            try:
-                return Tokenizer.from_pretrained(*names, **options).fingerprint()
-            except Exception as error:
-                return [type(error).__mro__[-3].__name__, isinstance(error, OSError), str(error)]
-        """
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program + f"print(json.dumps({code}))"],
-        capture_output=True,
-        text=True,
-        env=settings | environment,
-        check=False,
-    )
+    settings = {f"HF_HUB_DISABLE_{name}": "1" for name in ("TELEMETRY", "PROGRESS_BARS", "XET")} | {
+        "HF_HOME": str(cache), "BPETITE_CACHE_DIR": str(cache / "compiled"), "HF_ENDPOINT": endpoint,
+        "PYTHONPATH": str(PACKAGES), "PATH": "", "NO_PROXY": "*",
+    }  # fmt: skip
+    command = [sys.executable, "-c", PROGRAM + f"print(json.dumps({code}))"]
+    done = subprocess.run(command, capture_output=True, text=True, env=settings | environment, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 

@@ -305,16 +305,6 @@ def test_gpt2_on_the_shared_texts(shared: Callable[[str], Path], text: str) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("text", SHARED)
-def test_gpt2_all_over_the_shared_texts(shared: Callable[[str], Path], text: str) -> None:
-    theirs = tokenizers.Tokenizer.from_file(str(shared("gpt2/tokenizer.json")))
-    ours = Tokenizer.load(shared("gpt2/tokenizer.json"))
-    for start in range(0, shared(text).stat().st_size, 4_000_000):  # that library reads a megabyte a second
-        read = stretch(shared(text), start, 400_000)
-        assert ours.encode(read) == theirs.encode(read).ids
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(("name", "text"), [*zip(CONFIGURATIONS, cycle(SHARED[:3]))])  # in every clone
 def test_every_configuration_on_a_shared_text(shared: Callable[[str], Path], name: str, text: str) -> None:
     read = stretch(shared(text), 7_000_000 if "text/" in text else 0, 100_000)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
-from bpetite.training.counting.counts import table_of
 from bpetite.training.merging._merger import Merger
 
 corpora = st.lists(
@@ -90,18 +89,6 @@ def test_pairs_in_any_number_of_words():
     words = {f"xy{chr(65 + at)}{word:04}".encode(): 1 for at, number in enumerate(numbers) for word in range(number)}
     _, merges = reference.train([word.decode() for word in words], 300)
     assert Tokenizer.train_from_counts(words, 300, special_tokens=[]).merges == merges
-
-
-def test_the_tokens_and_merges_of_a_merger():
-    merger = Merger(first=bytes(range(255, -1, -1)))
-    merger.add(table_of({b"abab": 2}).pretokens())
-    assert merger.learn(258, 1 << 20)
-    a, b = 255 - 97, 255 - 98
-    assert merger.merges() == ((a, b), (256, 256))
-    assert merger.all_tokens()[254:] == [b"\x01", b"\0", b"ab", b"abab"]
-    assert merger.merges([number + 7 for number in range(258)]) == ((a + 7, b + 7), (263, 263))
-    with pytest.raises(ValueError, match="there are 258 tokens, and ids of 257"):
-        merger.merges(list(range(257)))
 
 
 def test_what_is_known_has_ids_that_there_are():
