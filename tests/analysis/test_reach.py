@@ -211,15 +211,6 @@ def test_special_tokens_that_text_can_form() -> None:
 # Published vocabularies
 
 
-def test_gpt2_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
-    """Each of GPT-2's tokens can be produced, except 13 bytes that no UTF-8 text holds."""
-    tok = Tokenizer.load(shared("gpt2"))
-    found = reach_of(tok)
-    assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
-    assert found.forgeable == {}
-    assert found.witness == {}  # the text of each token of whole characters produces it
-
-
 @pytest.mark.slow
 def test_o200k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
     tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)

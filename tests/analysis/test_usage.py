@@ -58,17 +58,6 @@ def test_counts_are_those_of_the_slow_way(texts: list[str]) -> None:
     assert sum(found.word_tokens) == found.total.words
 
 
-def test_blocks_do_not_change_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "".join(f"Line {number} of the text.\n" for number in range(300))
-    whole = measure(TOK, [text, "x" * 50, "", text])
-    module = __import__("sys").modules["bpetite.analysis.usage"]
-    monkeypatch.setattr(module, "BLOCK", 64)
-    assert len(list(usage.chunks_of(text))) > 50
-    parts = measure(TOK, [text, "x" * 50, "", text])
-    assert parts.to_dict() == whole.to_dict()
-    assert parts.documents == 4
-
-
 def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Such pieces give the tokens of the whole; others may not, where they are cut."""
     monkeypatch.setattr(__import__("sys").modules["bpetite.analysis.usage"], "BLOCK", 64)

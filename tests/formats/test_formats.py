@@ -129,6 +129,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "an id above 2^32-1": (lambda text: text.replace('"the": 259', '"the": 4294967296'), "id 4294967296 is outside"),
     "an id of 5000 digits": (lambda text: text.replace('"the": 259', '"the": ' + "9" * 5000), "digit|outside"),
     "an id that is no integer": (lambda text: text.replace('"the": 259', '"the": 259.0'), "'the' must be an integer"),
+    "a special of an id above 2^32-1": (lambda text: text.replace(": 260", ": 4294967296"), "4294967296 is outside"),
     "NaN": (lambda text: text.replace('"the": 259', '"the": NaN'), "NaN"),
     "a byte out of range": (lambda text: text.replace('"the": 259', '"the界": 259'), "U\\+754C.* at 3 stands for no"),
     "a token that was not encoded": (lambda text: text.replace('"the": 259', '"the ": 259'), "U\\+0020.* at 3"),
@@ -156,8 +157,10 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "another format's claim": (lambda text: text.replace('"bpetite"', '"tokenpiece"'), "no tokenizer in any"),
     "no object": (lambda text: "[1, 2]", "no tokenizer in any known format"),
     "a bare number": (lambda text: "17", "no tokenizer in any known format"),
-    "nested deep": (lambda text: "[" * 1_000_000, "nested too deep"),
-    "nested deep in objects": (lambda text: '{"a":' * 1_000_000, "nested too deep"),
+    **{
+        f"nested deep, {opening}": (lambda text, opening=opening: opening * 1_000_000, "nested too deep")
+        for opening in ("[", '{"a":', '{"model":', "[[{}],")
+    },
     "no text at all": (lambda text: "\0" * 100, "no tokenizer in any known format"),
 }
 

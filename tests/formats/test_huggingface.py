@@ -2,6 +2,7 @@
 import json
 import unicodedata
 from collections.abc import Callable
+from functools import cache
 from itertools import cycle
 from pathlib import Path
 from typing import Any
@@ -64,13 +65,9 @@ def test_the_same_ids_on_any_text(name: str, text: str) -> None:
     assert _ours(name).encode(text) == theirs.encode(text, add_special_tokens=False).ids
 
 
-OURS: dict[str, Tokenizer] = {}
-
-
+@cache
 def _ours(name: str) -> Tokenizer:
-    if name not in OURS:
-        OURS[name] = Tokenizer.from_huggingface(build(name))
-    return OURS[name]
+    return Tokenizer.from_huggingface(build(name))
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer, Vocab, formats
 from bpetite.bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token
 from bpetite.errors import FormatError
-from bpetite.formats import gpt2, huggingface, native, packaged
+from bpetite.formats import gpt2, huggingface, native
 from bpetite.formats._json_tokens import members, read_characters, read_merge_list, read_merges, read_tokens
 from bpetite.formats.files import parse_json
 from bpetite.vocabulary._tokens import TokenTable
@@ -182,16 +182,6 @@ def test_files_load_as_they_do_through_json(
         assert load(folder / name, pairs, plain=False) == load(folder / name, pairs, plain=True)
 
 
-@pytest.mark.parametrize("token_id", [2**32, 2**64, -1])
-def test_the_id_of_a_special_token_that_is_out_of_range(tmp_path: Path, token_id: int) -> None:
-    content = json.loads(NATIVE)
-    content["special_tokens"] = dict.fromkeys(content["special_tokens"], token_id)
-    (tmp_path / "native.json").write_text(json.dumps(content), encoding="utf-8")
-    found = load(tmp_path / "native.json", None, plain=False)
-    assert found == load(tmp_path / "native.json", None, plain=True)
-    assert isinstance(found, str)
-
-
 def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, whole in FILES.items():
         (tmp_path / name).write_bytes(whole)
@@ -212,14 +202,3 @@ def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.Monk
     assert without_specials == Vocab(VOCAB.tokens, VOCAB.merges, {})
     added = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, ["<new>"])
     assert added.special_tokens == {"<new>": max(VOCAB.tokens) + 1}
-
-
-def test_published_files_take_the_short_way(shared: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = shared("gpt2/vocab.json"), shared("gpt2/merges.txt")
-    plain = gpt2.from_json(parse_json(files[0].read_bytes(), "vocab.json"), "vocab.json", files[1])
-    ours = Path(packaged("bpetite-32k") or "")
-    plain_ours = native.from_json(parse_json(ours.read_bytes(), "ours"), "ours")
-    for module in (gpt2, native):
-        monkeypatch.setattr(module, "from_json", None)
-    assert gpt2.load(*files) == plain
-    assert formats.load(ours) == plain_ours

@@ -81,18 +81,6 @@ def test_where_ranks_become_a_merge_list_every_text_keeps_its_ids(
     assert to_ranks(converted) == vocab
 
 
-@settings(max_examples=100)
-@given(st.lists(st.text("abc d", max_size=20), max_size=5), st.integers(256, 280))
-def test_what_a_trainer_learns_becomes_ranks_and_comes_back(corpus: list[str], size: int) -> None:
-    tokens, merges = reference.train(corpus, size, pattern=r" ?\w+| +")
-    vocab = Vocab.build(tokens, merges, ["<s>"], pattern=r" ?\w+| +")
-    try:
-        converted = to_ranks(vocab)
-    except ValueError:
-        return
-    assert to_merges(converted) == vocab
-
-
 def test_gpt2_becomes_ranks(shared: Callable[[str], Path]) -> None:
     vocab = gpt2.load(shared("gpt2/vocab.json"), shared("gpt2/merges.txt"))
     assert to_merges(to_ranks(vocab)) == vocab

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from pretokens import pretokens
 from recounting import learn
 
-from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, get_encoding, patterns, reference
+from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, patterns, reference
 from bpetite.reference import Pair
 from bpetite.steps import normalizers, splits
 from bpetite.training.counting.counts import CountFile
@@ -116,18 +116,6 @@ def test_steps_that_rewrite_the_text(texts: list[str], n: int) -> None:
         assert longer.merges == tok.merges + recount(counts, tok, n)
         with pytest.raises(ValueError, match=r"Give the texts|contradict the tokenizer"):
             tok.extend(count_pretokens(texts, pattern=r"\w+"), n)
-
-
-def test_of_a_published_encoding() -> None:
-    gpt2 = get_encoding("gpt2")
-    notes = ["Acetaminophen 500 mg, then ibuprofen 400 mg.", "Ibuprofen was stopped, acetaminophen continued."] * 20
-    longer = gpt2.extend(notes, 8)
-    assert longer.kind == "ranks"
-    assert sorted(longer.vocab)[-8:] == list(range(50257, 50265))
-    assert longer.extend(notes, 2) == gpt2.extend(notes, 10)
-    assert longer.to_merges() == gpt2.to_merges().extend(notes, 8)
-    assert longer.encode("No such words<|endoftext|>") == gpt2.encode("No such words<|endoftext|>")
-    assert longer.count(notes[0]) < gpt2.count(notes[0])
 
 
 def test_it_keeps_ids_that_no_text_gives() -> None:

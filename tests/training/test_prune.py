@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer, Vocab, analysis, count_pretokens, get_encoding
+from bpetite import Tokenizer, Vocab, analysis, count_pretokens
 from bpetite.steps.template import Template, TemplatePart
 from bpetite.vocabulary.pruning import needs
 
@@ -112,14 +112,6 @@ def test_texts_are_counted_as_the_tokenizer_cuts() -> None:
     assert found.count == len(tok) - len(small)
     assert found.examples[0]["id"] == min(tok.vocab.keys() - ids.keys())
     assert "unused" not in {one.code for one in analysis.audit(small, texts).findings}
-
-
-def test_of_a_published_encoding() -> None:
-    gpt2 = get_encoding("gpt2")
-    small, ids = gpt2.prune(keep=[" the", b" hospital", 50256], vocab_size=300)
-    assert (len(small), small.special_tokens) == (301, {"<|endoftext|>": 300})
-    assert {ids[gpt2.token_id(token)] for token in (" the", " hospital")} <= set(small.vocab)
-    assert small.encode(" the<|endoftext|>") == [ids[262], 300]
 
 
 def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:

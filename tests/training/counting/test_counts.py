@@ -42,18 +42,6 @@ def plain(documents, pattern=patterns.GPT2, special_tokens=(), normalization=Non
     return dict(counts)
 
 
-@settings(deadline=None, max_examples=300)
-@given(st.lists(texts, max_size=5), split, specials, normal_forms, st.booleans())
-def test_equals_a_plain_counter(documents, pattern, literals, form, as_bytes):
-    given_texts = [document.encode() for document in documents] if as_bytes else documents
-    counts = count_pretokens(given_texts, pattern=pattern, special_tokens=literals, normalization=form)
-    assert dict(counts) == plain(documents, pattern, literals, form)
-    assert counts.total == sum(counts.values())
-    assert counts.documents == len(documents)
-    assert counts.size == sum(map(len, counts))
-    assert list(counts) == sorted(counts)
-
-
 @pytest.mark.parametrize("threads", slow_but([1, 3], 3))
 @pytest.mark.parametrize("part", slow_but([1, 50, 1000, 1777], 1, 1000))
 @pytest.mark.parametrize("pattern", [patterns.GPT2, DIGITS], ids=["gpt2", "digits"])
@@ -84,7 +72,7 @@ def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
         assert dict(counts) == expected
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=300)
 @given(st.lists(texts, max_size=40), st.integers(1, 400), split, specials, normal_forms, st.integers(1, 3))
 def test_any_parts(documents, part, pattern, literals, form, threads):
     """A batch may hold texts longer than a part beside others."""
@@ -95,6 +83,9 @@ def test_any_parts(documents, part, pattern, literals, form, threads):
         for given_texts, expected in ((text, [text]), (text.encode(), [text]), (documents, documents)):
             counts = count_pretokens(given_texts, num_threads=threads, **options)
             assert dict(counts) == plain(expected, pattern, literals, form)
+            assert (counts.total, counts.documents) == (sum(counts.values()), len(expected))
+            assert counts.size == sum(map(len, counts))
+            assert list(counts) == sorted(counts)
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
