@@ -94,20 +94,6 @@ def test_no_short_text_proves_it_wrong_with_settings(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["merges", "ranks"])
-def test_every_vocabulary_of_two_merges(kind: str) -> None:
-    """All ways to join bytes of "a", "é" and "è" twice, each against all short texts of them."""
-    parts = [b"a", b"\xc3", b"\xa9", b"\xa8"]
-    texts = short_texts(["a", "\u00e9", "\u00e8", "\u00e3", "\u00a9", "\u2a69"], 4)
-    for first in product(parts, repeat=2):
-        for second in product([*parts, b"".join(first)], repeat=2):
-            if first == second or b"".join(first) == b"".join(second):
-                continue
-            merges = [first, second] if kind == "merges" else None
-            check_against(Tokenizer(plain(b"".join(first), b"".join(second)), merges, pattern=None), texts)
-
-
-@pytest.mark.slow
 def test_what_utf8_can_hold() -> None:
     """Bytes that no text holds, against all ways to surround them with bytes."""
     leads, following = [0xC2, 0xE0, 0xE1, 0xED, 0xF0, 0xF1, 0xF4], [0x80, 0x90, 0xA0, 0xBF]

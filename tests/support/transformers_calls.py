@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from huggingface_zoo import HARD, build
+from hypothesis import strategies as st
 from tokenizers import AddedToken, decoders, models, normalizers, pre_tokenizers, processors
 
 TEXTS = ["hello world", "", "The quick brown fox, doesn't it? We'll see 1234567", "naïve café 中文 🙂", "a"]
@@ -18,76 +19,22 @@ def plain(found: Any) -> Any:
     return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in found.items()}
 
 
-CALLS: dict[str, tuple[tuple[Any, ...], dict[str, Any]]] = {
-    "one text": (("hello world",), {}),
-    "one text, no special tokens": (("hello world",), {"add_special_tokens": False}),
-    "batch": ((TEXTS,), {}),
-    "tuple": ((tuple(TEXTS),), {}),
-    "pairs": ((TEXTS, PAIRS), {"return_token_type_ids": True}),
-    "a pair": (("hello", "world"), {"return_token_type_ids": True}),
-    "pairs in tuples": (([("a b", "c"), ("d", "e f g")],), {}),
-    "padding": ((TEXTS,), {"padding": True}),
-    "padding left": ((TEXTS,), {"padding": True, "padding_side": "left", "return_special_tokens_mask": True}),
-    "padding to a length": ((TEXTS,), {"padding": "max_length", "max_length": 40, "return_token_type_ids": True}),
-    "padding to a multiple": ((TEXTS,), {"padding": True, "pad_to_multiple_of": 8}),
-    "truncation": ((TEXTS,), {"truncation": True, "max_length": 7}),
-    "truncation and padding": ((TEXTS,), {"truncation": True, "max_length": 9, "padding": "max_length"}),
-    "pairs, longest first": ((TEXTS, PAIRS), {"truncation": True, "max_length": 11}),
-    "pairs, odd room": ((TEXTS, PAIRS), {"truncation": "longest_first", "max_length": 12, "padding": True}),
-    "pairs, only second": (
-        (["a", "b"], [HARD[9] * 3, "c"]),
-        {"truncation": "only_second", "max_length": 12, "stride": 2, "return_overflowing_tokens": True}
-        | {"padding": True},
-    ),
-    "overflow": (
-        (TEXTS,),
-        {"truncation": True, "max_length": 9, "stride": 3, "return_overflowing_tokens": True, "return_length": True},
-    ),
-    "overflow of one": (
-        ("a b c d e f g h i j k",),
-        {"truncation": True, "max_length": 6, "return_overflowing_tokens": True},
-    ),
-    "arrays": ((TEXTS,), {"padding": True, "return_tensors": "np"}),
-    "array of one": (("hello world",), {"return_tensors": "np"}),
-    "masks": ((TEXTS,), {"return_special_tokens_mask": True, "return_attention_mask": False}),
-    "words": ((["hello", "world", "12345"],), {"is_split_into_words": True}),
-    "batches of words": (([["a", "b c"], [], ["foo"]],), {"is_split_into_words": True, "padding": True}),
-    "special tokens as text": (("<s>a</s><|endoftext|>",), {"split_special_tokens": True}),
-    "targets": (("a",), {"text_target": "b c"}),
-}
-
-#: Calls that are wrong, or odd.
-MISTAKES: list[tuple[tuple[Any, ...], dict[str, Any]]] = [
-    ((7,), {}),
-    ((["a", "b"], ["c"]), {}),
-    ((["a", "b"], "c"), {}),
-    (([],), {}),
-    (([7],), {}),
-    (("\ud800",), {}),
-    (([("a", "b"), "c"],), {}),
-    (("a b c", ""), {}),
-    (("a b", ["c"]), {}),
-    (("a b",), {"is_split_into_words": True}),
-    (([],), {"is_split_into_words": True}),
-    (([[]],), {"is_split_into_words": True}),
-    (([[["a"], ["b"]]],), {"is_split_into_words": True}),
-    ((["a", "b"], ["c", "d e"]), {"is_split_into_words": True}),
-    (("a b c d e",), {"truncation": True, "max_length": 1}),
-    (("a b c d e",), {"truncation": True, "max_length": 0}),
-    (("a b c d e",), {"truncation": True, "max_length": 4, "stride": 4}),
-    (("a b c d e",), {"truncation": True, "max_length": 4, "stride": -1}),
-    (("a b c d e",), {"truncation": "only_second", "max_length": 4}),
-    (("a b c d", "e f g h i j k"), {"truncation": "only_first", "max_length": 6}),
-    (("a b c d", "e f g h i j k"), {"truncation": True, "max_length": 9, "stride": 3}),
-    ((HARD, HARD[::-1]), {"truncation": True, "max_length": 9, "return_overflowing_tokens": True}),
-    ((HARD, HARD[::-1]), {"truncation": "only_first", "max_length": 90, "return_overflowing_tokens": True}),
-    ((HARD,), {"padding": "max_length", "max_length": 9}),
-    ((HARD,), {"padding": "max_length", "max_length": 9, "pad_to_multiple_of": 7, "return_length": True}),
-    (("a",), {"padding": "max_length", "max_length": 9, "return_length": True, "return_tensors": "np"}),
-    ((HARD, HARD[::-1]), {"add_special_tokens": False, "return_token_type_ids": True}),
-    ((HARD,), {"return_offsets_mapping": True, "return_special_tokens_mask": True}),
-    ((HARD,), {"no_such_option": 1}),
+#: What is given to a call, right or wrong.
+INPUTS: list[tuple[Any, ...]] = [
+    ("hello world",), ("hello", "world"), (TEXTS,), (tuple(TEXTS),), (TEXTS, PAIRS), (HARD, HARD[::-1]), ("a b c", ""),
+    ([("a b", "c"), ("d", "e f g")],), (["a", "b"], [HARD[9] * 3, "c"]), ("<s>a</s><|endoftext|>",),
+    ([["a", "b c"], [], ["foo"]],), (["hello", " <mask> world", "", "é🙂"], ["a", " b"]), ([[["a"], ["b"]]],), ([[]],),
+    (7,), ([7],), ([],), ("\ud800",), (["a", "b"], ["c"]), (["a", "b"], "c"), ([("a", "b"), "c"],), ("a b", ["c"]),
 ]
+FLAGS = ("add_special_tokens", "is_split_into_words", "split_special_tokens", "return_token_type_ids", "return_length",
+         "return_attention_mask", "return_special_tokens_mask", "return_offsets_mapping", "return_overflowing_tokens")
+OPTIONS = st.fixed_dictionaries({}, optional={
+    "padding": st.sampled_from([True, False, "max_length"]), "padding_side": st.sampled_from(["left", "right"]),
+    "truncation": st.sampled_from([True, False, "only_first", "only_second", "longest_first"]),
+    "max_length": st.integers(0, 40), "stride": st.integers(-1, 4), "pad_to_multiple_of": st.sampled_from([7, 8]),
+    "return_tensors": st.just("np"), "text_target": st.just("b c"), "no_such_option": st.just(1),
+    **{name: st.booleans() for name in FLAGS},
+})  # fmt: skip
 
 
 def outcome(tokenizer: Any, arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
