@@ -88,21 +88,6 @@ def test_places_outside_the_file_are_refused() -> None:
                 read_tokens(b"{}", start, stop)
 
 
-values = st.recursive(
-    st.integers() | st.text('a"\\{}[],:', max_size=4),
-    lambda part: st.lists(part) | st.dictionaries(st.text("a", max_size=2), part),
-    max_leaves=20,
-)
-
-
-@given(st.dictionaries(st.text("abc", max_size=3), values, min_size=1), st.sampled_from([None, 2]))
-def test_members_are_found(value: dict[str, Any], indent: int | None) -> None:
-    data = json.dumps(value, indent=indent).encode()
-    places = members(data)
-    assert places is not None
-    assert {key: json.loads(data[start:stop]) for key, (start, stop) in places.items()} == value
-
-
 def test_the_members_of_a_model_are_found_too() -> None:
     text = b' {"model": {"vocab": {"a": 1}, "n": null} , "model.m": [2]} '
     assert {key: text[start:stop].strip() for key, (start, stop) in (members(text) or {}).items()} == {
