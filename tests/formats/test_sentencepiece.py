@@ -122,6 +122,14 @@ def test_maps_of_characters_equal_sentencepiece(rule: str) -> None:
     check(draw, trained(draw, normalization_rule_name=rule, user_defined_symbols=["AA", "<x>"]), 60)
 
 
+def test_of_pieces_that_the_map_leaves_the_longest_is_taken() -> None:
+    data = trained(random.Random(1), normalization_rule_name="nmt_nfkc", user_defined_symbols=["①", "①②"])
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    for text in ("①②①", "②①②cat"):
+        assert tok.encode(text) == theirs.encode(text)
+
+
 def test_mistral(shared_models: list[Path]) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
     draw = random.Random(1)

@@ -136,7 +136,7 @@ def without(found: dict[str, Any], number: int) -> dict[str, Any]:
         (lambda: file(config={"pattern": 7}), "config.pattern must be a str, not 7"),
         (lambda: file(config={"default_vocab_size": "280"}), "config.default_vocab_size must be a number"),
         (lambda: file(config={"default_num_special_tokens": -1}), "config.default_num_special_tokens must be"),
-        (lambda: file(config={"default_vocab_size": 999}), "999 tokens, 20 of them special, do not fit 261 ranks"),
+        (lambda: file(config={"default_vocab_size": 282}), "282 tokens, 20 of them special, do not fit 261 ranks"),
         (lambda: file(config={"default_num_special_tokens": 3, "default_vocab_size": 200}), "20 special tokens, but"),
         (lambda: file(config={"version": "v11"}), "no special_tokens in it, which version 'v11' has to list"),
         (lambda: file(config={"pattern": "(?<a>b)"}), "split pattern"),
