@@ -6,10 +6,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from commands import run
 
 import bpetite
 from bpetite import Tokenizer, Vocab
-from bpetite.analysis import audit, diff, reach, view
+from bpetite.analysis import audit, diff, disagreements, reach, view
 from bpetite.analysis.audit import FINDINGS, TOKEN_CLASSES, token_class
 from bpetite.splitting.pattern.unicode_version import unicode_version
 
@@ -242,3 +243,22 @@ def test_the_page_has_every_finding_with_its_severity() -> None:
     rows = re.findall(r"^\| (`.+`) \| (fault|note) \|", page, re.M)
     listed = [(code, severity) for codes, severity in rows for code in re.findall("`([^`]+)`", codes)]
     assert sorted(listed) == sorted((code, severity) for code, (severity, _) in FINDINGS.items())
+
+
+def test_a_class_that_builds_its_own_steps(tmp_path: Path) -> None:
+    """AutoTokenizer against its own tokenizer.json."""
+    pytest.importorskip("transformers")
+    tok = Tokenizer.train(["the quick brown fox, it's naïve 123"] * 3, 300, special_tokens=["<|endoftext|>"])
+    tok.as_transformers(eos_token="<|endoftext|>").save_pretrained(tmp_path)
+    assert disagreements(tmp_path, ["the quick"]) == []
+    for name, values in (
+        ("tokenizer.json", {"normalizer": {"type": "Replace", "pattern": {"String": "q"}, "content": "y"}}),
+        ("tokenizer_config.json", {"tokenizer_class": "GPT2Tokenizer"}),
+    ):
+        path = tmp_path / name
+        path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | values), encoding="utf-8")
+    (found,) = disagreements(tmp_path, ["a qx"], most=1)
+    assert (found.setting, found.ids == found.expected) == ("normalizer", False)
+    done = run("audit", "-t", tmp_path, "--transformers")
+    assert done.returncode == 1
+    assert "because of: normalizer" in done.stdout

@@ -161,28 +161,40 @@ def test_logic_on_a_special_token_of_a_user_is_an_error(template: str, content: 
     chat.encode(TOK, user("<|end"), template)
 
 
-@pytest.mark.parametrize("case", ["lower", "upper"])
-def test_logic_on_another_case_sees_the_text(case: str) -> None:
-    template = "{% for key, value in messages[0].tool | dictsort %}{{ key }}<|user|>"
-    template += f"{{% if value | {case} == {getattr('Text', case)()!r} %}}!{{% endif %}}{{% endfor %}}"
-    found = chat.encode(TOK, [{"role": "user", "tool": {"user": "Text", "end": "<|end|>", "a": "\u0130"}}], template)
-    assert found.text == "a<|user|>end<|user|>user<|user|>!"
-    assert specials(found.ids) == ["<|user|>"] * 3
+@dataclass
+class Part:
+    type: str
+    text: str
 
 
-def test_json_in_ascii() -> None:
-    tools = [{"name": "~end", "description": "<|end|>"}]
-    found = chat.encode(TOK, user("a"), "{{ tools | tojson(ensure_ascii=true) }}{{ '<|us' }}er|>", tools=tools)
-    assert specials(found.ids) == ["<|user|>"]
-    assert found.text.startswith('[{"name": "~end"')
-
-
-def test_quotes_in_special_tokens_and_in_json() -> None:
-    template = """{% macro q(x) %}<|"|>{{ x }}<|"|>{% endmacro %}{{ q(messages[0].content) }}
+OF_TOOLS = "{% for key, value in messages[0].tool | dictsort %}{{ key }}<|user|>{% if value | CASE == TEXT %}!"
+OF_TOOLS += "{% endif %}{% endfor %}"
+TOOL = {"user": "Text", "end": "<|end|>", "a": "\u0130"}
+QUOTES = """{% macro q(x) %}<|"|>{{ x }}<|"|>{% endmacro %}{{ q(messages[0].content) }}
 {{- messages[0].content | tojson }}"""
-    found = chat.encode(TOK, user('say "a"\\ <|"|>'), template)
-    assert found.text == '<|"|>say "a"\\ <|"|><|"|>"say \\"a\\"\\\\ <|\\"|>"'
-    assert specials(found.ids) == ['<|"|>'] * 2
+HELPERS = (
+    "{{ strftime_now('%Y') | length }}{% for m in messages %}{% if loop.index == 2 %}{% break %}{% endif %}"
+    "{{ m | tojson(indent=1) }}{% endfor %}{{ messages[0].reasoning_content }}"
+)
+PARTS = "{% set ns = namespace(n=0) %}{% for part in messages[0].content %}{% set ns.n = ns.n + 1 %}{{ part.text }}"
+PARTS += "{% endfor %}{{ ns.n }}"
+
+
+@pytest.mark.parametrize(("message", "template", "text", "found"), [
+    # logic on another case sees the text
+    *(({"tool": TOOL}, OF_TOOLS.replace("CASE", case).replace("TEXT", f"'{text}'"), "a<|user|>end<|user|>user<|user|>!",
+       ["<|user|>"] * 3) for case, text in (("lower", "text"), ("upper", "TEXT"))),
+    ({"content": [{"name": "~end", "description": "<|end|>"}]},
+     "{{ messages[0].content | tojson(ensure_ascii=true) }}{{ '<|us' }}er|>",
+     '[{"name": "~end", "description": "<|end|>"}]<|user|>', ["<|user|>"]),
+    ({"content": 'say "a"\\ <|"|>'}, QUOTES, '<|"|>say "a"\\ <|"|><|"|>"say \\"a\\"\\\\ <|\\"|>"', ['<|"|>'] * 2),
+    ({"content": None, "thinking": "é>"}, HELPERS,
+     '4{\n "thinking": "é>",\n "role": "user",\n "reasoning_content": "é>"\n}é>', []),
+    ({"content": [Part("text", "ab"), Part("text", "<|end|>")]}, PARTS, "ab<|end|>2", []),  # records are mappings
+])  # fmt: skip
+def test_what_templates_do_with_a_message(message: dict[str, Any], template: str, text: str, found: list[str]) -> None:
+    made = chat.encode(TOK, [message | {"role": "user"}], template)
+    assert (made.text, specials(made.ids)) == (text, found)
 
 
 @pytest.mark.parametrize(("content", "expected"), [("a|", ["<|end|>"]), ("a", []), ("\u4f60", []), ("|e\u0301", [])])
@@ -254,31 +266,6 @@ def test_template_of_the_model(tmp_path: Any) -> None:
 def test_errors(messages: Any, template: str | None, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         chat.encode(TOK, messages, template)
-
-
-def test_helpers_of_transformers() -> None:
-    template = (
-        "{{ strftime_now('%Y') | length }}{% for m in messages %}{% if loop.index == 2 %}{% break %}{% endif %}"
-        "{{ m | tojson(indent=1) }}{% endfor %}{{ messages[0].reasoning_content }}"
-    )
-    found = chat.encode(TOK, [{"role": "user", "content": None, "thinking": "é>"}], template)
-    assert found.text == '4{\n "thinking": "é>",\n "role": "user",\n "reasoning_content": "é>"\n}é>'
-    assert repr(found).startswith("ChatEncoding(")
-
-
-@dataclass
-class Part:
-    type: str
-    text: str
-
-
-def test_records_are_mappings() -> None:
-    template = (
-        "{% set ns = namespace(n=0) %}{% for part in messages[0].content %}{% set ns.n = ns.n + 1 %}{{ part.text }}"
-        "{% endfor %}{{ ns.n }}"
-    )
-    found = chat.encode(TOK, [{"role": "user", "content": [Part("text", "ab"), Part("text", "<|end|>")]}], template)
-    assert (found.text, specials(found.ids)) == ("ab<|end|>2", [])
 
 
 def test_the_messages_stay_as_they_are() -> None:
