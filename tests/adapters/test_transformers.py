@@ -19,7 +19,9 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from huggingface_zoo import CONFIGURATIONS, HARD, build  # noqa: E402
+from transformers.tokenization_utils_base import TruncationStrategy  # noqa: E402
 from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: E402
+from transformers.utils import PaddingStrategy  # noqa: E402
 from transformers_calls import CHANGES, INPUTS, NAMES, OPTIONS, PAIRS, TEXTS, outcome, plain  # noqa: E402
 
 #: Code points that are newer than Unicode 16.0, or in other classes there.
@@ -270,13 +272,9 @@ def test_what_transformers_brings() -> None:
     for view in (ours, theirs):
         assert isinstance(view, transformers.PreTrainedTokenizerFast)
         view.set_truncation_and_padding(
-            transformers.utils.PaddingStrategy.LONGEST,
-            transformers.tokenization_utils_base.TruncationStrategy.LONGEST_FIRST,
-            max_length=5,
-            stride=1,
-            pad_to_multiple_of=None,
+            PaddingStrategy.LONGEST, TruncationStrategy.LONGEST_FIRST, 5, stride=1, pad_to_multiple_of=None,
             padding_side=None,
-        )
+        )  # fmt: skip
     assert ours.backend_tokenizer.truncation == theirs.backend_tokenizer.truncation
     for name in ("vocab", "add_bos_token", "add_eos_token", "add_prefix_space", "added_tokens_encoder", "is_fast"):
         assert getattr(ours, name) == getattr(theirs, name), name

@@ -74,16 +74,14 @@ def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPa
     assert whole < found < whole + 8 * len(parts)
 
 
-def test_sparse_ids() -> None:
-    tok = Tokenizer({7: b"a", 2**32 - 1: b"b", 1000: b"ab"}, [(b"a", b"b")])
-    found = measure(tok, ["abba"])
-    assert found.most_used(5) == [(7, 1), (1000, 1), (2**32 - 1, 1)]
-    assert found.never_used == []
-
-
-def test_normalization() -> None:
-    tok = Tokenizer.train(["cafe\u0301 " * 5], 262, normalization="NFC")
-    assert measure(tok, ["cafe\u0301"]).total.characters == 4
+def test_figures_by_hand() -> None:
+    found = measure(Tokenizer({7: b"a", 2**32 - 1: b"b", 1000: b"ab"}, [(b"a", b"b")]), ["abba"])
+    assert (found.most_used(5), found.never_used) == ([(7, 1), (1000, 1), (2**32 - 1, 1)], [])
+    composed = Tokenizer.train(["cafe\u0301 " * 5], 262, normalization="NFC")
+    assert measure(composed, ["cafe\u0301"]).total.characters == 4
+    found = measure(Tokenizer({byte: bytes([byte]) for byte in range(256)}, []), ["cat cat zebra"])
+    assert found.costly_words == [("cat", 2, 3), ("zebra", 1, 5)]
+    assert found.word_tokens[2] == 2
 
 
 def test_renyi_efficiency() -> None:
@@ -94,12 +92,6 @@ def test_renyi_efficiency() -> None:
     shares = [3 / 4, 1 / 4]
     entropy = math.log(sum(share**2.5 for share in shares)) / (1 - 2.5)
     assert measure(even, ["aaab"]).renyi_efficiency == pytest.approx(entropy / math.log(2))
-
-
-def test_costly_words() -> None:
-    found = measure(Tokenizer({byte: bytes([byte]) for byte in range(256)}, []), ["cat cat zebra"])
-    assert found.costly_words == [("cat", 2, 3), ("zebra", 1, 5)]
-    assert found.word_tokens[2] == 2
 
 
 def test_a_byte_without_a_token() -> None:

@@ -2,17 +2,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from pathlib import Path
 
 import numpy as np
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import bpetite
-from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens
+from bpetite import Tokenizer, Vocab
 from bpetite.formats import native
-from bpetite.training import train_parity
 
 TEXTS = ["ab ab ab", "größer ab"]
 
@@ -80,25 +76,3 @@ def test_what_the_options_were_given_as_can_be_saved(tmp_path: Path) -> None:
         again = Tokenizer.load(tmp_path / "tok.json")
         assert again == plain
         assert again.to_vocab().train_config == made.to_vocab().train_config == plain.to_vocab().train_config
-
-
-@settings(deadline=None, max_examples=25)
-@given(st.lists(st.text("ab c", max_size=20), min_size=2, max_size=6), st.integers(1, 5), st.integers(1, 3))
-def test_the_same_whatever_the_split_and_the_threads(texts: list[str], cut: int, threads: int) -> None:
-    """Merges, saved files and manifests, of every way to train."""
-    whole = count_pretokens(texts, num_threads=1)
-    parts = count_pretokens(texts[cut:], num_threads=threads) + count_pretokens(iter(texts[:cut]), num_threads=threads)
-    base = Tokenizer.train("ab ab", 257)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", TrainingWarning)
-        for one, other in (
-            (Tokenizer.train_from_counts(whole, 262), Tokenizer.train_from_counts(parts, 262)),
-            (Tokenizer.train(texts, 262, num_threads=1), Tokenizer.train(texts[::-1], 262, num_threads=threads)),
-            (base.extend(texts, 4, num_threads=1), base.extend(texts[::-1], 4, num_threads=threads)),
-            (Tokenizer.train(texts, 262, superwords_from=258, num_threads=1),
-             Tokenizer.train(texts[::-1], 262, superwords_from=258, num_threads=threads)),
-            (train_parity({"x": whole, "y": texts[:1]}, 262, num_threads=1),
-             train_parity({"x": parts, "y": iter(texts[:1])}, 262, num_threads=threads)),
-        ):  # fmt: skip
-            # the merges, and the record of options and release
-            assert native.dump(one.to_vocab()) == native.dump(other.to_vocab())

@@ -136,6 +136,11 @@ def test_everything_that_names_ids_has_the_new_ones(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "small.json") == small
 
 
+def test_a_token_that_texts_use_may_go() -> None:
+    small, ids = Tokenizer.train("ab ab ab", 258).prune({b"xab": 9}, vocab_size=256)
+    assert small.encode("xab") == [ids[byte] for byte in b"xab"]
+
+
 def test_what_cannot_be() -> None:
     tok = Tokenizer.train("ab ab ab", 258)
     with pytest.raises(ValueError, match="prune needs texts or counts, vocab_size or keep"):

@@ -68,7 +68,9 @@ def test_equals_the_recounting_trainer(texts, more, size, chosen, cut):
     one, other = (count_pretokens(part, **counting_options) for part in (texts[:cut], texts[cut:]))
     added = one + other
     for counts in (added, dict(reversed([*added.items()]))):
-        assert train_from_counts(counts, size, **chosen) == tok
+        again = train_from_counts(counts, size, **chosen)
+        assert again == tok
+        assert again.to_vocab().train_config == tok.to_vocab().train_config
     # ids before the bytes move ids and change no merge
     before = train(texts, size, **chosen, special_ids="before")
     assert before.merges == merges

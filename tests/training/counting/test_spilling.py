@@ -15,7 +15,6 @@ from bpetite import (
     CountFile,
     FormatError,
     PretokenCounts,
-    Tokenizer,
     count_pretokens,
     patterns,
 )
@@ -81,16 +80,6 @@ def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
         count_pretokens(texts, memory="1MB", min_count=0)
     with pytest.raises(ValueError, match="min_count must be at least 1, not 0"):
         merge_count_files([tmp_path / "0"], tmp_path / "none", min_count=0)
-
-
-def test_learning_from_counts_on_disk(tmp_path: Path) -> None:
-    texts = ["the cat's hat, the cat sat on the mat"] * 5 + ["that hat"]
-    with tiny():
-        counts = count_pretokens(texts, memory=100, spill_to=tmp_path)
-    learned = Tokenizer.train_from_counts(counts, 262)
-    assert learned == Tokenizer.train(texts, 262)
-    for tok in (learned, learned.to_ranks()):
-        assert tok.extend(counts, 5) == tok.extend(count_pretokens(texts), 5)
 
 
 def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
