@@ -56,7 +56,7 @@ def test_special_tokens_when_none_are_given(tmp_path: Path) -> None:
         ({259: b"<|endoftext|>"}, {"th": 256, "<|endoftext|>": 259}),
         ({}, {}),
         ({}, {"<|endoftext|>": 300}),
-        ({}, {"<|endoftext|>": 300, "<世 界>": 259}),
+        ({}, {"<a>": 300, "<世 界>": 259}),
         ({}, {"th": 256}),
     ],
 )
@@ -66,6 +66,9 @@ def test_other_special_tokens_go_into_a_file_beside(
     vocab = Vocab.build(BYTES | {256: b"th"} | tokens, [(b"t", b"h")], specials)
     formats.save(vocab, tmp_path / "pair", format="gpt2")
     assert formats.load(tmp_path / "pair") == vocab
+    added = tmp_path / "pair" / "added_tokens.json"
+    ids = list(json.loads(added.read_bytes()).values()) if added.exists() else []
+    assert ids == sorted(ids)
 
 
 def test_a_special_token_that_older_writers_left_as_it_is(tmp_path: Path) -> None:
