@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
@@ -263,6 +263,8 @@ open_ends = st.lists(st.sampled_from(parts))
 
 
 @given(open_ends.map("".join))
+@example("the \n\u3000 \x1c\u3000")
+@example("the\n \u3000\n\x1c ")
 def test_the_same_completions_of_any_text(text: str) -> None:
     completed(text, allowed_special="all")
     stable, completions = OURS.encode_with_unstable(text, disallowed_special=())

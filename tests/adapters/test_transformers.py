@@ -224,6 +224,8 @@ def test_defaults_and_new_special_tokens() -> None:
     assert (view.eos_token_id, view.pad_token_id, view.bos_token_id) == (258, 259, None)
     rows = view(["ab ab ab ab ab", "ab"], truncation=True, padding=True)["input_ids"]
     assert rows == [[256, 257, 257, 257], [256] + [259] * 3]
+    assert len(view("ab ab ab ab ab")["input_ids"]) == 5
+    assert "sequence-length-is-longer-than-the-specified-maximum" in view.deprecation_warnings
     with pytest.raises(ValueError, match="padding token"):
         tok.as_transformers()(["ab", "a"], padding=True)
 
@@ -443,7 +445,7 @@ def test_collators_take_it() -> None:
 def test_a_batch_can_be_sent_to_another_process(name: str) -> None:
     view, _ = views(name)
     of_pairs = view(TEXTS, TEXTS[::-1], padding=True, truncation="only_first", max_length=40)
-    for batch in (of_pairs, view([["two", "words"], ["one"]], is_split_into_words=True)):
+    for batch in (of_pairs, view([["two", "words"], ["one"]], is_split_into_words=True), view(TEXTS)):
         again = pickle.loads(pickle.dumps(batch))
         assert again.data == batch.data
         for row, (one, other) in enumerate(zip(again.encodings, batch.encodings, strict=True)):
