@@ -130,3 +130,9 @@ def test_a_choice_that_can_match_nothing_is_refused(pattern: str) -> None:
     with pytest.raises(FormatError, match="can match nothing"):
         from_oniguruma(pattern)
     assert from_oniguruma("[ab]*") == "[ab]*"
+
+
+@pytest.mark.parametrize("pattern", ["[^a&&b]", "a{1,2}{3}", "[[:space:]]", "[[:nothing:]]+"])
+def test_what_only_rust_has_is_refused(pattern: str) -> None:
+    with pytest.raises(FormatError, match="split pattern"):
+        from_rust(pattern)

@@ -40,6 +40,10 @@ def test_the_format_is_found_by_the_name_and_by_the_content(tmp_path: Path) -> N
     assert json.loads((tmp_path / "small").read_bytes())["format"] == "bpetite"
     (tmp_path / "marked").write_bytes(b"\xef\xbb\xbf" + formats.native.dump(SMALL))
     assert formats.load(tmp_path / "marked") == SMALL
+    with pytest.raises(FormatError, match="pattern"):
+        formats.load(tmp_path / "small.tiktoken")
+    with pytest.raises(ValueError, match="format 'wordpiece' is not one of"):
+        formats.load(tmp_path / "small", format="wordpiece")
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
@@ -197,6 +201,10 @@ def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     place.write_bytes(formats.native.dump(SMALL).replace(b'"the"', b'"\xff"'))
     with pytest.raises(FormatError, match=r"tok\.json: byte \d+ \(0xff\) is not UTF-8"):
         formats.load(place)
+    for data in (b"\x80\x04\x95" + bytes(100), b"PK\x03\x04" + bytes(50), bytes(range(256))):
+        place.write_bytes(data)
+        with pytest.raises(FormatError, match="no tokenizer in any known format"):
+            formats.load(place)
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "unknown pair": ({"model": {"merges": [["a", "b"], ["x", "yz"]]}}, r"model.merges\[1\] .*'yz' is not in the voc"),
     "merge of three": ({"model": {"merges": [["a", "b", "c"]]}}, r"model.merges\[0\] must be a pair"),
     "merge to nothing": ({"model": {"merges": ["x y"]}}, "gives b'xy', which is no token"),
+    "merges missing": ({"model": {"merges": None}}, "merges must be a JSON array"),
     "merge of mixed kinds": ({"model": {"merges": [["a", "b"], "b c"]}}, r"model.merges\[1\] must be a pair"),
     "template id": (template([SPECIAL_X, TEXT_A], {"x": {"id": "x", "ids": [999], "tokens": ["x"]}}), "puts in id 999"),
     "template name": (template([SPECIAL_X], {}), r"post_processor.single\[0\] is no part of a template"),
