@@ -1,9 +1,7 @@
 """One tokenizer in many threads and processes; copies of it."""
-import copy
 import gc
 import multiprocessing
 import os
-import pickle
 import random
 import sys
 import threading
@@ -11,12 +9,10 @@ import time
 import weakref
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
 from bpetite import Tokenizer, patterns, reference, serving
-from tests.support import threads_stress
 from tests.support.running import forks, running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
@@ -65,17 +61,6 @@ def test_eight_threads(cache_bytes: int) -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-
-
-def test_every_public_method_in_eight_threads(tmp_path: Path) -> None:
-    threads_stress.stress(0, tmp_path)
-
-
-def test_the_stress_calls_every_public_method(tmp_path: Path) -> None:
-    called = {*threads_stress.NOT_CALLED}
-    for tok in threads_stress.tokenizers():
-        called |= {*threads_stress.calls_of(tok, "the cat", tmp_path)}
-    assert {name for name in dir(TOK) if not name.startswith("_")} <= called
 
 
 TOK = tokenizer()
@@ -166,26 +151,6 @@ def test_fork_after_use() -> None:
         same = same and tok.encode_batch([CORPUS * 2000] * 4, num_threads=2)[0][: len(expected) - 2] == expected[:-2]
         os._exit(0 if same else 1)
     assert os.waitpid(child, 0)[1] == 0
-
-
-def test_spawned_workers() -> None:
-    tok = tokenizer()
-    with multiprocessing.get_context("spawn").Pool(2) as pool:
-        for ids, fingerprint in pool.starmap(encode_in_child, [(tok, CORPUS)] * 3):
-            assert (ids, fingerprint) == (tok.encode(CORPUS), tok.fingerprint())
-
-
-def test_copies() -> None:
-    tok = tokenizer()
-    fingerprint, stored = tok.fingerprint(), pickle.dumps(tok)
-    tok.encode(CORPUS)
-    tok.decode(tok.encode(CORPUS))
-    for other in (copy.copy(tok), copy.deepcopy(tok), pickle.loads(pickle.dumps(tok)), pickle.loads(stored)):
-        assert other == tok
-        assert hash(other) == hash(tok)
-        assert other.fingerprint() == fingerprint
-        assert other.encode(CORPUS) == tok.encode(CORPUS)
-    assert pickle.dumps(tok) == stored
 
 
 def test_attributes_cannot_be_set() -> None:

@@ -39,7 +39,7 @@ class Build:
             "LD_PRELOAD": " ".join(map(library, libraries)),
             "PYTHONPATH": os.pathsep.join([str(folder), str(folder / "tests" / "support")]),
         }
-        for name in ("bpetite", "tests", "fuzz"):
+        for name in ("bpetite", "tests", "fuzz", "tools"):
             compiled = shutil.ignore_patterns("*.so", "__pycache__")
             shutil.copytree(TESTS.parent / name, folder / name, ignore=compiled)
         for name in ("setup.py", "pyproject.toml", "README.md", "LICENSE", "CONTRIBUTING.md"):
