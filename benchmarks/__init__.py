@@ -1,4 +1,6 @@
-"""Benchmarks; see README.md in this folder. They share what makes texts and finds vocabularies with the tests, and arm64's emulation with the tools."""
+"""Benchmarks; see README.md in this folder. They share what makes texts and finds vocabularies with the tests, and the
+emulation of arm64 with the tools.
+"""
 import sys
 from pathlib import Path
 

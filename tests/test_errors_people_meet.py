@@ -28,11 +28,6 @@ def test_a_word_is_no_pattern(name: str) -> None:
     assert Tokenizer.train("ab ab ab", 258, pattern=f"(?:{name})").pattern == f"(?:{name})"
 
 
-def test_nothing_is_no_text() -> None:
-    with pytest.raises(TypeError, match="text is str or UTF-8 bytes, not None; leave out what has no text, or give ''"):
-        TOK.encode(None)  # type: ignore[arg-type]
-
-
 def test_files_of_other_programs(tmp_path: Path) -> None:
     for name, data, message in (
         ("tok.pkl", pickle.dumps(TOK), "a pickle, which bpetite does not open"),
@@ -88,11 +83,6 @@ def test_sizes_are_told_apart() -> None:
     gap = Tokenizer(TOK.vocab, TOK.merges, {"<s>": 300})
     assert (len(gap), gap.vocab_size, gap.as_tiktoken().n_vocab) == (260, 301, 301)
     assert len(gap.as_transformers()) == gap.as_transformers().vocab_size == 260
-
-
-def test_chunks_that_overlap_whole() -> None:
-    with pytest.raises(ValueError, match="overlap is less than max_tokens=10, not 10"):
-        TOK.chunks("abc", 10, overlap=10)
 
 
 # On the command line

@@ -1,13 +1,10 @@
 """Stand-ins for ../shared/data in a plain clone: published vocabularies out of packages, and made texts."""
 import hashlib
-from collections.abc import Callable
 from pathlib import Path
 
 import made_texts
 import published
 import pytest
-
-from bpetite import Tokenizer, patterns
 
 TEXTS = {
     "english": "91636e9370f2d30c",
@@ -38,27 +35,3 @@ def test_made_texts_are_the_same_everywhere(name: str) -> None:
     assert len(text.encode()) in range(99_997, 100_001)
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == TEXTS[name]
     assert text.startswith(made_texts.text(name, 5_000))
-
-
-@pytest.mark.parametrize(
-    ("name", "pattern"), [
-        ("meta/llama3.tiktoken", patterns.LLAMA3),
-        pytest.param("qwen/qwen.tiktoken", patterns.QWEN2, marks=pytest.mark.slow),
-    ],
-)
-def test_llama_and_qwen_as_tiktoken(shared: Callable[[str], Path], name: str, pattern: str) -> None:
-    tiktoken = pytest.importorskip("tiktoken")
-    path = shared(name)
-    special_tokens = published.special_tokens(published.QUICKTOK[name])
-    ours = Tokenizer.from_tiktoken(path, pattern=pattern, special_tokens=special_tokens)
-    theirs = tiktoken.Encoding(
-        name,
-        pat_str=pattern,
-        mergeable_ranks={token: rank for rank, token in ours.vocab.items() if rank not in special_tokens.values()},
-        special_tokens=special_tokens,
-    )
-    for text in made_texts.NAMES:
-        read = made_texts.text(text, 100_000) + "".join(special_tokens)
-        ids = theirs.encode(read, allowed_special="all")
-        assert ours.encode(read) == ids
-        assert ours.decode(ids) == read
