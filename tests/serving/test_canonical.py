@@ -61,14 +61,6 @@ def test_edges_of_pretokens_decide(shared) -> None:
     assert serving.first_divergence(tok, [197, 197]) == 0
 
 
-def test_one_is_the_beginning_of_the_other() -> None:
-    tok = TOKENIZERS["merges"]
-    ids = tok.encode("the cat")
-    assert serving.first_divergence(tok, []) is None
-    assert serving.first_divergence(tok, [*tok.encode("a"), *ids[:0]]) is None
-    assert serving.first_divergence(tok, tok.encode("tha")[:-1] + [104, 101]) is not None
-
-
 def test_special_tokens_and_threads() -> None:
     tok = TOKENIZERS["merges"]
     ids = tok.encode("the<|endoftext|>cat " * 50_000)

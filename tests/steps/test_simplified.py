@@ -54,11 +54,14 @@ def test_the_plain_pattern_cuts_alike(split: Split, text: str) -> None:
     (plain,) = patterns.as_tuple(simplified((split,)))
     assert plain == PLAIN[split]
     assert cut(text, plain) == cut(text, split)
+    assert simplified((split,), "15.1") == (plain,)
 
 
 @pytest.mark.parametrize("step", KEPT, ids=repr)
 def test_what_has_no_plain_pattern_is_kept(step: Step) -> None:
     assert simplified(("a", step, " ")) == ("a", step, " ")
+    for plain in (None, "a", ("a", "(?<=b)c"), ()):
+        assert simplified(plain) is plain
 
 
 sets = st.sampled_from(["a", "[ab]", r"[^a]", r"\s", r"\S", r"[^\s\p{L}]", r"\p{N}", r"[\S ]", r"[^\Wa]", "é", "."])
@@ -70,12 +73,3 @@ regexes = st.lists(st.lists(repeats, min_size=1, max_size=3).map("".join), min_s
 def test_any_split_and_its_plain_pattern_cut_alike(text: str, split: Split) -> None:
     for step in patterns.as_tuple(simplified(split)):
         assert cut(text, step) == cut(text, split)
-
-
-def test_plain_patterns_are_not_touched() -> None:
-    for plain in (None, "a", ("a", "(?<=b)c"), ()):
-        assert simplified(plain) is plain
-
-
-def test_it_is_so_in_every_version_of_unicode() -> None:
-    assert simplified(Split(patterns.O200K, "removed", True), "15.1") == (patterns.O200K,)

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import random
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -171,14 +170,10 @@ def test_runs_of_bytes_that_are_no_text_are_replaced_byte_by_byte() -> None:
         tok.decode(ids)
     stream = tok.decode_stream(errors="replace")
     assert [stream.feed(tok.encode("the")), stream.feed(tok.encode("the"))] == ["the", " the"]
-
-
-def test_after_an_error_a_stream_is_still_at_its_beginning() -> None:
-    tok = llama()
     stream = tok.decode_stream(errors="strict")
     with pytest.raises(UnicodeDecodeError):
         stream.feed(2 + 0x80)
-    assert stream.feed(tok.encode("the")[0]) == "the"
+    assert stream.feed(tok.encode("the")[0]) == "the"  # still at its beginning
 
 
 def test_saved_files_give_it_back(tmp_path: Path) -> None:
@@ -193,20 +188,13 @@ def test_saved_files_give_it_back(tmp_path: Path) -> None:
             tok.save(tmp_path / "other", format=format)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "中", "\U0001f600", "▁", "the ", "\n"])
+@pytest.mark.parametrize("unit", ["a", " ", "中", "\U0001f600", "▁", "the ", "\n", "the <s>a中<s><s>. "])
 def test_long_runs_end(unit: str) -> None:
     tok = llama()
-    text = unit * 200_000
+    text = unit * (400_000 // len(unit))
     ids = tok.encode(text)
-    assert tok.decode(ids) == text.replace("▁", " ")
+    assert "<s>" in unit or tok.decode(ids) == text.replace("▁", " ")  # a space comes after a special token
     assert tok.encode(text, num_threads=4) == ids
-
-
-def test_threads_meet_behind_special_tokens() -> None:
-    tok = llama()
-    random.seed(1)
-    text = "".join(random.choices(["the ", "<s>", "a", "中", "<s><s>", ". "], k=300_000))
-    assert tok.encode(text, num_threads=4) == tok.encode(text)
 
 
 @pytest.mark.parametrize(("change", "message"), [
