@@ -119,6 +119,9 @@ def test_it_cannot_be_changed(tok: Tokenizer) -> None:
     assert tok.vocab
     assert tok.merges
     assert tok.special_tokens
+    for name in ("encode", "anything"):
+        with pytest.raises(AttributeError):
+            setattr(tok, name, None)
 
 
 def test_normalization_is_part_of_it() -> None:

@@ -80,17 +80,6 @@ def test_how_many_wait(count: int, length: int, ranks: bool) -> None:
         assert tok.with_cache(1 << 20).encode(text) == alone(tok, text)
 
 
-def test_words_of_every_length_at_once() -> None:
-    tokens, merges = vocabulary([b"ab", b"ba", b"aab", b" a", b" ab", b"cd", b"abcd", b"aaaae"], random.Random(5))
-    order = random.Random(1)
-    for _ in range(15):
-        lengths = order.choices([3, 8, 15, 20, 31, 40, 63, 90], k=70)
-        text = " ".join("".join(order.choices("abcd", k=length)) for length in lengths)
-        for kind in (merges, None):
-            tok = Tokenizer(tokens, kind)
-            assert tok.encode(text) == alone(tok, text)
-
-
 @pytest.mark.parametrize("between", slow_but([0, 1, 1300, 1360, 1370, 4090, 4100], 0, 1360, 1370))
 def test_known_words_between(between: int) -> None:
     """So many that those waiting are merged before there are enough of them."""

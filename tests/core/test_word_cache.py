@@ -51,14 +51,6 @@ def test_many_words_share_a_cache_line(highest: int, cache_bytes: int) -> None:
         assert tok.encode(text) == expected(tokens, text)
 
 
-def test_a_special_token_that_a_merge_would_give() -> None:
-    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)} | {70_000: b"ab"}, [(b"a", b"b")], {"ab": 70_000})
-    for _ in range(3):
-        assert tok.encode_ordinary("ab a") == [97, 98, 32, 97]
-        assert tok.encode_to_numpy("abab", allowed_special=set()).tolist() == [97, 98, 97, 98]
-        assert tok.encode("ab") == [70_000]
-
-
 def test_a_special_token_above_two_bytes() -> None:
     tokens = byte_ids(2**16 - 1)
     tok = Tokenizer(tokens, [], {"<s>": 2**32 - 1})
