@@ -88,16 +88,6 @@ def test_sizes_are_told_apart() -> None:
 # On the command line
 
 
-def test_folders_of_outputs(tmp_path: Path) -> None:
-    corpus = tmp_path / "c.txt"
-    corpus.write_text("ab ab ab")
-    assert run("train", corpus, "-n", 257, "-o", tmp_path / "new" / "t.json").returncode == 0
-    done = run("train", corpus, "-n", 257, "-o", tmp_path / "a" / "b" / "t.json")
-    assert done.returncode == 1
-    assert f"{tmp_path / 'a'}: no such folder; one level is made, not more" in done.stderr
-    assert not (tmp_path / "a").exists()
-
-
 def test_the_format_that_a_name_became(tmp_path: Path) -> None:
     TOK.save(tmp_path / "t.json")
     done = run("convert", tmp_path / "t.json", tmp_path / "my-tokenizer.json")
@@ -145,14 +135,6 @@ def test_standard_input_is_the_same_for_count_and_tokens() -> None:
     for dash in ([], ["-"]):
         assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").stdout == "2\n"
         assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").stdout.count(" ") == 1
-
-
-def test_a_repository_of_the_hub_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done = run("tokens", "-t", "nobody/nothing", "ab")
-    assert done.returncode == 75
-    assert "nobody/nothing: " in done.stderr
-    assert "cannot be asked for this repository" in done.stderr
 
 
 def test_a_missing_encoding_names_the_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

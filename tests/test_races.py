@@ -2,17 +2,10 @@
 
 The build for the sanitizer is the work of minutes, so another process than that of test_sanitizers.py may do it.
 """
-import importlib.util
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from paths import TESTS
-from sanitized import Build, passed
-
-STRESS = TESTS.parent / "tools" / "threads_stress.py"
-THREAD = {"TSAN_OPTIONS": "halt_on_error=0:exitcode=66:history_size=4"}
+from tooling import load, sanitized
 
 RACE = """
 import ctypes, sys, threading
@@ -23,16 +16,8 @@ threads = [threading.Thread(target=race) for _ in range(4)]
 """
 
 
-@pytest.fixture(scope="module")
-def stress() -> Any:
-    spec = importlib.util.spec_from_file_location("threads_stress", STRESS)
-    assert spec is not None
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)  # type: ignore[union-attr]
-    return tool
-
-
-def test_every_public_method_in_eight_threads(stress: Any, tmp_path: Path) -> None:
+def test_every_public_method_in_eight_threads(tmp_path: Path) -> None:
+    stress = load("threads_stress")
     stress.stress(0, tmp_path)
     called = {*stress.NOT_CALLED}
     for tok in stress.tokenizers():
@@ -41,12 +26,11 @@ def test_every_public_method_in_eight_threads(stress: Any, tmp_path: Path) -> No
 
 
 @pytest.mark.sanitize
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sanitizers are loaded with LD_PRELOAD")
 def test_a_planted_race_is_found_and_threads_do_not_race(tmp_path: Path) -> None:
-    build = Build(tmp_path, "thread", ["libtsan.so"], THREAD)
-    done = build.run("-c", RACE, build.planted(), fixed_addresses=True)
+    build = sanitized(tmp_path, "thread")
+    done = build.run("-c", RACE, build.planted())
     assert done.returncode == 66
     assert "data race" in done.stderr
-    done = build.run("tools/threads_stress.py", fixed_addresses=True)
-    passed(done)
+    done = build.run("tools/threads_stress.py")
+    assert load("sanitized").reports(done) == ""
     assert "rounds of 8 threads" in done.stdout

@@ -4,41 +4,25 @@ import sys
 import unicodedata
 from collections.abc import Iterator
 from itertools import chain, combinations_with_replacement
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limit_cases import CORPUS, END, tokenizer
+from limit_cases import TOKENIZERS as CASES
 from splits import texts
 
-from bpetite import Tokenizer, patterns
+from bpetite import Tokenizer
 from bpetite.engine.streaming import starts_afresh
-from bpetite.steps.normalizers import Prepend
-from bpetite.steps.splits import Split
 from tests.support.running import own_memory
 
-END = "<|endoftext|>"
-SPECIALS = [END, END + END, "<|endo", "<", "the cat"]
-CORPUS = "I'll say the cat's naïve: don't été  12345 的的的 <end>\n\n  x = 1\n" * 3
 FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
-
-
-def tokenizer(pattern: patterns.Pattern = patterns.GPT2, normalization: str | None = None) -> Tokenizer:
-    return Tokenizer.train(CORPUS, 300, special_tokens=SPECIALS, pattern=pattern, normalization=normalization)
-
-
 TOKENIZERS = {
-    "gpt2": tokenizer(),
-    "cl100k": tokenizer(patterns.CL100K),
-    "o200k": tokenizer(patterns.O200K),
-    "deepseek-v3": tokenizer(patterns.DEEPSEEK_V3),
-    "starcoder": tokenizer(patterns.STARCODER),
-    "gaps": tokenizer("[a-z]+"),
-    "regex": tokenizer(r"\b\w+|\s+"),
-    "none": tokenizer(None),
+    **{name: CASES[name] for name in ("gpt2", "cl100k", "o200k", "deepseek-v3", "starcoder", "letters only", "regex",
+                                      "none", "pipeline", "flags", "llama", "shared id")},
     "nested": Tokenizer.train(CORPUS, 300, special_tokens=["a" * n + "b" for n in range(1, 9)] + [END + "a"]),
     **{form: tokenizer(normalization=form) for form in FORMS},
-}
+}  # fmt: skip
 
 SHORT = [
     "",
@@ -192,22 +176,6 @@ def test_a_byte_without_a_token() -> None:
     assert [next(stream) for _ in range(3)] == [0, 1, 0]
     with pytest.raises(ValueError, match="byte 0x62, at offset 4 of the text"):
         list(stream)
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"normalization": (Prepend("_"), "NFC")},
-        {"pattern": (Split(" ", "merged_with_next"), Split("zz", "removed"))},
-        {"token_flags": {END: ("lstrip", "rstrip")}},
-    ],
-)
-def test_rare_steps_hold_the_whole_text(changes: dict[str, Any]) -> None:
-    tok = Tokenizer.from_vocab(TOKENIZERS["gpt2"]._vocab.replace(**changes))
-    text = f"the cat  {END}\n ne\u0301e  x"
-    ids = tok.encode(text)
-    for cut in range(len(text) + 1):
-        assert list(tok.encode_iterable([text[:cut], text[cut:].encode()])) == ids
 
 
 MEASURE = """

@@ -75,7 +75,7 @@ def test_every_code_point_in_every_context(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", slow_but(["english", "code", "multilingual", "german.txt"], "multilingual"))
-def test_long_texts(name: str, shared: Callable[[str], Path]) -> None:
+def test_texts_of_every_kind(name: str, shared: Callable[[str], Path]) -> None:
     path = shared(f"cs336/{name}" if "." in name else f"text/{name}.txt")
     text = path.read_bytes()[:100_000].decode("utf-8", "ignore")
     for pattern in COMPILED.values():
