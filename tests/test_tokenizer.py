@@ -124,14 +124,6 @@ def test_it_cannot_be_changed(tok: Tokenizer) -> None:
             setattr(tok, name, None)
 
 
-def test_normalization_is_part_of_it() -> None:
-    decomposed = "cafe\u0301"
-    tok = Tokenizer.train([decomposed] * 3, 262, normalization="NFC")
-    assert tok.decode(tok.encode(decomposed)) == "café"
-    assert tok.encode(decomposed) == tok.encode("café")
-    assert tok.normalization == "NFC"
-
-
 def keywords(method: Callable[..., object]) -> set[str]:
     found = set(inspect.signature(method).parameters)
     return found | (set(BatchOptions.__annotations__) if "options" in found else set())

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer
 from bpetite.core import _threads
 from bpetite.core._threads import (
-    Future,
     in_order,
     job_count,
     next_size,
@@ -292,11 +291,3 @@ def test_a_pool_is_closed_in_a_child_of_a_fork() -> None:
             os._exit(failed)  # or the child would go on with the tests
     assert os.waitpid(child, 0)[1] == 0
     assert list(results) == [str(job) for job in range(1, 100)]
-
-
-def test_a_future_gives_the_result_or_the_error() -> None:
-    assert Future.started(lambda: 5).result() == 5
-    future: Future[None] = Future.started(lambda: [][1])  # type: ignore[misc]
-    with pytest.raises(IndexError):
-        future.result()
-    assert future.done()

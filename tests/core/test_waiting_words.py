@@ -103,10 +103,3 @@ def test_the_first_byte_without_a_token_is_reported(earlier: str, later: str, co
         with pytest.raises(ValueError, match=f"byte 0x7a, at offset {text.index('z')} of the text in UTF-8, has no"):
             encode(text)
         assert tok.encode(good) == alone(tok, good)
-
-
-def test_no_merges() -> None:
-    tokens, _ = vocabulary([], random.Random(5))
-    for merges in ([], None):
-        text = "abc " * 40 + "abcde" * 7
-        assert Tokenizer(tokens, merges).encode(text) == list(text.encode())

@@ -53,19 +53,6 @@ def test_special_tokens(tok: Tokenizer) -> None:
 FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_normalization(form: str) -> None:
-    tok = Tokenizer(TOKENS, MERGES, ["<e\u0301>"], normalization=form)
-    text = "cafe\u0301 ﬁ \u1100\u1161\u11a8 <e\u0301> Å\u0327 x"
-    ids, spans = tok.encode_with_offsets(text)
-    assert ids == tok.encode(text)
-    assert spans[0][0] == 0
-    assert spans[-1][1] == len(text)
-    assert all(start < end for start, end in spans)
-    special = text.index("<")
-    assert (special, special + 4) in spans
-
-
 #: Characters that decompose, change places and combine, some of them with more than one before them.
 COMBINING = "ae\u0301\u0327\u0323\u0307ﬁÅṩ가\u1100\u1161\u11a8\u0344\u0f73\u0f71\u0f72\u0958\u093c 中½\ufdfaǭ\u0328"
 
