@@ -40,7 +40,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 #: Pages that start a Ray or a Spark, or whose commands take seconds.
-MARKS = {"docs/scale.md": pytest.mark.cluster, **dict.fromkeys(("docs/corpus.md", "docs/debugging.md"), pytest.mark.slow)}
+MARKS = dict.fromkeys(("docs/corpus.md", "docs/debugging.md"), pytest.mark.slow)
+MARKS["docs/scale.md"] = pytest.mark.cluster
 
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {

@@ -8,7 +8,7 @@ The first command builds what it runs in ``build/sanitized``, and later ones ren
 
 Python's own allocator is off: it hands out parts of larger blocks, which hides reads past the end of a buffer. Leaks
 are not looked for, because the interpreter itself leaks. ThreadSanitizer's library sees the locks of an interpreter
-that was not built with it, its own lock among them, so what it reports are accesses of ours that no lock
+that was not built with it, the interpreter's own lock among them, so what it reports are accesses of ours that no lock
 orders. A caller that changes an array while it is decoded races by itself; that is not in tools/threads_stress.py.
 """
 import os

@@ -98,10 +98,13 @@ def run(script: str, name: str) -> None:
 NAMES = ["encode", "encode_batch", "encode_batch_to_numpy", "encode_padded", "train", "workers"]
 
 
-QUICK = ("call encode", "call encode_batch", "call encode_batch_to_numpy", "call train", "exit encode_batch", "exit train")
+QUICK = (
+    "call encode", "call encode_batch", "call encode_batch_to_numpy", "call train", "exit encode_batch", "exit train",
+)  # fmt: skip
+CASES = [f"{script} {name}" for script in ("call", "exit") for name in NAMES]
 
 
-@pytest.mark.parametrize("case", slow_but([f"{script} {name}" for script in ("call", "exit") for name in NAMES], *QUICK))
+@pytest.mark.parametrize("case", slow_but(CASES, *QUICK))
 def test_a_finalizer_lets_another_thread_run(case: str) -> None:
     script, name = case.split()
     run(CALL if script == "call" else EXIT, name)

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from splits import COMPILED, texts
 
-import bpetite
 from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.pattern import unicode_version as module
@@ -219,21 +218,3 @@ def test_classes_of_other_libraries_are_those_of_their_version(members: Callable
         assert found ^ points(ranges_in(source, "16.0")) <= moved_after("16.0"), name
         differing |= found ^ points(ranges_of(source))
     assert NEWEST == "16.0" or len(differing) > 4000
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("pattern", [patterns.GPT2_POSSESSIVE, patterns.CL100K_POSSESSIVE, patterns.O200K])
-def test_ids_are_those_of_tiktoken(pattern: str) -> None:
-    """Of all code points that are newer than its version. The vocabulary joins a letter and the first byte of what
-    follows, if that is in the same pre-token."""
-    import tiktoken
-
-    ranks = {bytes([byte]): byte for byte in range(256)} | {b"a" + bytes([byte]): 64 + byte for byte in range(192, 256)}
-    theirs = tiktoken.Encoding("joined", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
-    newer = regex.findall(r"\P{Cn}", "".join(map(chr, sorted(points(unassigned("16.0"))))))
-    text = "".join(f"a{char}a {char}1{char}{char}\n" for char in newer)
-    expected = theirs.encode_ordinary(text)
-    assert bpetite.Tokenizer.from_tiktoken(theirs, unicode="16.0").encode_ordinary(text) == expected
-    if NEWEST != "16.0":
-        assert len(newer) > 4000
-        assert bpetite.Tokenizer.from_tiktoken(theirs).encode_ordinary(text) != expected
