@@ -89,31 +89,6 @@ def test_imports_of_compiled_modules_point_down_without_circles() -> None:
     graphlib.TopologicalSorter(graph).prepare()  # CycleError names a circle
 
 
-IMPORT = r"(?:from\s+[\w.]+\s+)?c?import\s+(\([^)]*\)|.*)"
-
-
-def names_at_fault(source: str) -> list[str]:
-    """The names that a .pyx or .pxd file imports twice at its top, or imports and does not use."""
-    source = re.sub(r"#.*|from __future__ import annotations", "", source)
-    rest = re.sub(rf"(?m)^\s*{IMPORT}", "", source)
-
-    def names(pattern: str) -> list[str]:
-        listed = ",".join(part.strip("()") for part in re.findall(pattern, source))
-        return [part.split()[-1].rpartition(".")[2] for part in listed.split(",") if part.strip()]
-
-    top = names(rf"(?m)^{IMPORT}")
-    unused = {name for name in names(rf"(?m)^\s*{IMPORT}") if not re.search(rf"\b{name}\b", rest)}
-    return sorted(unused | {name for name in top if top.count(name) > 1})
-
-
-def test_compiled_modules_import_each_name_once_and_use_it() -> None:
-    assert names_at_fault("from a import deque\nfrom a import deque\ndeque()") == ["deque"]
-    assert names_at_fault("from .b cimport (\n    c, d as e\n)\nimport os\nc()  # os") == ["e", "os"]
-    for suffix in (".pyx", ".pxd"):
-        for module, path in sources(suffix).items():
-            assert names_at_fault(path.read_text(encoding="utf-8")) == [], f"{module}{suffix}"
-
-
 #: As Cython 3.3 compiles these, a MemoryError in them frees an object twice: loops and try/finally instead.
 UNSAFE = re.compile(
     r"(?<![\w\])])\[[^\[\]]*(?:\[[^\[\]]*\][^\[\]]*)*\sfor\s"  # a list comprehension

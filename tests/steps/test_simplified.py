@@ -14,7 +14,9 @@ PLAIN = {
     Split(r"a+|b", "isolated", True): r"a+|b",
     Split(patterns.CL100K, "removed", True): patterns.CL100K,
     Split(patterns.O200K, "removed", True): patterns.O200K,
-    Split(r"\s|\S{1,2}", "removed", True): r"\s|\S{1,2}",
+    **{Split(every, "removed", True): every for every in (
+        r"\s|\S{1,2}", r"\S+|\s+(?!\S)|\s+", r"\p{L}+|\P{L}{1,3}",
+    )},
     Split(PUNCTUATION, "contiguous"): rf"(?:{PUNCTUATION})+",
     Split(r"\p{N}{1,3}", "contiguous", True): r"(?:\p{N}{1,3})+",
     Split(r"a|ab|b(?!c)", "contiguous"): r"(?:a|ab|b(?!c))+",
@@ -28,7 +30,9 @@ KEPT = [
     Split(r"\s+", "removed"),
     Split(r"\p{N}{1,3}", "removed", True),
     Split(r"\S+|\s+(?!\S)", "removed", True),  # a space before a word
-    Split("[ab]*", "removed", True),
+    *[Split(some, "removed", True) for some in (
+        "[ab]*", r"\S+|\s+\Z", r"\p{L}+|\P{L}{2,3}", "a*b|[^ab]", "[^\\s\\S]|.",
+    )],
     Split(r"\b\w+|\W", "removed", True),
     Split("[ab]*", "contiguous"),
     Split("(?<=a)b", "contiguous"),
