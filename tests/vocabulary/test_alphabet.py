@@ -132,6 +132,14 @@ def test_sections_of_threads_begin_behind_special_tokens(shift: int) -> None:
     assert np.array_equal(tok.encode_to_numpy(text, num_threads=4), tok.encode_to_numpy(text))
 
 
+@pytest.mark.parametrize(("split", "ids"), [(True, [1, 2, 1, 4, 2, 4]), (False, [3, 1, 5, 4])])
+def test_no_merge_joins_across_a_split_before_spaces(split: bool, ids: list[int]) -> None:
+    tokens = {0: b"<unk>", 1: "é".encode(), 2: b" ", 3: "é ".encode(), 4: b"a", 5: b"a "}
+    alphabet, pattern = Alphabet((), 0, False, "▁", "none"), Metaspace("▁", "never", split)
+    vocab = Vocab(tokens, [(1, 2), (4, 2)], {"<unk>": 0}, pattern=pattern, alphabet=alphabet)
+    assert Tokenizer.from_vocab(vocab).encode("é éa a") == ids
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"byte_ids": (1,)}, "tuple of 256 ids"),
     ({"unknown": -1}, "no id below"),
