@@ -72,6 +72,15 @@ def test_little_is_lost(name: str) -> None:
             assert tok.count(tok.truncate(text, limit, truncation_side=side)) > limit - 6  # type: ignore[arg-type]
 
 
+def test_no_cut_is_inside_a_token_that_reaches_over_others() -> None:
+    """A token holds "a" and the first byte of what "e" and the first of two marks, U+0344, compose to."""
+    tok, text = TOKENIZERS["NFC"], "ae\u0344 cat"
+    spans = tok.encode_with_offsets(text)[1]
+    assert spans[:2] == [(0, 2), (1, 2)]
+    for limit in range(len(spans)):
+        assert len(tok.truncate(text, limit)) in oracles.edges(spans, len(text))
+
+
 def test_a_run_whose_end_does_not_tell_where_its_tokens_begin() -> None:
     """Digits in threes from the first on: the end of the run is kept, with other tokens than in the whole."""
     tok = TOKENIZERS["cl100k"]
