@@ -83,6 +83,20 @@ def test_a_character_of_many_tokens() -> None:
         next(chunks)
 
 
+def test_tokens_that_end_inside_characters() -> None:
+    """No edge of a token lies between two characters for long: chunks end between characters all the same."""
+    vocab = {byte: bytes([byte]) for byte in range(256)} | {256: b"\x80\xf0", 257: b"\x98\x80\xf0"}
+    tok = Tokenizer(vocab, [(b"\x80", b"\xf0"), (b"\x98", b"\x80\xf0")], pattern=None)
+    split = Tokenizer(vocab, tok.merges, pattern=r"\p{L}+|\P{L}+")
+    assert split.scanner in ("vector", "tables")
+    text = "😀" * 50
+    for one in (tok, split):
+        made = list(one.chunks(text, 9))
+        assert "".join(chunk.text for chunk in made) == text
+        assert all(one.count(chunk.text) == chunk.tokens <= 9 for chunk in made)
+        assert len({chunk.text for chunk in made[:-1]}) == 1
+
+
 @pytest.mark.parametrize("pattern", [None, r"\p{L}\p{M}*|.", r"(?<=x)y|\X|."])
 @pytest.mark.parametrize("form", [None, "NFC", "NFD", "NFKC", "NFKD"])
 @pytest.mark.parametrize("text", ["e\u0301\u0323é中" * 9, "ﬁ\u1100\u1161\u11a8각Å" * 7, "x\u0301\u0301\u0327" * 12])
