@@ -113,7 +113,7 @@ OPTIONS: dict[str, Any] = {
         "wraparound": False,
         "cdivision": True,
         "initializedcheck": debug,
-        "freethreading_compatible": True,  # tests/test_freethreaded.py
+        "freethreading_compatible": True,  # tools/freethreaded.py --check
     },
 }
 shared_compile, shared_link = flags(SHARED)

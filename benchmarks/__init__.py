@@ -1,5 +1,8 @@
-"""Benchmarks; see README.md in this folder. They share what makes texts and finds vocabularies with the tests."""
+"""Benchmarks; see README.md in this folder. They share what makes texts and finds vocabularies with the tests, and the
+emulation of arm64 with the tools.
+"""
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+ROOT = Path(__file__).resolve().parents[1]
+sys.path += [str(ROOT / "tests" / "support"), str(ROOT / "tools")]

@@ -1,6 +1,6 @@
 """Instructions for each byte of text on arm64, by emulation: the plain form of the loops beside NEON.
 
-    python -m benchmarks.instructions               needs qemu-user and gcc-aarch64-linux-gnu (tests/support/arm64.py)
+    python -m benchmarks.instructions               needs qemu-user and gcc-aarch64-linux-gnu (tools/arm64.py)
 
 The number of instructions of a process that encodes a text three times more than another, divided by three and by the
 text's bytes; one thread, the packaged tokenizer, the text in the word cache. It depends on the compiler and on the

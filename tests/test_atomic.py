@@ -15,13 +15,6 @@ def content(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_file_has_its_name_when_the_block_ends(tmp_path: Path) -> None:
-    with create_file(tmp_path / "f") as file:
-        file.write(b"abc")
-        assert not (tmp_path / "f").exists()
-    assert content(tmp_path) == {"f": b"abc"}
-
-
 @pytest.mark.parametrize("suffix", [None, ".partial"])
 @pytest.mark.parametrize("overwrite", [False, True])
 def test_a_block_that_raises_leaves_nothing(tmp_path: Path, suffix: str | None, overwrite: bool) -> None:
@@ -36,7 +29,10 @@ def test_a_block_that_raises_leaves_nothing(tmp_path: Path, suffix: str | None, 
 
 
 def test_several_files_are_there_or_none(tmp_path: Path) -> None:
-    write_file(tmp_path / "g", b"old")
+    (tmp_path / "g.partial").write_bytes(b"half of a longer file, of a killed process")
+    with create_file(tmp_path / "g", suffix=".partial") as file:
+        file.write(b"old")
+        assert not (tmp_path / "g").exists()
     with pytest.raises(FileExistsError, match="overwrite=True"):
         write_files({str(tmp_path / "f"): b"1", str(tmp_path / "g"): b"2"})
     assert content(tmp_path) == {"g": b"old"}
@@ -82,17 +78,13 @@ def test_a_file_that_appears_meanwhile_is_kept(
     assert content(tmp_path) == {"g": b"theirs", "h": b"1"}
 
 
-def test_what_a_killed_process_left_under_a_suffix_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "f.partial").write_bytes(b"half of a longer file")
-    write_file(tmp_path / "f", b"whole", suffix=".partial")
-    assert content(tmp_path) == {"f": b"whole"}
-
-
 def test_what_cannot_be_a_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match="no such folder"):
         write_file(tmp_path / "absent" / "f", b"")
     with pytest.raises(IsADirectoryError):
         write_file(tmp_path, b"", overwrite=True)
+    error = file_exists(Path("a/b"), "exists already")
+    assert (error.errno, error.strerror, error.filename) == (errno.EEXIST, "exists already", os.path.join("a", "b"))
 
 
 @pytest.mark.skipif(os.name == "nt", reason="folders are not synced there")
@@ -109,8 +101,3 @@ def test_a_folder_that_cannot_be_synced(
             sync_folder(tmp_path)
     else:
         sync_folder(tmp_path)
-
-
-def test_the_error_of_a_file_that_is_in_the_way() -> None:
-    error = file_exists(Path("a/b"), "exists already")
-    assert (error.errno, error.strerror, error.filename) == (errno.EEXIST, "exists already", os.path.join("a", "b"))

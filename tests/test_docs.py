@@ -39,11 +39,9 @@ import bpetite
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-#: Pages that start a Ray or a Spark.
-CLUSTER = {"docs/scale.md"}
-
-#: Pages whose commands take seconds.
-SLOW = {"docs/corpus.md", "docs/debugging.md"}
+#: Pages that start a Ray or a Spark, or whose commands take seconds.
+MARKS = dict.fromkeys(("docs/corpus.md", "docs/debugging.md"), pytest.mark.slow)
+MARKS["docs/scale.md"] = pytest.mark.cluster
 
 #: (page, reason) -> how many blocks do not run.
 NOT_TESTED = {
@@ -183,22 +181,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return work
 
 
-def marks_of(name: str) -> list[pytest.MarkDecorator]:
-    return [pytest.mark.cluster] if name in CLUSTER else [pytest.mark.slow] if name in SLOW else []
-
-
-WITH_CODE = [page for page in PAGES if any(block.runs for block in blocks(page))]
-
-
 @pytest.mark.parametrize(
     "page",
-    [
-        pytest.param(page, id=name_of(page), marks=marks_of(name_of(page)))
-        for page in WITH_CODE
-    ],
-)
+    [pytest.param(page, id=name_of(page), marks=MARKS.get(name_of(page), ()))
+     for page in PAGES if any(block.runs for block in blocks(page))],
+)  # fmt: skip
 def test_the_code_of_a_page(page: Path, folder: Path) -> None:
-    if name_of(page) not in CLUSTER:
+    if MARKS.get(name_of(page)) != pytest.mark.cluster:
         run_page(page)
         return
     # engines leave threads, sockets and a virtual machine in the process
@@ -206,25 +195,15 @@ def test_the_code_of_a_page(page: Path, folder: Path) -> None:
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-8000:]
 
 
-def test_every_block_is_of_a_known_language() -> None:
-    known = {"python", "sh", "console", "text"}
+def test_what_runs_and_what_does_not() -> None:
     found = [block for page in PAGES for block in blocks(page)]
     assert len(found) > 90
-    assert [block for block in found if block.language not in known] == []
-
-
-def test_no_code_is_outside_of_blocks() -> None:
-    """Markdown takes indented lines for code, too."""
-    for page in PAGES:
+    assert {block.language for block in found} <= {"python", "sh", "console", "text"}
+    assert Counter((block.page, block.reason) for block in found if block.reason) == NOT_TESTED
+    assert [block for block in found if "ested" in block.title and block.reason is None] == []
+    for page in PAGES:  # Markdown takes indented lines for code, too
         outside = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
         assert re.findall(r"\n\n( {4}\S.*)", outside) == [], name_of(page)
-
-
-def test_what_does_not_run() -> None:
-    found = Counter((block.page, block.reason) for page in PAGES for block in blocks(page) if block.reason)
-    assert found == NOT_TESTED
-    titles = [block for page in PAGES for block in blocks(page) if "ested" in block.title and block.reason is None]
-    assert titles == []
 
 
 # The reference

@@ -28,11 +28,6 @@ def test_a_word_is_no_pattern(name: str) -> None:
     assert Tokenizer.train("ab ab ab", 258, pattern=f"(?:{name})").pattern == f"(?:{name})"
 
 
-def test_nothing_is_no_text() -> None:
-    with pytest.raises(TypeError, match="text is str or UTF-8 bytes, not None; leave out what has no text, or give ''"):
-        TOK.encode(None)  # type: ignore[arg-type]
-
-
 def test_files_of_other_programs(tmp_path: Path) -> None:
     for name, data, message in (
         ("tok.pkl", pickle.dumps(TOK), "a pickle, which bpetite does not open"),
@@ -90,22 +85,7 @@ def test_sizes_are_told_apart() -> None:
     assert len(gap.as_transformers()) == gap.as_transformers().vocab_size == 260
 
 
-def test_chunks_that_overlap_whole() -> None:
-    with pytest.raises(ValueError, match="overlap is less than max_tokens=10, not 10"):
-        TOK.chunks("abc", 10, overlap=10)
-
-
 # On the command line
-
-
-def test_folders_of_outputs(tmp_path: Path) -> None:
-    corpus = tmp_path / "c.txt"
-    corpus.write_text("ab ab ab")
-    assert run("train", corpus, "-n", 257, "-o", tmp_path / "new" / "t.json").returncode == 0
-    done = run("train", corpus, "-n", 257, "-o", tmp_path / "a" / "b" / "t.json")
-    assert done.returncode == 1
-    assert f"{tmp_path / 'a'}: no such folder; one level is made, not more" in done.stderr
-    assert not (tmp_path / "a").exists()
 
 
 def test_the_format_that_a_name_became(tmp_path: Path) -> None:
@@ -155,14 +135,6 @@ def test_standard_input_is_the_same_for_count_and_tokens() -> None:
     for dash in ([], ["-"]):
         assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").stdout == "2\n"
         assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").stdout.count(" ") == 1
-
-
-def test_a_repository_of_the_hub_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    done = run("tokens", "-t", "nobody/nothing", "ab")
-    assert done.returncode == 75
-    assert "nobody/nothing: " in done.stderr
-    assert "cannot be asked for this repository" in done.stderr
 
 
 def test_a_missing_encoding_names_the_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

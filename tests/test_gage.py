@@ -8,11 +8,14 @@ from hypothesis import strategies as st
 from bpetite import gage
 
 
-def test_the_example_of_the_paper() -> None:
-    packed = gage.compress("aaabdaaabac")
-    assert len(packed.symbols) == 5
-    assert len(packed.table) == 3
+def test_examples() -> None:
+    packed = gage.compress("aaabdaaabac")  # the paper's
+    assert (len(packed.symbols), len(packed.table)) == (5, 3)
     assert gage.decompress(packed) == "aaabdaaabac"
+    text = "\ud800x" * 4000  # lone surrogates, and a deep table
+    packed = gage.compress(text)
+    assert gage.decompress(packed) == text
+    assert len(packed.symbols) < 20
 
 
 def occurs_twice(symbols: tuple[int, ...]) -> bool:
@@ -34,19 +37,9 @@ def test_lossless_and_no_pair_twice(data: str | bytes) -> None:
     assert list(packed.table) == list(range(packed.first, packed.first + len(packed.table)))
 
 
-def test_lone_surrogates_and_deep_tables() -> None:
-    text = "\ud800x" * 4000
-    packed = gage.compress(text)
-    assert gage.decompress(packed) == text
-    assert len(packed.symbols) < 20
-
-
-def test_wrong_type() -> None:
-    with pytest.raises(TypeError, match="int"):
-        gage.compress(5)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("symbols", "table"), [((300,), {}), ((-1,), {}), ((256,), {256: (256, 97)})])
 def test_damaged(symbols: tuple[int, ...], table: dict[int, tuple[int, int]]) -> None:
     with pytest.raises(ValueError, match="symbol"):
         gage.decompress(gage.Compressed(symbols, table, 256, False))
+    with pytest.raises(TypeError, match="int"):
+        gage.compress(5)  # type: ignore[arg-type]

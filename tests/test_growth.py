@@ -41,6 +41,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "truncate, NFC": lambda: made(normalization="NFC").truncate(MARKS, 100),
     "truncate, NFKD, left": lambda: made(normalization="NFKD").truncate(MARKS, 100, truncation_side="left"),
     "chunks, NFC": lambda: list(made(normalization="NFC").chunks(MARKS, 100)),
+    "chunks, by lines": lambda: list(NESTED.chunks("a\n" * 100_000, 5000, boundaries="line")),
     "nested special tokens": lambda: list(NESTED.encode_iterable(["a" * 200_000])),
     "nested special tokens, by letters": lambda: list(NESTED.encode_iterable("a" * 50_000)),
     "truncate, no pattern": lambda: NONE.truncate("ab " * 30_000, 1000),

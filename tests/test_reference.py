@@ -5,29 +5,17 @@ from hypothesis import strategies as st
 
 from bpetite import patterns, reference
 
-CAT_TOKENS = {
-    0: b" ", 1: b"a", 2: b"c", 3: b"e", 4: b"h", 5: b"t", 6: b"th", 7: b" c", 8: b" a", 9: b"the", 10: b" at",
-}  # fmt: skip
-CAT_MERGES = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
 
-
-def test_the_cat_ate() -> None:
-    assert reference.encode("the cat ate", CAT_TOKENS, CAT_MERGES, pattern=patterns.GPT2) == [9, 7, 1, 5, 10, 3]
-
-
-def test_training_by_hand() -> None:
-    tokens, merges = reference.train(["ab ab ab"], 258, pattern=patterns.GPT2)
-    assert merges == [(b"a", b"b"), (b" ", b"ab")]
-    assert (tokens[256], tokens[257]) == (b"ab", b" ab")
-
-
-def test_ties() -> None:
+def test_by_hand() -> None:
+    tokens = dict(enumerate([b" ", b"a", b"c", b"e", b"h", b"t", b"th", b" c", b" a", b"the", b" at"]))
+    merges = [(b"t", b"h"), (b" ", b"c"), (b" ", b"a"), (b"th", b"e"), (b" a", b"t")]
+    assert reference.encode("the cat ate", tokens, merges, pattern=patterns.GPT2) == [9, 7, 1, 5, 10, 3]
+    assert reference.train(["ab ab ab"], 258, pattern=patterns.GPT2)[1] == [(b"a", b"b"), (b" ", b"ab")]
+    # ties
     assert reference.train(["ab", "cd"], 257)[1] == [(b"a", b"b")]
     assert reference.train(["ab", "cd"], 257, tie_break="bytes")[1] == [(b"c", b"d")]
     assert reference.train([" a", "ab"], 257, tie_break="tokenizers")[1] == [(b"a", b"b")]
-
-
-def test_specials_cut_the_corpus() -> None:
+    # special tokens cut the corpus
     assert reference.train(["ab<s>ab<s>"], 258, special_tokens=["<s>"])[1] == [(b"a", b"b")]
 
 

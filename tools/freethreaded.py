@@ -1,6 +1,7 @@
 """A free-threaded Python to test with: CPython without the interpreter lock, made from Debian's source package.
 
     python tools/freethreaded.py                           makes what is missing, and compiles the modules
+    python tools/freethreaded.py --check                   and runs the core's tests and the stress of threads on them
     python tools/freethreaded.py -m bpetite --help         and runs that Python with these arguments
     python tools/freethreaded.py --ordinary -c '...'       the same version with the lock, to compare with
     python tools/freethreaded.py --sanitized -c '...'      without the lock, all of it under ThreadSanitizer
@@ -164,6 +165,40 @@ class Interpreter:
         )  # fmt: skip
 
 
+# What --check runs
+
+IMPORTS = """
+import importlib, pathlib, sys
+names = [".".join(path.with_suffix("").parts) for path in pathlib.Path("bpetite").rglob("*.pyx")]
+for name in names:
+    importlib.import_module(name)
+sys.exit(len(names) < 30 or sys._is_gil_enabled())
+"""
+
+#: The core's tests, with few examples, but for what takes longest and is the same with the lock.
+CORE = [
+    "core/test_batch.py", "core/test_concurrency.py", "core/test_decode.py", "core/test_dropout.py",
+    "core/test_encode.py", "core/test_ids.py", "core/test_interpreters.py", "core/test_long.py",
+    "core/test_special.py", "core/test_stream_decoder.py", "core/test_threads.py", "engine/test_streaming.py",
+    "test_merge.py", "training/counting/test_counts.py", "vocabulary/test_pickling.py", "vocabulary/test_tokens.py",
+]  # fmt: skip
+REST = "not published and not many_live_streams and not a_signal and not second_interpreter"
+
+
+def check(free: Interpreter) -> int:
+    """No module turns the lock on; threads share everything at once, with each allocator; the core's tests pass."""
+    on = {"PYTHON_GIL": ""}  # the lock is on again where a module is not declared
+    stress = ("-W", "error", "tools/threads_stress.py", "6")
+    tests = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", REST, *[f"tests/{name}" for name in CORE]]
+    return (
+        free.run("-W", "error", "-c", IMPORTS, environment=on)
+        or free.run(*stress, environment=on)
+        or free.run(*stress, environment={**on, "PYTHONMALLOC": "debug"})
+        or free.run("-m", "bpetite", "encode", "--help", environment=on)
+        or free.run(*tests, environment={**on, "BPETITE_EXAMPLES": "5"})
+    )
+
+
 if __name__ == "__main__":
     arguments = sys.argv[1:]
     kinds = [kind for kind in OPTIONS if arguments[:1] == [f"--{kind}"]]
@@ -173,4 +208,6 @@ if __name__ == "__main__":
         chosen.make()
     except NotHere as error:
         sys.exit(str(error))
+    if arguments == ["--check"]:
+        sys.exit(check(chosen))
     sys.exit(chosen.run(*arguments) if arguments else 0)

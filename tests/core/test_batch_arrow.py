@@ -1,4 +1,4 @@
-"""Arrow arrays of text, of any kind and from any library, give what lists of the same texts give."""
+"""Arrow arrays of text, of any kind and from any library, give what lists of the same texts give; and ids in arrays."""
 import sys
 from itertools import pairwise
 from typing import Any
@@ -6,10 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import MissingExtraError, Tokenizer
 
 TOK = Tokenizer.train("ab ab abc é 中", 262)
 SLOW = Tokenizer.from_vocab(TOK.to_vocab()).train("ab ab", 257, pattern=r"(?<=a)b|\w")
@@ -40,13 +38,6 @@ def test_every_form_equals_its_list(tok: Tokenizer, texts: Any) -> None:
     assert tok.encode_batch_to_arrow(texts).to_pylist() == expected
     padded = tok.encode_padded(texts.to_pylist(), pad_token=0)
     assert np.array_equal(tok.encode_padded(texts, pad_token=0).input_ids, padded.input_ids)
-
-
-@settings(max_examples=60)
-@given(st.lists(st.text(max_size=40), max_size=20), st.integers(0, 5))
-def test_any_texts(texts: list[str], start: int) -> None:
-    for kind in TYPES:
-        assert TOK.encode_batch(arrow(texts, kind).slice(start)) == TOK.encode_batch(texts[start:])
 
 
 def test_no_python_object_is_made_of_a_text() -> None:
@@ -101,3 +92,23 @@ def test_without_pyarrow_the_items_are_read(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.delitem(sys.modules, "pyarrow")
     monkeypatch.setattr(sys, "meta_path", [Missing(), *sys.meta_path])
     assert TOK.encode_batch(Iterable()) == TOK.encode_batch(["ab", "é"])
+
+
+# Ids as Arrow arrays
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_the_lists_of_a_batch(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    for options in ({}, {"allowed_special": ()}, {"num_threads": 2}):
+        made = TOK.encode_batch_to_arrow(iter([*TEXTS, b"at"]), large=large, **options)
+        assert isinstance(made, pa.LargeListArray if large else pa.ListArray)
+        assert made.type == (pa.large_list if large else pa.list_)(pa.uint32())
+        made.validate(full=True)
+        assert made.to_pylist() == TOK.encode_batch([*TEXTS, b"at"], **options)
+    with pytest.raises(TypeError, match="num_thread"):
+        TOK.encode_batch_to_arrow(TEXTS, num_thread=2)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    texts = iter(TEXTS)
+    with pytest.raises(MissingExtraError, match=r"encode_batch_to_arrow needs pyarrow: pip install 'bpetite\[arrow\]'"):
+        TOK.encode_batch_to_arrow(texts, large=large)
+    assert next(texts) == TEXTS[0]  # none was consumed

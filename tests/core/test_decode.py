@@ -1,11 +1,13 @@
 """Ids to bytes and text: every container, every error mode, pieces of characters."""
 
 import ctypes
+import pickle
 import sys
 import threading
 from array import array
 from collections import UserList, deque
 from collections.abc import Callable
+from itertools import chain, repeat
 from typing import Any
 
 import numpy as np
@@ -107,15 +109,12 @@ def test_faults_anywhere_near_an_end(tok: Tokenizer, size: int) -> None:
 
 
 @pytest.mark.parametrize("character", ["ÿ", "中", "🙂"])
-def test_a_str_of_many_pages(tok: Tokenizer, character: str) -> None:
+def test_long_tokens_and_a_str_of_many_pages(tok: Tokenizer, character: str) -> None:
     text = ("x" * 1_000 + character) * 3_000
     assert tok.decode(np.frombuffer(text.encode(), np.uint8)) == text
-
-
-def test_long_tokens(tok: Tokenizer) -> None:
-    ids = [303, 97, 303, 304]
-    assert tok.decode(ids) == LONG + "a" + LONG + "中"
-    assert tok.decode_bytes(ids * 600) == (LONG + "a" + LONG + "中").encode() * 600
+    ids = [303, 97, 303, *character.encode()]
+    assert tok.decode(ids * 60) == (LONG + "a" + LONG + character) * 60
+    assert tok.decode_bytes(ids * 600) == (LONG + "a" + LONG + character).encode() * 600
 
 
 @pytest.mark.parametrize("n", [0, 1, 15, 16, 17, 600, 300_000])
@@ -146,6 +145,7 @@ CONTAINERS = [
 def test_containers(tok: Tokenizer, container) -> None:
     ids = [104, 300, 33, 400, 306, 305]
     assert tok.decode(container(ids)) == "hfifteen bytes...!<|endoftext|>abé🙂"
+    assert tok.decode_batch([container(ids), container([104]), container([])]) == [tok.decode(ids), "h", ""]
     many = ids * 2000
     assert tok.decode_bytes(container(many)) == tok.decode_bytes(many)
 
@@ -161,45 +161,22 @@ def test_ints_of_bpetite_and_of_others(pairs: list[tuple[int, bool]]) -> None:
     assert WIDE.decode(mixed) == "".join(f"<{token_id}>" for token_id in ids)
 
 
-@pytest.mark.parametrize("dtype", [np.uint8, np.int8])
-def test_small_integers(tok: Tokenizer, dtype: type) -> None:
-    assert tok.decode(np.array([104, 105], dtype)) == "hi"
-    assert tok.decode(range(104, 107)) == "hij"
-
-
-@pytest.mark.parametrize("empty", [[], (), np.array([]), np.array([], np.uint32), range(0), iter(())])
-def test_nothing(tok: Tokenizer, empty) -> None:
-    assert tok.decode(empty) == ""
-    assert tok.decode_bytes(empty) == b""
-
-
 @pytest.mark.parametrize("unknown", [256, 299, 401, 99_999, 2**31, 2**32 - 2, 2**32, 2**63, 2**70, -1, -(2**40)])
-def test_unknown_ids(tok: Tokenizer, unknown: int) -> None:
-    wrong: list = [[97, unknown], (97, unknown), iter([97, unknown]), [unknown] * 5000]
-    if -(2**63) <= unknown < 2**63:
-        wrong.append(np.array([97, unknown], np.int64))
-    if 0 <= unknown < 2**64:
-        wrong.append(np.array([97, unknown], np.uint64))
-    if 0 <= unknown < 2**32:
-        wrong.append(np.array([97, unknown], np.uint32))
-    for ids in wrong:
-        with pytest.raises(KeyError) as caught:
-            tok.decode(ids)
-        assert caught.value.args == (unknown,) or not isinstance(ids, list | tuple | np.ndarray)
-
-
-def test_an_unknown_id_is_named_with_its_place_and_what_there_is(tok: Tokenizer) -> None:
-    highest = tok.vocab_size - 1
-    ids = [97, 299, 98]
-    for form in (ids, np.array(ids), np.array(ids, np.uint32), iter(ids), deque(ids)):
+def test_an_unknown_id_is_named_with_its_place_and_what_there_is(tok: Tokenizer, unknown: int) -> None:
+    types = np.int64, np.uint64, np.uint32
+    fits = [dtype for dtype in types if np.iinfo(dtype).min <= unknown <= np.iinfo(dtype).max]
+    for ids in ([97, unknown], (97, unknown), deque([97, unknown]), *(np.array([97, unknown], one) for one in fits)):
         with pytest.raises(UnknownTokenError) as caught:
-            tok.decode(form)
-        assert caught.value.args == (299,)
+            tok.decode(ids)
+        assert caught.value.args == (unknown,)
         assert str(caught.value) == (
-            f"no token has the id 299 (ids[1]): the vocabulary has {len(tok)} tokens, with ids from 0 to {highest}"
+            f"no token has the id {unknown} (ids[1]): the vocabulary has {len(tok)} tokens, with ids from 0 to "
+            f"{tok.vocab_size - 1}"
         )
-    with pytest.raises(KeyError, match=r"text 1 of the batch: no token has the id 299 \(ids\[0\]\)"):
-        tok.decode_batch([[97], [299]])
+    with pytest.raises(KeyError):
+        tok.decode([unknown] * 5000)
+    with pytest.raises(UnknownTokenError):
+        tok._char_spans([97, unknown], b"ab")
 
 
 # What is no array of ids, or only just
@@ -220,29 +197,20 @@ def test_arrays_of_what_is_no_id(tok: Tokenizer, dtype: Any, shape: tuple[int, .
                 decode(np.zeros(shape, np.dtype(dtype))[::-1])
 
 
-@pytest.mark.parametrize("kind", ["u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8"])
+@pytest.mark.parametrize("kind", ["u1", "i1", *(order + kind for order in "<>" for kind in
+                                                ("u2", "i2", "u4", "i4", "u8", "i8"))])  # fmt: skip
 def test_arrays_in_odd_memory(tok: Tokenizer, kind: str) -> None:
-    """Strides of any sign, and addresses that are no multiple of the size."""
+    """Strides of any sign, addresses that are no multiple of the size, and either byte order, as the array says."""
     ids = np.array([104, 105, 106], kind)
+    assert tok.decode(ids) == tok.decode(memoryview(ids)) == "hij"
     assert tok.decode(ids[::-1]) == "jih"
     assert tok.decode(np.repeat(ids, 2)[::-2]) == "jih"
     assert tok.decode(np.broadcast_to(ids[:1], (3,))) == "hhh"
     assert tok.decode(np.frombuffer(b"." + ids.tobytes(), np.uint8)[1:].view(kind)) == "hij"
     assert tok.decode(ids.reshape(3, 1)[:, 0]) == "hij"
-    with pytest.raises(TypeError, match="2 dimensions"):
-        tok.decode(ids[None])
-    with pytest.raises(TypeError, match="0 dimensions"):
-        tok.decode(ids[0, ...])
-
-
-@pytest.mark.parametrize("order", ["<", ">", "="])
-@pytest.mark.parametrize("kind", ["u2", "i2", "u4", "i4", "u8", "i8"])
-def test_either_byte_order(tok: Tokenizer, order: str, kind: str) -> None:
-    """What an array says of its byte order counts, whatever that of the machine is."""
-    ids = np.array([104, 300, 105], order + kind)
-    assert tok.decode(ids) == tok.decode(memoryview(ids)) == "hfifteen bytes...i"
-    with pytest.raises(KeyError, match=r"id 299 \(ids\[1\]\)"):
-        tok.decode(np.array([104, 299], order + kind))
+    for wrong, dimensions in ((ids[None], 2), (ids[0, ...], 0)):
+        with pytest.raises(TypeError, match=f"{dimensions} dimensions"):
+            tok.decode(wrong)
 
 
 def test_other_buffers(tok: Tokenizer) -> None:
@@ -307,14 +275,6 @@ def test_containers_that_lie(tok: Tokenizer) -> None:
     assert tok._char_spans(spans, b"h" * 5000) == [(0, 1)]
 
 
-@pytest.mark.parametrize("unknown", [299, 2**32 - 2, 2**32, 2**70, -1])
-def test_spans_of_unknown_ids(tok: Tokenizer, unknown: int) -> None:
-    with pytest.raises(UnknownTokenError):
-        tok._char_spans([97, unknown], b"ab")
-    with pytest.raises(ValueError, match="the tokens reach past the text"):
-        tok._char_spans([97, 300], b"ab")
-
-
 def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
     """Each place of the result is what the array held there at some time."""
     ids = np.full(20_000, 97, np.uint32)
@@ -351,44 +311,16 @@ def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
     assert decoded > 100
 
 
-def test_batches(tok: Tokenizer) -> None:
-    assert tok.decode_batch([[104], np.array([105]), []]) == ["h", "i", ""]
-    assert tok.decode_batch([[0x80]], errors="replace") == ["\ufffd"]
-    assert tok.decode_batch([]) == []
-
-
-def test_iterable_gives_whole_characters_at_once(tok: Tokenizer) -> None:
+def test_iterables_give_whole_characters_at_once(tok: Tokenizer) -> None:
     ids = [*"a中🙂".encode(), 305, 97]
-    assert list(tok.decode_iterable(ids)) == ["a", "中", "🙂", "é🙂", "a"]
-    assert list(tok.decode_iterable(iter([]))) == []
-    endless = tok.decode_iterable(97 for _ in iter(int, 1))
-    assert [next(endless) for _ in range(3)] == ["a", "a", "a"]
-
-
-def test_iterable_errors(tok: Tokenizer) -> None:
+    endless = tok.decode_iterable(chain(ids, repeat(97)))
+    assert [next(endless) for _ in range(8)] == ["a", "中", "🙂", "é🙂", "a", "a", "a", "a"]
     pieces = tok.decode_iterable([97, 0xE4, 0xB8])
     assert next(pieces) == "a"
     with pytest.raises(UnicodeDecodeError):
         next(pieces)
-    assert "".join(tok.decode_iterable([97, 0xE4, 0xB8], errors="replace")) == "a\ufffd"
-    with pytest.raises(KeyError):
-        list(tok.decode_iterable([97, 299]))
-
-
-@settings(max_examples=100, deadline=None)
-@given(st.text(max_size=30))
-def test_iterable_is_decode_in_pieces(tok: Tokenizer, text: str) -> None:
-    pieces = list(tok.decode_iterable(tok.encode(text)))
-    assert "".join(pieces) == text
-    assert "" not in pieces
-
-
-def test_the_tokenizer_may_choose_the_errors() -> None:
     lenient = Tokenizer(BYTES, [], errors="replace")
-    assert lenient.decode([0x80]) == "\ufffd"
-    assert "".join(lenient.decode_iterable([0x80])) == "\ufffd"
-    with pytest.raises(UnicodeDecodeError):
-        lenient.decode([0x80], errors="strict")
+    assert "".join(lenient.decode_iterable([97, 0xE4, 0xB8])) == lenient.decode([97, 0xE4, 0xB8]) == "a\ufffd"
 
 
 def test_a_tokenizer_that_is_not_set_up() -> None:
@@ -396,8 +328,8 @@ def test_a_tokenizer_that_is_not_set_up() -> None:
     bare = Tokenizer.__new__(Tokenizer)
     calls = [lambda: bare.decode([97]), lambda: bare.decode_bytes([97]), lambda: bare.encode("a")]
     calls += [lambda: bare.encode_batch(["a"]), lambda: bare.count("a"), lambda: bare.encode_to_numpy("a")]
-    for call in calls:
-        with pytest.raises((TypeError, AttributeError)):
+    for call in [*calls, lambda: repr(bare), lambda: pickle.dumps(bare)]:
+        with pytest.raises(TypeError, match="has not been set up"):
             call()
     with pytest.raises(TypeError, match="immutable"):
         Tokenizer(BYTES, []).__init__(BYTES, [])  # type: ignore[misc]

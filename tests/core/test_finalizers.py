@@ -98,14 +98,16 @@ def run(script: str, name: str) -> None:
 NAMES = ["encode", "encode_batch", "encode_batch_to_numpy", "encode_padded", "train", "workers"]
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, "encode", "encode_batch", "encode_batch_to_numpy", "train"))
-def test_a_finalizer_lets_another_thread_run(name: str) -> None:
-    run(CALL, name)
+QUICK = (
+    "call encode", "call encode_batch", "call encode_batch_to_numpy", "call train", "exit encode_batch", "exit train",
+)  # fmt: skip
+CASES = [f"{script} {name}" for script in ("call", "exit") for name in NAMES]
 
 
-@pytest.mark.parametrize("name", slow_but(NAMES, "encode_batch", "train"))
-def test_a_finalizer_at_exit(name: str) -> None:
-    run(EXIT, name)
+@pytest.mark.parametrize("case", slow_but(CASES, *QUICK))
+def test_a_finalizer_lets_another_thread_run(case: str) -> None:
+    script, name = case.split()
+    run(CALL if script == "call" else EXIT, name)
 
 
 def test_no_memory_waits_for_the_collector() -> None:

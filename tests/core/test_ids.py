@@ -1,7 +1,5 @@
 """Ids as lists and arrays: shared int objects, pickles, the memory of arrays."""
 import ctypes
-import json
-import pickle
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -136,18 +134,3 @@ def test_each_place_in_a_list_holds_one_reference(length: int, literal: str) -> 
 def small(value: int) -> int:
     """CPython's own object."""
     return int(str(value))
-
-
-def test_ids_of_lists_are_ints_like_others() -> None:
-    ids = BYTES.encode("".join(map(chr, range(128))) * 8)
-    values = list(range(128)) * 8
-    assert ids == values
-    assert sorted(ids) == sorted(values)
-    assert set(ids) == set(values) == set(map(hash, ids))
-    assert dict.fromkeys(ids) == dict.fromkeys(values)
-    assert [value + 1 for value in ids] == [value + 1 for value in values]
-    assert [-value for value in ids] == [-value for value in values]
-    assert json.loads(json.dumps(ids)) == pickle.loads(pickle.dumps(ids)) == values
-    assert bytes(ids) == bytes(values)
-    assert all(values[token_id] == token_id for token_id in ids)
-    assert BYTES.decode(ids) == "".join(map(chr, range(128))) * 8

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from bpetite import Tokenizer
 from bpetite.core import _threads
 from bpetite.core._threads import (
-    Future,
     in_order,
     job_count,
     next_size,
@@ -75,7 +74,7 @@ def fail_to_start(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
     monkeypatch.setattr(_threads, "start_new_thread", start_or_fail)
 
 
-@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("call", [*CALLS, lambda _: list(in_order(str, range(9), 3))])
 def test_a_thread_that_cannot_be_started(
     tok: Tokenizer, call: Callable[[Tokenizer], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,13 +140,6 @@ def test_shares_get_smaller_towards_the_end(threads: int, left: int) -> None:
     assert next_size(left // 2, threads, most) <= share
 
 
-def files(root: Path, contents: dict[str, str]) -> str:
-    for name, text in contents.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text)
-    return str(root)
-
-
 @pytest.mark.parametrize(
     ("group", "limits", "quota"),
     [
@@ -162,31 +154,23 @@ def files(root: Path, contents: dict[str, str]) -> str:
         ("0::/\n", {"cpu.max": "100 0\n"}, None),
         ("0::/\n", {"cpu.max": ""}, None),
         ("not a group\n", {"cpu.max": "200000 100000\n"}, None),
-        (
-            "7:memory:/m\n4:cpu,cpuacct:/docker/1\n0::/x\n",
-            {"cpu,cpuacct/cpu.cfs_quota_us": "250000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"},
-            2.5,
-        ),
-        (
-            "4:cpuacct,cpu:/job\n",
-            {
-                "cpu/cpu.cfs_quota_us": "-1\n",
-                "cpu/cpu.cfs_period_us": "100000\n",
-                "cpu/job/cpu.cfs_quota_us": "700000\n",
-                "cpu/job/cpu.cfs_period_us": "200000\n",
-            },
-            3.5,
-        ),
+        ("7:memory:/m\n4:cpu,cpuacct:/docker/1\n0::/x\n",
+         {"cpu,cpuacct/cpu.cfs_quota_us": "250000\n", "cpu,cpuacct/cpu.cfs_period_us": "100000\n"}, 2.5),
+        ("4:cpuacct,cpu:/job\n",
+         {"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n",
+          "cpu/job/cpu.cfs_quota_us": "700000\n", "cpu/job/cpu.cfs_period_us": "200000\n"}, 3.5),
         ("3:cpuset:/a\n", {"cpu.max": "200000 100000\n"}, None),
+        (None, {}, None),
     ],
-)
-def test_the_quota_of_control_groups(tmp_path: Path, group: str, limits: dict[str, str], quota: float | None) -> None:
+)  # fmt: skip
+def test_the_quota_of_control_groups(
+    tmp_path: Path, group: str | None, limits: dict[str, str], quota: float | None
+) -> None:
     contents = {f"sys/fs/cgroup/{name}": text for name, text in limits.items()}
-    assert processor_quota(files(tmp_path, {"proc/self/cgroup": group, **contents})) == quota
-
-
-def test_without_control_groups_there_is_no_quota(tmp_path: Path) -> None:
-    assert processor_quota(str(tmp_path)) is None
+    for name, text in (contents | ({} if group is None else {"proc/self/cgroup": group})).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    assert processor_quota(str(tmp_path)) == quota
 
 
 @pytest.mark.usefixtures("real_processors")
@@ -307,19 +291,3 @@ def test_a_pool_is_closed_in_a_child_of_a_fork() -> None:
             os._exit(failed)  # or the child would go on with the tests
     assert os.waitpid(child, 0)[1] == 0
     assert list(results) == [str(job) for job in range(1, 100)]
-
-
-def test_a_pool_whose_thread_cannot_be_started(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = running_threads()
-    fail_to_start(monkeypatch, 2)
-    with pytest.raises(RuntimeError, match="can't start new thread"):
-        list(in_order(str, range(9), 3))
-    assert running_threads() == before
-
-
-def test_a_future_gives_the_result_or_the_error() -> None:
-    assert Future.started(lambda: 5).result() == 5
-    future: Future[None] = Future.started(lambda: [][1])  # type: ignore[misc]
-    with pytest.raises(IndexError):
-        future.result()
-    assert future.done()

@@ -26,7 +26,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     (lambda: TOK.encode("a", allowed_special=["<x>"]), ValueError, "'<x>' is not .* this tokenizer, which has '<s>'"),
     (lambda: TOK.encode_batch(["a"], disallowed_special=None), TypeError, "disallowed_special is .* not None"),
     # texts
-    (lambda: TOK.encode(None), TypeError, "text is str or UTF-8 bytes, not None"),
+    (lambda: TOK.encode(None), TypeError, "text is str or UTF-8 bytes, not None; leave out what has no text, or give"),
     (lambda: TOK.encode(5), TypeError, "text is str or UTF-8 bytes, not 5"),
     (lambda: TOK.encode(["a"]), TypeError, "not ['a']; encode_batch takes several texts"),
     (lambda: TOK.encode(bytearray(b"a")), TypeError, "bytes(text) makes bytes of it"),

@@ -80,17 +80,6 @@ def test_how_many_wait(count: int, length: int, ranks: bool) -> None:
         assert tok.with_cache(1 << 20).encode(text) == alone(tok, text)
 
 
-def test_words_of_every_length_at_once() -> None:
-    tokens, merges = vocabulary([b"ab", b"ba", b"aab", b" a", b" ab", b"cd", b"abcd", b"aaaae"], random.Random(5))
-    order = random.Random(1)
-    for _ in range(15):
-        lengths = order.choices([3, 8, 15, 20, 31, 40, 63, 90], k=70)
-        text = " ".join("".join(order.choices("abcd", k=length)) for length in lengths)
-        for kind in (merges, None):
-            tok = Tokenizer(tokens, kind)
-            assert tok.encode(text) == alone(tok, text)
-
-
 @pytest.mark.parametrize("between", slow_but([0, 1, 1300, 1360, 1370, 4090, 4100], 0, 1360, 1370))
 def test_known_words_between(between: int) -> None:
     """So many that those waiting are merged before there are enough of them."""
@@ -114,10 +103,3 @@ def test_the_first_byte_without_a_token_is_reported(earlier: str, later: str, co
         with pytest.raises(ValueError, match=f"byte 0x7a, at offset {text.index('z')} of the text in UTF-8, has no"):
             encode(text)
         assert tok.encode(good) == alone(tok, good)
-
-
-def test_no_merges() -> None:
-    tokens, _ = vocabulary([], random.Random(5))
-    for merges in ([], None):
-        text = "abc " * 40 + "abcde" * 7
-        assert Tokenizer(tokens, merges).encode(text) == list(text.encode())

@@ -31,6 +31,7 @@ def test_ids_on_both_sides_of_two_bytes(words: list[str], highest: int, cache_by
     text = " ".join(words + words[::-1])
     ids = expected(tokens, text)
     assert tok.count(text) == len(ids)
+    assert tok.count_batch([text, "", text]).tolist() == [len(ids), 0, len(ids)]
     for _ in range(2):
         assert tok.encode(text) == ids
         assert tok.encode_to_numpy(text).tolist() == ids
@@ -46,15 +47,8 @@ def test_many_words_share_a_cache_line(highest: int, cache_bytes: int) -> None:
     words = ["".join(rng.choices("abcdefgh", k=rng.randint(1, 20))) for _ in range(3000)]
     for _ in range(4):
         text = " ".join(rng.choices(words, k=6000))
+        assert tok.count_batch([text, text[:900]]).tolist() == [len(text), 900]
         assert tok.encode(text) == expected(tokens, text)
-
-
-def test_a_special_token_that_a_merge_would_give() -> None:
-    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)} | {70_000: b"ab"}, [(b"a", b"b")], {"ab": 70_000})
-    for _ in range(3):
-        assert tok.encode_ordinary("ab a") == [97, 98, 32, 97]
-        assert tok.encode_to_numpy("abab", allowed_special=set()).tolist() == [97, 98, 97, 98]
-        assert tok.encode("ab") == [70_000]
 
 
 def test_a_special_token_above_two_bytes() -> None:

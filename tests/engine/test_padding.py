@@ -121,11 +121,6 @@ def test_an_option_that_does_not_exist(tok: Tokenizer, option: str) -> None:
     assert next(texts) == "ab"
 
 
-def test_options_of_batches(tok: Tokenizer) -> None:
-    ids = tok.encode_padded(["a<|pad|>"], allowed_special=(), num_threads=1, dropout=0.5, seed=1).input_ids
-    assert ids.tolist() == [[*b"a<|pad|>"]]
-
-
 def test_a_text_over_the_budget(tok: Tokenizer) -> None:
     with pytest.raises(ValueError, match="text 1 has 6 tokens, more than max_tokens=5"):
         list(serving.padded_batches(tok, ["a", "abcdef"], max_tokens=5))

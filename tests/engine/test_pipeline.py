@@ -1,6 +1,5 @@
 """What happens around the compiled core where a vocabulary asks for it, through every method that encodes."""
 import json
-import threading
 from itertools import pairwise, product
 from typing import Any
 
@@ -108,21 +107,6 @@ def test_errors_are_those_of_every_tokenizer() -> None:
         tok.encode("a", allowed_special={"<x>"})
 
 
-def test_threads_share_it() -> None:
-    tok = TOKENIZERS["all"]
-    text = "ab  foo e\u0301 <m> <s>  b" * 50
-    expected = tok.encode(text)
-    found: list[bool] = []
-    threads = [
-        threading.Thread(target=lambda: found.extend(tok.encode(text) == expected for _ in range(20))) for _ in range(4)
-    ]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert found == [True] * 80
-
-
 def test_a_plain_vocabulary_has_none() -> None:
     flags = {"foo": ("plain",)}
     for plain in ({}, {"token_flags": flags}, {"normalization": "NFC"}, {"pattern": (r"\d", r" ?\w+|\s+")}):
@@ -140,28 +124,6 @@ def test_it_compares_pickles_and_saves_like_any_other(tmp_path: Any) -> None:
 
 
 # What a vocabulary refuses
-
-
-@pytest.mark.parametrize(
-    ("pattern", "error"),
-    [
-        ((Printable(), Printable()), "once|cannot come after"),
-        ((Printable(), PrefixSpace()), "cannot come after"),
-        ((Printable(), Split("a", "removed")), "part of a character"),
-        (Split("("), "split pattern"),
-    ],
-)
-def test_patterns_that_make_no_sense(pattern: Any, error: str) -> None:
-    with pytest.raises(ValueError, match=error):
-        make(pattern=pattern)
-    with pytest.raises(TypeError, match="pattern is a str"):
-        make(pattern=(7,))
-
-
-def test_normalizations_that_make_no_sense() -> None:
-    for wrong in ("NFX", ("NFC", "nfd"), 7, (Replace("(", ""),)):
-        with pytest.raises(ValueError, match="normalization"):
-            make(normalization=wrong)
 
 
 def test_flags_and_templates_that_make_no_sense() -> None:
@@ -194,33 +156,13 @@ def test_special_tokens_around_a_text_take_a_template() -> None:
     assert bare.encode("ab", add_special_tokens=True) == bare.encode("ab")
 
 
-# Added tokens with every combination of flags, as tokenizers finds them
+# Files of all parts at random: added tokens with every combination of flags, sequences of splits, rewritings
 
 ADDED = ("single_word", "lstrip", "rstrip", "normalized", "special")
 BYTELEVEL = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 PRINTABLE = {character: token_id for token_id, character in enumerate(ALPHABET)}
-STEPS = {
-    "none": None,
-    "NFC": {"type": "NFC"},
-    "NFKD": {"type": "NFKD"},
-    "rewritten": {"type": "Replace", "pattern": {"String": "x"}, "content": "ab"},
-    "spaces": {"type": "Replace", "pattern": {"String": " "}, "content": "_"},
-}
 letters = ["a", "b", "x", "_", " ", "\n", "\u212b", "<", "s", ">", "-", "中", "\u200d", "ﬁ"]
 literals = st.text(st.sampled_from(letters), min_size=1, max_size=4)
-added_tokens = st.dictionaries(literals, st.tuples(*[st.booleans()] * 5), min_size=1, max_size=5)
-
-
-def with_added(found: dict[str, tuple[bool, ...]], step: Any) -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    """The same tokenizer here and there; special tokens come first, as in files."""
-    model = {"type": "BPE", "vocab": {**PRINTABLE, "ab": 256}, "merges": [["a", "b"]]}
-    new = [literal for literal in sorted(found, key=lambda one: not found[one][4]) if literal not in model["vocab"]]
-    ids = {**model["vocab"], **{literal: 257 + number for number, literal in enumerate(new)}}
-    entries = [
-        {"id": ids[literal], "content": literal, **dict(zip(ADDED, flags, strict=True))}
-        for literal, flags in found.items()
-    ]
-    return pair(model, normalizer=step, added_tokens=sorted(entries, key=lambda entry: entry["id"]))
 
 
 def pair(model: dict[str, Any], **parts: Any) -> tuple[Tokenizer, tokenizers.Tokenizer]:
@@ -231,59 +173,6 @@ def pair(model: dict[str, Any], **parts: Any) -> tuple[Tokenizer, tokenizers.Tok
     }  # fmt: skip
     return Tokenizer.from_huggingface(content), tokenizers.Tokenizer.from_str(json.dumps(content))
 
-
-@pytest.mark.parametrize("step", STEPS)
-@settings(max_examples=150)
-@given(found=added_tokens, data=st.data())
-def test_added_tokens_are_found_as_by_tokenizers(step: str, found: dict[str, tuple[bool, ...]], data: Any) -> None:
-    assume(not found.get("ab", (False,))[-1])  # merges give no special token here, and do there
-    own = {"NFC": "NFC", "NFKD": "NFKD", "rewritten": Replace("x", "ab"), "spaces": Replace(" ", "_")}
-    normalize = normalizer(own.get(step))
-    if normalize is not None:  # which of two that normalize alike is meant depends on more than the file
-        assume(len({normalize(literal) for literal in found}) == len(found))
-    ours, theirs = with_added(found, STEPS[step])
-    for text in data.draw(st.lists(st.lists(st.sampled_from([*letters, *found]), max_size=9).map("".join), max_size=6)):
-        try:
-            expected = theirs.encode(text).ids
-        except BaseException as panic:  # a stripped token that ends before it begins
-            if type(panic).__name__ != "PanicException":
-                raise
-            continue
-        assert ours.encode(text) == expected, text
-        assert ours.count(text) == len(expected)
-        assert list(ours.encode_iterable([*text])) == expected
-        assert ours.encode_with_offsets(text)[0] == expected
-        assert ours.encode_batch([text.encode()]) == [expected]
-
-
-def test_a_normalized_single_word_looks_inside_the_piece_that_others_leave() -> None:
-    found = {"<s>x": (False, False, False, False, True), "ab": (True, False, False, True, False)}
-    ours, theirs = with_added(found, None)
-    assert ours.encode("<s>xab abx ab") == theirs.encode("<s>xab abx ab").ids
-    assert ours.encode_with_offsets("<s>xab") == ([257, 256], [(0, 4), (4, 6)])
-    tok = Tokenizer.from_vocab(
-        Vocab(
-            {0: b"a", 1: b"b", 2: b"x", 3: b"<s>x", 4: b"ab"}, (), {"<s>x": 3, "ab": 4},
-            token_flags={"ab": ("single_word", "normalized")},
-        )
-    )  # fmt: skip
-    assert tok.encode("<s>xab") == [3, 4]
-    assert tok.encode("<s>xabx") == [3, 0, 1, 2]
-
-
-def test_white_space_that_is_a_token_may_be_taken_by_the_one_before() -> None:
-    flags = {"x": (False, False, True, False, True), " ": (False, True, True, False, True)}
-    ours, theirs = with_added({**flags, "\ny": (False, False, False, False, True)}, None)
-    for text in ("x  ", "x \ny", "x \n y", " x ", "  x"):
-        assert ours.encode(text) == theirs.encode(text).ids
-
-
-def test_many_tokens_that_strip_white_space_take_linear_time() -> None:
-    ours, _ = with_added({" ": (False, True, False, False, True)}, None)
-    assert len(ours.encode(" " * 400_000 + "x")) == 400_001
-
-
-# Sequences of splits, cut by the core or here, as tokenizers cuts
 
 EXPRESSIONS = [
     "[0-9][0-9][0-9]", r"\p{N}{1,3}", " ", r"\s+", "[aeiou]", "²", ".", "[^a1]+", r"\p{L}+|\s|\S",
@@ -311,37 +200,7 @@ PAIRS = {
 }  # fmt: skip
 
 
-def sequenced(before: list[Any], use_regex: bool, after: list[Any]) -> tuple[Tokenizer, tokenizers.Tokenizer]:
-    """The same tokenizer here and there; a merge for every pair of 'a', space, '1' and the bytes of '²'."""
-    bytelevel = {**BYTELEVEL, "use_regex": use_regex}
-    steps = {"type": "Sequence", "pretokenizers": [*before, bytelevel, *after]}
-    return pair(PAIRS, decoder=bytelevel, pre_tokenizer=steps)
-
-
 hostile_bits = [*"a  1923²½ò中é\n\t.,-'e\u0301\u3000\U0001f642", "aa", "111", "  ", "'s", "Ⅷ", "\x85"]
-hostile = st.lists(st.sampled_from(hostile_bits), max_size=25).map("".join)
-
-
-@settings(max_examples=300)
-@given(
-    before=st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
-    use_regex=st.booleans(),
-    after=st.lists(split_steps(kept), max_size=2),
-    given_texts=st.lists(hostile, min_size=1, max_size=5),
-)
-def test_any_sequence_of_splits_cuts_as_tokenizers_does(
-    before: list[Any], use_regex: bool, after: list[Any], given_texts: list[str]
-) -> None:
-    ours, theirs = sequenced(before, use_regex, after)
-    for text in given_texts:
-        expected = theirs.encode(text).ids
-        assert ours.encode(text) == expected
-        assert ours.encode(text.encode()) == expected  # from the word cache
-        assert list(ours.encode_iterable([*text])) == expected
-        assert ours.encode_with_offsets(text)[0] == expected
-
-
-# Files of all parts at random
 
 rewriting = st.one_of(
     st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]).map(lambda form: {"type": form}),
@@ -353,15 +212,30 @@ rewriting = st.one_of(
     ),
     st.builds(lambda left, right: {"type": "Strip", "strip_left": left, "strip_right": right}, *[st.booleans()] * 2),
 )
-file_parts = st.fixed_dictionaries({
-    "rewritings": st.lists(rewriting, max_size=3),
-    "before": st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
-    "bytelevel": st.fixed_dictionaries({"add_prefix_space": st.booleans(), "use_regex": st.booleans()}),
-    "after": st.lists(split_steps(kept), max_size=1),
-    "found": st.dictionaries(literals, st.tuples(*[st.booleans()] * 5), max_size=4),
-    "options": st.fixed_dictionaries({"ignore_merges": st.booleans()}),
-    "around": st.none() | st.tuples(st.lists(st.sampled_from([97, 256]), max_size=2), st.just([49])),
-})  # fmt: skip
+PLAIN: dict[str, Any] = {
+    "rewritings": [], "before": [], "bytelevel": BYTELEVEL, "after": [], "found": {}, "options": {}, "around": None,
+}  # fmt: skip
+flags = st.tuples(*[st.booleans()] * 5)
+FILES: dict[str, st.SearchStrategy[dict[str, Any]]] = {
+    "added tokens": st.fixed_dictionaries({
+        "rewritings": st.lists(rewriting, max_size=1),
+        "found": st.dictionaries(literals, flags, min_size=1, max_size=5),
+    }),
+    "splits": st.fixed_dictionaries({
+        "before": st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
+        "bytelevel": st.booleans().map(lambda use_regex: {"use_regex": use_regex}),
+        "after": st.lists(split_steps(kept), max_size=2),
+    }),
+    "everything": st.fixed_dictionaries({
+        "rewritings": st.lists(rewriting, max_size=3),
+        "before": st.lists(split_steps(st.sampled_from(BEHAVIORS)), max_size=2),
+        "bytelevel": st.fixed_dictionaries({"add_prefix_space": st.booleans(), "use_regex": st.booleans()}),
+        "after": st.lists(split_steps(kept), max_size=1),
+        "found": st.dictionaries(literals, flags, max_size=4),
+        "options": st.fixed_dictionaries({"ignore_merges": st.booleans()}),
+        "around": st.none() | st.tuples(st.lists(st.sampled_from([97, 256]), max_size=2), st.just([49])),
+    }),
+}  # fmt: skip
 
 
 def random_file(
@@ -389,14 +263,21 @@ def random_file(
     )  # fmt: skip
 
 
+text_of_bits = st.lists(st.sampled_from([*hostile_bits, *letters]), max_size=20).map("".join)
+written = st.lists(text_of_bits, min_size=1, max_size=5)
+
+
 def check_file(parts: dict[str, Any], given_texts: list[str]) -> None:
+    parts = PLAIN | parts
+    found = parts["found"]
+    assume(not found.get("aa", (False,))[-1])  # merges give no special token here, and do there
     ours, theirs = random_file(**parts)
     normalize = normalizer(ours.normalization)
     if normalize is not None:  # which of two that normalize alike is meant depends on more than the file
-        made = {normalize(literal) for literal in parts["found"]}
-        assume(len(made) == len(parts["found"]))
+        made = {normalize(literal) for literal in found}
+        assume(len(made) == len(found))
         assume("" not in made)  # there it cuts the text between all characters
-    for text in given_texts:
+    for text in [*given_texts, "".join(found), " ".join(found)]:
         try:
             expected = theirs.encode(text)
         except BaseException as panic:  # a stripped token that ends before it begins
@@ -406,52 +287,49 @@ def check_file(parts: dict[str, Any], given_texts: list[str]) -> None:
         added = ours.template is not None
         assert ours.encode(text, add_special_tokens=added) == expected.ids, text
         plain = theirs.encode(text, add_special_tokens=False).ids
+        assert ours.count(text) == len(plain)
         assert list(ours.encode_iterable([*text])) == plain
         assert ours.encode_with_offsets(text)[0] == plain
-        assert ours.encode_batch([text.encode()] * 2) == [plain] * 2
-        if normalize is None or not parts["found"]:  # there they decode to what they are normalized to
+        assert ours.encode_batch([text.encode()] * 2) == [plain] * 2  # from the word cache, too
+        if normalize is None or not found:  # there they decode to what they are normalized to
             assert ours.decode(plain, errors="replace") == theirs.decode(plain, skip_special_tokens=False)
 
 
-text_of_bits = st.lists(st.sampled_from([*hostile_bits, *letters]), max_size=20).map("".join)
-written = st.lists(text_of_bits, min_size=1, max_size=5)
-
-
+@pytest.mark.parametrize("what", FILES)
 @settings(max_examples=600)
-@given(parts=file_parts, given_texts=written)
-def test_any_file_gives_the_ids_of_tokenizers(parts: dict[str, Any], given_texts: list[str]) -> None:
-    check_file(parts, [*given_texts, "".join(parts["found"]), " ".join(parts["found"])])
+@given(data=st.data())
+def test_any_file_gives_the_ids_of_tokenizers(what: str, data: st.DataObject) -> None:
+    check_file(data.draw(FILES[what]), data.draw(written))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(2))
-def test_many_files_give_the_ids_of_tokenizers(seed: int) -> None:
-    @reproduce(seed)
-    @settings(max_examples=500, database=None)
-    @given(parts=file_parts, given_texts=written)
-    def run(parts: dict[str, Any], given_texts: list[str]) -> None:
-        check_file(parts, [*given_texts, "".join(parts["found"]), " ".join(parts["found"])])
-
-    run()
+@pytest.mark.parametrize("what", FILES)
+def test_many_files_give_the_ids_of_tokenizers(what: str) -> None:
+    reproduce(0)(settings(max_examples=400, database=None)(given(FILES[what], written)(check_file)))()
 
 
-FALCON = (
-    [{"type": "Punctuation", "behavior": "Contiguous"}],
-    True,
-    [
-        {"type": "Digits", "individual_digits": False},
-        {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False},
-    ],
-)
+SPECIAL_ONE = (False, False, False, False, True)
+FOUND = [
+    ({"<s>x": SPECIAL_ONE, "ab": (True, False, False, True, False)}, ["<s>xab abx ab", "<s>xab", "<s>xabx"]),
+    ({"x": (False, False, True, False, True), " ": (False, True, True, False, True), "\ny": SPECIAL_ONE},
+     ["x  ", "x \ny", "x \n y", " x ", "  x"]),
+]  # fmt: skip
+
+
+@given(st.sampled_from(FOUND))
+def test_files_that_were_found_at_random(case: tuple[Any, list[str]]) -> None:
+    check_file({"found": case[0]}, case[1])
 
 
 def test_falcons_splits_are_cut_by_the_core(tmp_path: Any) -> None:
-    ours, theirs = sequenced(*FALCON)
+    digits = {"type": "Split", "pattern": {"Regex": "[0-9][0-9][0-9]"}, "behavior": "Isolated", "invert": False}
+    before = [{"type": "Punctuation", "behavior": "Contiguous"}]
+    after = [{"type": "Digits", "individual_digits": False}, digits]
+    ours, theirs = random_file(**PLAIN | {"before": before, "after": after})
     assert ours.scanner == "vector"
     text = "It's 12345 ... ²²1234 òòò 中文字 \x00\x7f (1,000,000.00)--\n" * 700 + "1" * 5000 + "²" * 5000
     expected = theirs.encode(text).ids
-    assert ours.encode(text) == expected
-    assert ours.encode(text, num_threads=4) == expected
+    assert ours.encode(text) == ours.encode(text, num_threads=4) == expected
     assert list(ours._pretokenizer.ends("a12345²".encode())) == [1, 4, 6, 7, 8]
     ours.save(tmp_path / "tokenizer.json")
     written = json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]["pretokenizers"]

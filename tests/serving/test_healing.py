@@ -1,5 +1,4 @@
 """heal: the ids that stand whatever follows."""
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -25,16 +24,14 @@ def test_the_ids_stand(name: str, text: str, more: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "NFC"])
 def test_only_the_end_is_open(name: str) -> None:
-    tok = TOKENIZERS[name]
-    ids, rest = serving.heal(tok, "the cat's naïve don't " * 50 + "a dog")
-    assert rest == b" dog"
-    assert tok.decode_bytes(ids) + rest == ("the cat's naïve don't " * 50 + "a dog").encode()
-
-
-def test_what_is_rewritten() -> None:
-    tok = TOKENIZERS["NFC"]
-    text = "cafe\u0301 a dog"
-    assert serving.heal(tok, text) == (tok.encode("café a"), b" dog")
+    tok, text = TOKENIZERS[name], "the cat's naïve don't " * 50 + "a dog"
+    assert serving.heal(tok, text) == (tok.encode(text.removesuffix(" dog")), b" dog")
+    if name == "NFC":
+        assert serving.heal(tok, "cafe\u0301 a dog") == (tok.encode("café a"), b" dog")
+    with pytest.raises(TypeError, match="text is str or UTF-8 bytes"):
+        serving.heal(tok, 5)  # type: ignore[arg-type]
+    with pytest.raises(UnicodeDecodeError):
+        serving.heal(tok, "é".encode()[:1])
 
 
 def test_special_tokens() -> None:
@@ -42,12 +39,3 @@ def test_special_tokens() -> None:
     assert serving.heal(tok, "the <|endo") == (tok.encode("the"), b" <|endo")
     assert serving.heal(tok, "dog <|endox", allowed_special=())[1] == b"endox"
     assert serving.heal(TOKENIZERS["regex"], f"the {END}cat") == (TOKENIZERS["regex"].encode(f"the {END}"), b"cat")
-
-
-def test_other_types() -> None:
-    tok = TOKENIZERS["cl100k"]
-    assert serving.heal(tok, np.str_("the cat")) == serving.heal(tok, "the cat")
-    with pytest.raises(TypeError, match="text is str or UTF-8 bytes"):
-        serving.heal(tok, 5)  # type: ignore[arg-type]
-    with pytest.raises(UnicodeDecodeError):
-        serving.heal(tok, "é".encode()[:1])

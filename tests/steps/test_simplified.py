@@ -14,7 +14,9 @@ PLAIN = {
     Split(r"a+|b", "isolated", True): r"a+|b",
     Split(patterns.CL100K, "removed", True): patterns.CL100K,
     Split(patterns.O200K, "removed", True): patterns.O200K,
-    Split(r"\s|\S{1,2}", "removed", True): r"\s|\S{1,2}",
+    **{Split(every, "removed", True): every for every in (
+        r"\s|\S{1,2}", r"\S+|\s+(?!\S)|\s+", r"\p{L}+|\P{L}{1,3}",
+    )},
     Split(PUNCTUATION, "contiguous"): rf"(?:{PUNCTUATION})+",
     Split(r"\p{N}{1,3}", "contiguous", True): r"(?:\p{N}{1,3})+",
     Split(r"a|ab|b(?!c)", "contiguous"): r"(?:a|ab|b(?!c))+",
@@ -28,7 +30,9 @@ KEPT = [
     Split(r"\s+", "removed"),
     Split(r"\p{N}{1,3}", "removed", True),
     Split(r"\S+|\s+(?!\S)", "removed", True),  # a space before a word
-    Split("[ab]*", "removed", True),
+    *[Split(some, "removed", True) for some in (
+        "[ab]*", r"\S+|\s+\Z", r"\p{L}+|\P{L}{2,3}", "a*b|[^ab]", "[^\\s\\S]|.",
+    )],
     Split(r"\b\w+|\W", "removed", True),
     Split("[ab]*", "contiguous"),
     Split("(?<=a)b", "contiguous"),
@@ -54,11 +58,14 @@ def test_the_plain_pattern_cuts_alike(split: Split, text: str) -> None:
     (plain,) = patterns.as_tuple(simplified((split,)))
     assert plain == PLAIN[split]
     assert cut(text, plain) == cut(text, split)
+    assert simplified((split,), "15.1") == (plain,)
 
 
 @pytest.mark.parametrize("step", KEPT, ids=repr)
 def test_what_has_no_plain_pattern_is_kept(step: Step) -> None:
     assert simplified(("a", step, " ")) == ("a", step, " ")
+    for plain in (None, "a", ("a", "(?<=b)c"), ()):
+        assert simplified(plain) is plain
 
 
 sets = st.sampled_from(["a", "[ab]", r"[^a]", r"\s", r"\S", r"[^\s\p{L}]", r"\p{N}", r"[\S ]", r"[^\Wa]", "é", "."])
@@ -70,12 +77,3 @@ regexes = st.lists(st.lists(repeats, min_size=1, max_size=3).map("".join), min_s
 def test_any_split_and_its_plain_pattern_cut_alike(text: str, split: Split) -> None:
     for step in patterns.as_tuple(simplified(split)):
         assert cut(text, step) == cut(text, split)
-
-
-def test_plain_patterns_are_not_touched() -> None:
-    for plain in (None, "a", ("a", "(?<=b)c"), ()):
-        assert simplified(plain) is plain
-
-
-def test_it_is_so_in_every_version_of_unicode() -> None:
-    assert simplified(Split(patterns.O200K, "removed", True), "15.1") == (patterns.O200K,)

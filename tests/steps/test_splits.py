@@ -3,7 +3,6 @@ import json
 from typing import Any
 
 import pytest
-import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,19 +10,6 @@ from bpetite.patterns import as_tuple
 from bpetite.steps import splits
 from bpetite.steps.splits import BEHAVIORS, Fragment, PrefixSpace, Printable, Split
 
-#: What a split at [ab] gives, as the pattern whose matches are the fragments: (behavior, invert) -> pattern.
-FRAGMENTS = {
-    ("isolated", False): "[ab]|[^ab]+",
-    ("isolated", True): "[ab]|[^ab]+",
-    ("removed", False): "[^ab]+",
-    ("removed", True): "[ab]",
-    ("merged_with_previous", False): "[^ab]*[ab]|[^ab]+",
-    ("merged_with_previous", True): "[ab][^ab]*|[^ab]+",
-    ("merged_with_next", False): "[ab][^ab]*|[^ab]+",
-    ("merged_with_next", True): "[^ab]*[ab]|[^ab]+",
-    ("contiguous", False): "[ab]+|[^ab]+",
-    ("contiguous", True): "[ab]+|[^ab]+",
-}
 texts = st.text("ab -1é中\n", max_size=20)
 regexes = st.sampled_from(["[ab]", r"\s+", r"\d", "a|ab", "a*", "", "-", " ?[^ ]+"])
 plain_splits = st.builds(Split, regexes, st.sampled_from(BEHAVIORS), st.booleans())
@@ -36,37 +22,12 @@ def cut(text: str, *steps: splits.Step) -> list[str]:
     return [fragment.text for fragment in fragments]
 
 
-@pytest.mark.parametrize(
-    ("behavior", "fragments"),
-    [
-        ("removed", ["the", "final", "countdown"]),
-        ("isolated", ["the", "-", "final", "-", "-", "countdown"]),
-        ("merged_with_previous", ["the-", "final-", "-", "countdown"]),
-        ("merged_with_next", ["the", "-final", "-", "-countdown"]),
-        ("contiguous", ["the", "-", "final", "--", "countdown"]),
-    ],
-)
-def test_the_example_of_the_tokenizers_documentation(behavior: str, fragments: list[str]) -> None:
-    assert cut("the-final--countdown", Split("-", behavior)) == fragments
-
-
-@pytest.mark.parametrize(("behavior", "invert"), FRAGMENTS)
-@given(text=texts)
-def test_each_behavior_is_a_plain_pattern(behavior: str, invert: bool, text: str) -> None:
-    assert cut(text, Split("[ab]", behavior, invert)) == regex.findall(FRAGMENTS[behavior, invert], text)
-
-
 @given(text=texts, split=plain_splits)
 def test_as_tokenizers(text: str, split: Split) -> None:
     tokenizers = pytest.importorskip("tokenizers")
     theirs = tokenizers.pre_tokenizers.Split(tokenizers.Regex(split.pattern), split.behavior, split.invert)
     found = splits.apply(split, [Fragment(text)])
     assert [(one.text, (one.start, one.start + len(one.text))) for one in found] == theirs.pre_tokenize_str(text)
-
-
-@given(text=texts, pattern=regexes)
-def test_a_string_is_an_isolated_split(text: str, pattern: str) -> None:
-    assert cut(text, pattern) == cut(text, Split(pattern))
 
 
 @given(text=texts, steps=st.lists(st.one_of(regexes, plain_splits, st.just(PrefixSpace())), max_size=4))

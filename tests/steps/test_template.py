@@ -29,18 +29,8 @@ def flat(parts: Any) -> list[int]:
 
 @given(before=special, after=special)
 def test_ids_around_one_text(before: Any, after: Any) -> None:
-    around = Template((*before, A, *after), ())
-    assert around.around() == (flat(before), flat(after))
-
-
-def test_a_template_without_a_form_for_one_text_adds_nothing() -> None:
-    for around in (Template((), ()), Template((), (A, TemplatePart((3,)), B))):
-        assert around.around() == ([], [])
-
-
-@given(templates())
-def test_all_ids_that_it_adds(around: Template) -> None:
-    assert around.ids() == {*flat(around.single), *flat(around.pair)}
+    assert Template((*before, A, *after), ()).around() == (flat(before), flat(after))
+    assert Template((), (*before, A, *after, B)).around() == ([], [])
 
 
 @given(templates())
@@ -51,6 +41,7 @@ def test_json_gives_back_the_template(around: Template) -> None:
 @given(templates())
 def test_without_its_ids(around: Template) -> None:
     bare = around.bare
+    assert around.ids() == {*flat(around.single), *flat(around.pair)}
     assert (bare.ids(), bare.trim_offsets) == (set(), around.trim_offsets)
     for parts, found in ((around.single, bare.single), (around.pair, bare.pair)):
         assert [part for part in parts if part.text] == list(found)
@@ -65,16 +56,15 @@ def test_the_json_form() -> None:
     }
 
 
-@pytest.mark.parametrize("single", [(TemplatePart((1,)),), (A, A), (B,), (A, B)])
-def test_a_form_for_one_text_has_it_once(single: Any) -> None:
-    with pytest.raises(ValueError, match="a template for 1 must have A once each, not "):
-        Template(single, ())
-
-
-@pytest.mark.parametrize("pair", [(TemplatePart((1,)),), (A,), (A, A), (B, B), (A, B, B)])
-def test_a_form_for_two_texts_has_each_once(pair: Any) -> None:
-    with pytest.raises(ValueError, match="a template for 2 must have A and B once each, not "):
-        Template((), pair)
+@pytest.mark.parametrize(
+    ("count", "form"),
+    [*[(1, form) for form in ((TemplatePart((1,)),), (A, A), (B,), (A, B))],
+     *[(2, form) for form in ((TemplatePart((1,)),), (A,), (A, A), (B, B), (A, B, B))]],
+)  # fmt: skip
+def test_a_form_has_each_text_once(count: int, form: Any) -> None:
+    texts = "A once each" if count == 1 else "A and B once each"
+    with pytest.raises(ValueError, match=f"a template for {count} must have {texts}, not "):
+        Template(*((form, ()) if count == 1 else ((), form)))
 
 
 @pytest.mark.parametrize(
@@ -88,9 +78,6 @@ def test_a_form_for_two_texts_has_each_once(pair: Any) -> None:
 def test_json_that_is_no_template(found: Any) -> None:
     with pytest.raises(ValueError, match="template must be an object with the arrays 'single' and 'pair', not "):
         Template.from_json(found)
-
-
-def test_json_with_other_ways_to_trim() -> None:
     for wrong in ([1], [True, None], ["true"]):
         with pytest.raises(ValueError, match=r"trim_offsets .* not an array of true and false"):
             Template.from_json({"single": [], "pair": [], "trim_offsets": wrong})

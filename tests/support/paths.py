@@ -6,6 +6,7 @@ import bpetite
 
 TESTS = Path(__file__).resolve().parents[1]
 SUPPORT = TESTS / "support"
+TOOLS = TESTS.parent / "tools"
 
 #: The folder that ``bpetite`` is imported from: the checkout, or site-packages.
 PACKAGES = Path(bpetite.__file__).resolve().parents[1]

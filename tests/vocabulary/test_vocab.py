@@ -19,15 +19,6 @@ def vocab(**changes: Any) -> Vocab:
     return Vocab(**{**fields, **changes})
 
 
-def test_what_it_holds() -> None:
-    it = vocab()
-    assert it.kind == "merges"
-    assert it.id_of == {b"a": 0, b"b": 1, b"ab": 2}
-    assert list(it.merge_results) == [2]
-    assert it.pattern == patterns.GPT2
-    assert vocab(merges=None).kind == "ranks"
-
-
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -38,13 +29,9 @@ def test_what_it_holds() -> None:
         ({"unreachable": {0}}, "merge 0 .*token 0 b'a' is unreachable"),
         ({"unreachable": {2}}, "merge 0 .*gives b'ab', which is no token"),
         ({"tokens": {**AB, 3: b""}, "merges": ((0, 1), (3, 0))}, "merge 1 .*token 3 b'' is unreachable"),
-        ({"merges": ((0, 9),)}, "merge 0 .*no token has the id 9"),
-        ({"merges": ((0, 1), (1, 0))}, "merge 1 .*gives b'ba', which is no token"),
-        ({"merges": ((0, 1), (0, 1))}, "merges 0 and 1 are the same pair"),
         ({"special_tokens": {"<s>": 2}}, "id 2 holds b'ab'"),
         ({"special_tokens": {"<s>": 2, "<t>": 2}}, "'<s>': id 2 holds b'ab'"),
         ({"special_tokens": {"": 2}}, "must not be empty"),
-        ({"unicode": "99.0"}, "unicode='99.0' is not a version that bpetite knows"),
         ({"special_tokens": {"\ud800": 2}}, "lone surrogate"),
         ({"normalization": "nfc"}, "'nfc' is not one of NFC"),
         ({"errors": "nonsense"}, "'nonsense'"),
@@ -59,10 +46,7 @@ def test_contradictions(changes: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"tokens": {"0": b"a"}, "merges": ()},
         {"tokens": {0: "a"}, "merges": ()},
-        {"tokens": {True: b"a"}, "merges": ()},
-        {"merges": ((0, 1, 2),)},
         {"merges": (5,)},
         {"pattern": 5},
         {"pattern": ("a", 5)},
@@ -96,16 +80,12 @@ def test_build_places_special_tokens() -> None:
         ({"ab": 7}, "token 2 has these bytes"),
         ({"<s>": -4}, "-4"),
         ([""], "empty"),
+        ("<s>", "list of str"),
     ],
 )
 def test_build_refuses_special_tokens(specials: Any, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         Vocab.build(AB, [], specials)
-
-
-def test_build_refuses_a_bare_string() -> None:
-    with pytest.raises(TypeError, match="list of str"):
-        Vocab.build(AB, [], "<s>")
 
 
 @pytest.mark.parametrize("merges", [[(b"a", b"x")], [b"ab"], [(b"a",)], [(b"a", 5)], [5]])
@@ -127,13 +107,7 @@ def test_identity_follows_content() -> None:
     ]  # fmt: skip
     assert len({one.fingerprint(), *(it.fingerprint() for it in changed)}) == 1 + len(changed)
     assert all(it != one for it in changed)
-
-
-def test_pickle_keeps_identity() -> None:
-    one = vocab(special_tokens={"ab": 2})
-    again = pickle.loads(pickle.dumps(one))
-    assert again == one
-    assert again.fingerprint() == one.fingerprint()
+    assert (one.kind, one.pattern, vocab(merges=None).kind) == ("merges", patterns.GPT2, "ranks")
 
 
 def test_fingerprint_is_the_same_in_every_process() -> None:
@@ -148,8 +122,6 @@ def test_a_version_of_unicode_is_part_of_it() -> None:
     assert vocab().fingerprint() == vocab(unicode=None).fingerprint()
     assert len({vocab(unicode=version).fingerprint() for version in (None, "13.0", "12.1")}) == 3
     assert vocab(unicode="13.0") == pickle.loads(pickle.dumps(vocab(unicode="13.0"))) != vocab()
-    with pytest.raises(TypeError, match="unicode is a version such as"):
-        vocab(unicode=13.0)
     with pytest.raises(ValueError, match=r"writes out U\+1DFA, alone or in a range, which that version"):
         vocab(unicode="13.0", pattern=(splits.Split("\u1dfa"),))
 
@@ -234,10 +206,3 @@ def test_a_crafted_pickle_is_refused(changed: dict[str, Any], message: str) -> N
     crafted = pickle.dumps({**state, **changed})
     with pytest.raises(ValueError, match=message):
         call(kind, of, hashlib.sha256(crafted).digest(), make, crafted)
-
-
-def test_ranks_that_take_long_to_split_are_refused() -> None:
-    """Tokens of every length up to n hold n^3 / 3 bytes in their splits."""
-    runs = {255 + length: b"a" * length for length in range(2, 5000)}
-    with pytest.raises(ValueError, match=r"5254 tokens with 4999 different lengths, up to 4999 bytes"):
-        _ = Vocab({**{byte: bytes([byte]) for byte in range(256)}, **runs}, None, {}).merge_table

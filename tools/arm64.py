@@ -1,8 +1,11 @@
 """bpetite on arm64 where the processor is another: Debian's arm64 Python under qemu, bpetite cross-compiled.
 
-    python tests/support/arm64.py                           makes or renews everything below build/arm64
-    python tests/support/arm64.py -c 'import bpetite'       and runs the arm64 Python with these arguments
-    python tests/support/arm64.py -m pytest tests/engine
+    python tools/arm64.py                           makes or renews everything below build/arm64
+    python tools/arm64.py --check                   and compares: results of every form, ids of texts, the core's tests
+    python tools/arm64.py -c 'import bpetite'       and runs the arm64 Python with these arguments
+    python tools/arm64.py -m pytest tests/engine
+
+The tests run on a processor of this kind in .github/workflows/tests.yml; this is for machines that have none.
 
 It takes ``qemu-user`` and ``gcc-aarch64-linux-gnu``, both of Debian, and ``apt-get`` and ``pip`` for what it downloads.
 Nothing of the system is changed: apt has its own state here, and packages are unpacked, not installed.
@@ -18,11 +21,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+REPOSITORY = Path(__file__).resolve().parents[1]
 FOLDER = REPOSITORY / "build" / "arm64"
 
 QEMU = "qemu-aarch64"
@@ -166,6 +170,70 @@ class Arm64:
         )  # fmt: skip
 
 
+# What --check compares
+
+#: Form of the loops (bpetite/headers/simd.h), from the plain one on.
+FORMS = ["plain", "neon"]
+
+#: The core's tests, with few examples, without what takes longest and is the same on every processor.
+CORE = [
+    "test_merge.py", "vocabulary", "formats/test_json_tokens.py", "splitting/test_scan.py",
+    "splitting/test_byte_splits.py", "core/test_encode.py", "core/test_batch.py", "core/test_decode.py",
+    "core/test_special.py", "core/test_ids.py", "core/test_waiting_words.py", "core/test_stream_decoder.py",
+    "training/merging/test_merger.py", "training/counting/test_counts.py",
+]  # fmt: skip
+LONG = [
+    "test_many_live_streams", "test_few_ids", "test_long_arrays", "test_every_size_around", "test_cuts_at_a_mark",
+    "advised_about", "that_free_long", "a_hundred_thousand", "many_large_pages", "what_another_knows",
+    "memory_of_a_run", "tokens_without_bytes", "another_thread_changes", "in_every_process", "has_one_object",
+]  # fmt: skip
+
+#: Tests of what depends on the form, which run in the plain one, too.
+BY_FORM = ["splitting/test_scan.py", "core/test_encode.py", "core/test_special.py"]
+
+
+def printed(done: subprocess.CompletedProcess[str]) -> list[str]:
+    if done.returncode:
+        raise SystemExit((done.stdout + done.stderr)[-6_000:])
+    return done.stdout.splitlines()
+
+
+def compare(arm64: Arm64, what: str, *arguments: str) -> None:
+    """What a program prints in each form there is what it prints here in the plain one."""
+    paths = os.pathsep.join([str(REPOSITORY), str(REPOSITORY / "tests" / "support")])
+    environment = {**os.environ, "BPETITE_SIMD": FORMS[0], "PYTHONPATH": paths}
+    here = printed(subprocess.run([sys.executable, *arguments], env=environment, capture_output=True, text=True))
+    for form in FORMS:
+        if printed(arm64.run(*arguments, BPETITE_SIMD=form)) != here:
+            raise SystemExit(f"{what}: the {form} form on arm64 gives another result than the plain one here")
+        print(f"{what}, {form}: {len(here)} lines are equal", flush=True)
+
+
+def check(arm64: Arm64) -> None:
+    program = "import bpetite; from bpetite._simd import forms; print(*forms(), bpetite.simd())"
+    if printed(arm64.run("-c", program)) != [" ".join([*FORMS, FORMS[-1]])]:
+        raise SystemExit(f"arm64 has other forms than {FORMS}")
+    digests = str(REPOSITORY / "tools" / "digests.py")
+    compare(arm64, "results", digests)
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.append(str(REPOSITORY / "tests" / "support"))
+        import made_texts
+        import published
+
+        names = ["gpt2/vocab.json", "gpt2/merges.txt", "openai/o200k_base.tiktoken"]
+        found = [path for path in (published.write(name, Path(folder)) for name in names) if path]
+        vocabularies = ["bpetite-32k", *{str(path.parent if path.parent.name == "gpt2" else path) for path in found}]
+        texts = [Path(folder) / f"{name}.txt" for name in made_texts.NAMES]
+        for path in texts:
+            path.write_bytes(made_texts.text(path.stem, 200_000).encode())
+        compare(arm64, "ids of texts", digests, *vocabularies, "--", *map(str, texts))
+    rest = " and ".join(f"not {name}" for name in LONG)
+    for form, tests in zip(FORMS, (BY_FORM, CORE), strict=True):
+        options = ["-q", "-p", "no:cacheprovider", "-k", rest, *[f"tests/{name}" for name in tests]]
+        said = printed(arm64.run("-m", "pytest", *options, BPETITE_SIMD=form, BPETITE_EXAMPLES="5"))
+        print(f"the core's tests, {form}: {said[-1]}", flush=True)
+
+
 def main() -> int:
     arm64 = Arm64()
     try:
@@ -173,6 +241,9 @@ def main() -> int:
     except NotHere as error:
         print(error, file=sys.stderr)
         return 1
+    if sys.argv[1:] == ["--check"]:
+        check(arm64)
+        return 0
     if len(sys.argv) == 1:
         return 0
     return subprocess.run([arm64.python, *sys.argv[1:]], env=arm64.environment, cwd=arm64.folder).returncode

@@ -1,8 +1,8 @@
 """tiktoken's own tests, with the encodings of bpetite in the place of tiktoken's.
 
     pip download tiktoken==0.14.0 --no-deps --no-binary tiktoken -d /tmp/tiktoken      # the source, with its tests
-    python tests/support/tiktoken_suite.py /tmp/tiktoken/tiktoken-0.14.0.tar.gz
-    python tests/support/tiktoken_suite.py --theirs /tmp/tiktoken/tiktoken-0.14.0.tar.gz --durations=5
+    python tools/tiktoken_suite.py /tmp/tiktoken/tiktoken-0.14.0.tar.gz
+    python tools/tiktoken_suite.py --theirs /tmp/tiktoken/tiktoken-0.14.0.tar.gz --durations=5
 
 The second run is of tiktoken itself, on the same ranks, to compare times with. What follows the archive goes to pytest.
 """
@@ -17,11 +17,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import published
 import pytest
 import tiktoken
 
 import bpetite
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
+
+import published
 
 
 @cache

@@ -1,9 +1,15 @@
-"""Prints a digest for each kind of work that has forms for vector instructions.
+"""Prints digests of results, which are the same on every machine and with every form of the loops.
 
-Run by tests/test_plain_forms.py in a process for each form.
+    python tools/digests.py                          of each kind of work that has forms for vector instructions
+    python tools/digests.py TOKENIZER... -- TEXT...  of the ids of texts: names or files of tokenizers, files of texts
+
+tests/test_plain_forms.py compares the forms of this machine, tools/arm64.py this machine and another one.
 """
 import hashlib
 import random
+import sys
+from itertools import chain
+from pathlib import Path
 
 from bpetite import Tokenizer, count_pretokens
 from bpetite.patterns import CL100K, GPT2
@@ -43,7 +49,20 @@ def digest(value: object) -> str:
     return hashlib.sha256(repr(value).encode()).hexdigest()[:16]
 
 
-def main() -> None:
+def print_ids(names: list[str], paths: list[Path]) -> None:
+    """Of the first 200,000 bytes of each text, whole and by lines."""
+    for name in names:
+        tok = Tokenizer.load(name)
+        for path in paths:
+            text = path.read_bytes()[:200_000].decode("utf-8", "ignore")
+            ids = tok.encode(text)
+            lines = [*chain(*tok.encode_batch(text.splitlines(keepends=True), num_threads=2))]
+            if tok.decode(ids) != text or tok.decode(lines) != text:
+                raise ValueError(f"{path}: the ids of {name} decode to another text")
+            print(Path(name).name, path.name, len(ids), digest(ids), digest(lines))
+
+
+def print_kinds_of_work() -> None:
     sample = texts()
     corpus = sample[::3] * 2
     for name, pattern in (("gpt2", GPT2), ("cl100k", CL100K)):
@@ -78,4 +97,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if "--" in sys.argv:
+        at = sys.argv.index("--")
+        print_ids(sys.argv[1:at], [*map(Path, sys.argv[at + 1 :])])
+    else:
+        print_kinds_of_work()

@@ -1,7 +1,7 @@
 """Cases that other projects test their tokenizers with, run through bpetite: docs/conformance.md has the results.
 
     git clone https://github.com/knuddelsgmbh/jtokkit /tmp/suites/jtokkit   # and the others that the page names
-    python tests/support/conformance.py /tmp/suites
+    python tools/conformance.py /tmp/suites
 
 Each suite is a folder of its project's name, and is left out where it is absent. A vocabulary comes from the project's
 own files, or else from the folder ``models``, as ``models/tokenizers/gemma3.json``.
@@ -155,7 +155,7 @@ def own_tests(suite: str, folder: Path, replaced: str, by: str, *tests: str) -> 
     with tempfile.TemporaryDirectory() as made:
         copy = Path(made) / folder.name
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(".git"))
-        shutil.copyfile(Path(__file__).with_name(by), copy / replaced)
+        shutil.copyfile(Path(__file__).parent / "suites" / by, copy / replaced)
         paths = os.pathsep.join([str(copy), str(Path(bpetite.__file__).parents[1])])
         command = f"-m pytest -q -p no:cacheprovider --tb=line --noconftest -c {os.devnull} --rootdir".split()
         done = subprocess.run(

@@ -1,6 +1,6 @@
 """Everything that threads share, at once, for ThreadSanitizer and for interpreters without a lock.
 
-    python tests/support/threads_stress.py [rounds]
+    python tools/threads_stress.py [rounds]
 
 Each round makes tokenizers, so that what is made on first use is made by several threads at a time; then threads call
 every public method of them, some calls on threads of their own, and compare with what one thread got.

@@ -1,9 +1,22 @@
-"""No function is longer than a screen, unless a reason is given here."""
+"""Docstrings open with their noun or verb, and no function is longer than a screen, unless a reason is given here."""
 import ast
 import re
 from pathlib import Path
 
+import bpetite
+
 ROOT = Path(__file__).resolve().parents[1]
+
+#: Question words, references to another text, and openings that leave out their noun.
+REFUSED = re.compile(r'"""(What|Which|Whether|Where|How|Of|That of|Those of|The same of|As there|Likewise|Always)\b')
+
+
+def test_docstrings_open_with_their_noun_or_verb() -> None:
+    package = Path(bpetite.__file__).parent
+    files = [path for suffix in ("py", "pyx", "pxd") for path in package.rglob(f"*.{suffix}")]
+    assert len(files) > 100
+    assert [path.name for path in files if REFUSED.search(path.read_text(encoding="utf-8"))] == []
+
 
 #: Lines of a function's body; its signature and its docstring do not count.
 LIMIT = 60
@@ -16,7 +29,6 @@ LONGER = {
     ("bpetite/vocabulary", "__cinit__"): "allocates and fills the table, and nothing sees it half filled",
     ("tests/support", "main"): "a script",
 }
-
 
 #: The head of a function in Cython: its indentation and its name.
 HEAD = r"^( *)(?:def|cdef|cpdef)\s(?!class\b)[^=\n]*?(\w+)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)[^\n]*:\n"
