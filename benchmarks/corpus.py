@@ -172,33 +172,6 @@ def readers(path: Path, rounds: int) -> None:
     print_ratios(interleaved({name: timed(call) for name, call in calls.items()}, rounds), "library")
 
 
-#: Run by a process of its own: processor seconds of all threads, and of the one that no worker can take work from.
-SERIAL = """
-import sys, time
-from bpetite import Tokenizer
-from bpetite.corpus import encode_corpus
-source, out, jobs, format = sys.argv[1:]
-tokenizer = Tokenizer.load("bpetite-32k")
-mine, all = time.thread_time(), time.process_time()
-made = encode_corpus(source, out, tokenizer, jobs=int(jobs), format=format)
-print(time.thread_time() - mine, time.process_time() - all, made["tokens"], file=sys.stderr)
-"""
-
-
-def serial_share(folder: Path, source: Path, jobs: int = 2, format: str = "npy") -> tuple[float, float, int]:
-    """(processor seconds of the calling thread, of all threads, tokens) of encoding plain text.
-
-    With several jobs, that thread looks for the places to cut, puts results in order and keeps the journal; threads of
-    which there are as many as jobs read, encode, write and hash. Python's own lock is not in it: what the workers hold
-    it for can also be done by one at a time only.
-    """
-    _, _, said = run_python("-c", SERIAL, str(source), str(folder / "serial"), str(jobs), format)
-    for old in folder.glob("serial*"):
-        old.unlink()
-    main, every, tokens = said.split()[-3:]
-    return float(main), float(every), int(tokens)
-
-
 def jobs_in_one_process(folder: Path, source: Path, rounds: int) -> None:
     def encode(jobs: int) -> Callable[[], Any]:
         return lambda: encode_corpus(source, folder / "jobs", tokenizer(), jobs=jobs, overwrite=True)
@@ -226,10 +199,6 @@ def main() -> None:
         for path in (source, json_file(folder), parquet_file(folder)):
             print(f"# {path.name}: --jobs 2 beside --jobs 1, in one process")
             jobs_in_one_process(folder, path, asked.rounds)
-        print("# processor time of the thread that hands out the work, of all, with --jobs 2")
-        for format in ("npy", "nanogpt"):
-            mine, every, tokens = serial_share(folder, source, format=format)
-            print(f"{format}, {tokens / 1e6:.0f} million tokens: {mine:.2f} s of {every:.2f} ({mine / every:.1%})")
         print("# peak memory")
         for path in (text_file(folder, times=max(1, asked.times // 10)), source):
             for jobs in (1, 2):
