@@ -5,12 +5,14 @@ BPETITE_SANITIZE=S  compiles with -fsanitize=S -O1 -g1; S is address,undefined o
 BPETITE_ANNOTATE=1  writes build/cython/bpetite/**/*.html, what Cython made of each line
 """
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 from Cython.Build import cythonize
+from Cython.Build.Dependencies import create_dependency_tree
 from Cython.Compiler import Options
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -35,8 +37,21 @@ LEVELS = {
     "training.merging._learned_tokens",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
-headers = sorted(path.as_posix() for path in Path("bpetite").rglob("*.h"))
-shared_sources = ["setup.py", *headers, *(path.as_posix() for path in Path("bpetite").rglob("*.pxd"))]
+INCLUDED = re.compile(r'(?:extern from|#include) "(.+\.h)"')
+
+
+def made_of(path: Path) -> list[str]:
+    """A module's source, the .pxd files that it imports, and the headers that these include, directly or not."""
+    found = {name for name in create_dependency_tree().all_dependencies(path.as_posix()) if not os.path.isabs(name)}
+    waiting = [*found]
+    while waiting:
+        source = Path(waiting.pop())
+        for name in INCLUDED.findall(source.read_text(encoding="utf-8")):
+            headers = {os.path.normpath(folder / name) for folder in (source.parent, Path("bpetite"))}
+            new = {header for header in headers if os.path.exists(header)} - found
+            found |= new
+            waiting += new
+    return sorted(found)
 
 
 def flags(module: str) -> tuple[list[str], list[str]]:
@@ -55,7 +70,7 @@ def extension(path: Path) -> Extension:
     return Extension(
         module,
         [path.as_posix()],
-        depends=headers,
+        depends=made_of(path),
         include_dirs=["bpetite"],
         extra_compile_args=compile_args,
         define_macros=[("CYTHON_COMPRESS_STRINGS", "0")],  # unpacking them took a tenth of the import
@@ -98,8 +113,7 @@ class Build(build_ext):
 
     def is_old(self, ext: Extension) -> bool:
         """True where the module beside its source is missing, or older than anything that it may be made of."""
-        sources = [path for path in ext.sources if path.endswith(".pyx")]
-        return self.force or newer_group([*sources, *shared_sources], self.get_ext_filename(ext.name))
+        return self.force or newer_group(["setup.py", *ext.depends], self.get_ext_filename(ext.name))
 
 
 OPTIONS: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""Encoding a corpus: the command beside the engine alone, and the readers beside well-kept libraries.
+"""Encoding a corpus: the command beside the engine alone.
 
     python -m benchmarks.corpus              # the ratios, round by round, and the memory of two file sizes
 
@@ -14,7 +14,6 @@ import argparse
 import gzip
 import json
 import tempfile
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -23,14 +22,10 @@ import numpy as np
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.corpus import count_corpus, encode_corpus
 
 from . import texts
 from .processes import run_python
-from .rounds import interleaved, median_ratio, print_ratios, timed, wall
-
-#: Documents that the library's reader hands to the engine at a time.
-BATCH = 256
+from .rounds import interleaved, median_ratio, print_ratios, wall
 
 #: Bytes of the text.
 SIZE = 32_000_000
@@ -60,13 +55,6 @@ def json_file(folder: Path, size: int = SIZE, *, packed: bool = False) -> Path:
     with gzip.open(path, "wt", compresslevel=6) if packed else path.open("w") as file:
         for number, document in enumerate(documents(size)):
             file.write(json.dumps({"id": number, "text": document, "source": "benchmark"}) + "\n")
-    return path
-
-
-def parquet_file(folder: Path) -> Path:
-    pyarrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
-    path = folder / "rows.parquet"
-    parquet.write_table(pyarrow.table({"text": documents()}), path, row_group_size=5000)
     return path
 
 
@@ -117,15 +105,8 @@ def by_engine(data: list[Any]) -> Any:
 def by_library(path: Path) -> int:
     """The number of tokens of JSON lines, read by orjson and the standard library's gzip."""
     orjson = pytest.importorskip("orjson")
-    count = 0
     with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-        batch = []
-        for line in file:
-            batch.append(orjson.loads(line)["text"])
-            if len(batch) == BATCH:
-                count += len(by_engine(batch))
-                batch = []
-    return count + len(by_engine(batch))
+        return len(by_engine([orjson.loads(line)["text"] for line in file]))
 
 
 def check(folder: Path, size: int = SIZE) -> None:
@@ -163,49 +144,6 @@ def beside_the_engine(folder: Path, source: Path, format: str, rounds: int) -> N
     print(f"--jobs 1 over engine, without start and end: {median_ratio(net_one, engine):.2f}")
 
 
-def readers(path: Path, rounds: int) -> None:
-    if count_corpus(path, tokenizer())["tokens"] != by_library(path):
-        raise AssertionError("the readers differ")
-    calls: dict[str, Callable[[], Any]] = {
-        "library": lambda: by_library(path), "corpus": lambda: count_corpus(path, tokenizer()),
-    }  # fmt: skip
-    print_ratios(interleaved({name: timed(call) for name, call in calls.items()}, rounds), "library")
-
-
-#: Run by a process of its own: processor seconds of all threads, and of the one that no worker can take work from.
-SERIAL = """
-import sys, time
-from bpetite import Tokenizer
-from bpetite.corpus import encode_corpus
-source, out, jobs, format = sys.argv[1:]
-tokenizer = Tokenizer.load("bpetite-32k")
-mine, all = time.thread_time(), time.process_time()
-made = encode_corpus(source, out, tokenizer, jobs=int(jobs), format=format)
-print(time.thread_time() - mine, time.process_time() - all, made["tokens"], file=sys.stderr)
-"""
-
-
-def serial_share(folder: Path, source: Path, jobs: int = 2, format: str = "npy") -> tuple[float, float, int]:
-    """(processor seconds of the calling thread, of all threads, tokens) of encoding plain text.
-
-    With several jobs, that thread looks for the places to cut, puts results in order and keeps the journal; threads of
-    which there are as many as jobs read, encode, write and hash. Python's own lock is not in it: what the workers hold
-    it for can also be done by one at a time only.
-    """
-    _, _, said = run_python("-c", SERIAL, str(source), str(folder / "serial"), str(jobs), format)
-    for old in folder.glob("serial*"):
-        old.unlink()
-    main, every, tokens = said.split()[-3:]
-    return float(main), float(every), int(tokens)
-
-
-def jobs_in_one_process(folder: Path, source: Path, rounds: int) -> None:
-    def encode(jobs: int) -> Callable[[], Any]:
-        return lambda: encode_corpus(source, folder / "jobs", tokenizer(), jobs=jobs, overwrite=True)
-
-    print_ratios(interleaved({f"--jobs {jobs}": timed(encode(jobs)) for jobs in (2, 1)}, rounds), "--jobs 2")
-
-
 def main() -> None:
     ask = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ask.add_argument("--times", type=int, default=10, help="how often the 32 MB are repeated; default %(default)s")
@@ -219,17 +157,6 @@ def main() -> None:
         source = text_file(folder, times=asked.times)
         print(f"# text, {source.stat().st_size / 1e6:.0f} MB: the command (to {asked.format}) and the engine in memory")
         beside_the_engine(folder, source, asked.format, asked.rounds)
-        for packed in (False, True):
-            lines = json_file(folder, packed=packed)
-            print(f"# {lines.name}, {lines.stat().st_size / 1e6:.0f} MB: reading and encoding, in one process")
-            readers(lines, asked.rounds)
-        for path in (source, json_file(folder), parquet_file(folder)):
-            print(f"# {path.name}: --jobs 2 beside --jobs 1, in one process")
-            jobs_in_one_process(folder, path, asked.rounds)
-        print("# processor time of the thread that hands out the work, of all, with --jobs 2")
-        for format in ("npy", "nanogpt"):
-            mine, every, tokens = serial_share(folder, source, format=format)
-            print(f"{format}, {tokens / 1e6:.0f} million tokens: {mine:.2f} s of {every:.2f} ({mine / every:.1%})")
         print("# peak memory")
         for path in (text_file(folder, times=max(1, asked.times // 10)), source):
             for jobs in (1, 2):

@@ -98,14 +98,6 @@ if __name__ == "__main__":
         pool.map(encode, docs, chunksize=64)
     print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
 """
-FUTURES = DOCUMENTS + """
-import multiprocessing
-from concurrent.futures import ProcessPoolExecutor
-began = time.perf_counter()
-with ProcessPoolExecutor(4, multiprocessing.get_context("fork")) as pool:
-    list(pool.map(encode, docs, chunksize=64))
-print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
-"""
 DATASETS = DOCUMENTS + """
 import datasets
 datasets.disable_caching()
@@ -113,12 +105,6 @@ datasets.disable_progress_bars()
 rows = datasets.Dataset.from_dict({"text": docs})
 began = time.perf_counter()
 rows.map(lambda row: {"ids": encode(row["text"])}, num_proc=4)
-print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
-"""
-JOBLIB = DOCUMENTS + """
-import joblib
-began = time.perf_counter()
-joblib.Parallel(4, batch_size=64)(joblib.delayed(encode)(doc) for doc in docs)
 print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
 """
 # As the workers of a torch DataLoader: each has the data set with its tokenizer, and gets indices.
@@ -145,15 +131,6 @@ began = time.perf_counter()
 load()
 print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
 """
-RAY = DOCUMENTS + """
-import ray
-ray.init(num_cpus=4, include_dashboard=False, log_to_driver=False, configure_logging=False)
-began = time.perf_counter()
-many = ray.remote(lambda encode, docs: [encode(doc) for doc in docs])
-ray.get([many.remote(encode, docs[at : at + 64]) for at in range(0, len(docs), 64)])
-print(json.dumps({"seconds": time.perf_counter() - began}), file=sys.stderr)
-ray.shutdown()
-"""
 
 #: Row -> our script, the peer's and its library, and the file.
 ROWS: dict[str, tuple[str, str, str, str]] = {
@@ -164,11 +141,8 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "compiled": (LOAD_COMPILED + END, "", "", "o200k.bpetite"),
     "pool": (OURS_BY_NAME + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
     "pool-of-file": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
-    "futures": (OURS_BY_NAME + FUTURES, TIKTOKEN + FUTURES, "tiktoken", "openai/o200k_base.tiktoken"),
     "datasets": (OURS_BY_NAME + DATASETS, TIKTOKEN + DATASETS, "tiktoken", "openai/o200k_base.tiktoken"),
-    "joblib": (OURS_TIKTOKEN + JOBLIB, TIKTOKEN + JOBLIB, "tiktoken", "openai/o200k_base.tiktoken"),
     "loader": (OURS_TIKTOKEN + LOADER, TIKTOKEN + LOADER, "tiktoken", "openai/o200k_base.tiktoken"),
-    "ray": (OURS_BY_NAME + RAY, TIKTOKEN + RAY, "tiktoken", "openai/o200k_base.tiktoken"),
     "unpickle": (UNPICKLE, "", "", "o200k.pickle"),
     "unpickle-of-file": (UNPICKLE, "", "", "o200k-of-file.pickle"),
     "import": ("import bpetite", "", "", ""),

@@ -53,7 +53,7 @@ python -m benchmarks.compare --output docs/speed
 ```
 
 The command writes this page, its picture, `docs/speed.json` and the table in README.md. `benchmarks/README.md` in the
-repository has the other benchmarks: first calls, corpora, clusters, and the guard against regressions.
+repository has the other benchmarks: first calls, corpora, many cores, and the guard against regressions.
 """
 
 

@@ -1,14 +1,12 @@
 """What many cores can make of a job: how much of its processor time only one thread can do.
 
-    python -m benchmarks.scaling                 # serial shares, Amdahl's law, two threads, 32 threads
+    python -m benchmarks.scaling                 # serial shares, Amdahl's law, two threads, 32
     python -m benchmarks.scaling --megabytes 64 batch text
 
-A machine with two cores is enough. For the measurement all that threads can share is left to threads of its own; what
-the other threads use is serial: the calling thread, a reader, a writer. Where several of these work side by side, the
-one that is busiest counts. It is measured with two threads and with eight, since some of it grows with their number,
-such as the tables of counts that are added up. Amdahl's law then bounds the speed-up; in brackets stand the threads, of
-which a batch or a text takes no more than shorten it. Work that threads do in turn, because they hold the interpreter's
-lock, is not in it; the ratio of two threads to one shows it, on two free cores.
+Two cores are enough. What threads can share is left to threads of its own; what the others use is serial: the calling
+thread, a reader, a writer, of which the busiest counts. Two threads and eight are measured, since some of it grows with
+their number. Amdahl's law then bounds the speed-up; in brackets stand the threads, of which a batch or a text takes no
+more than shorten it. Work under the interpreter's lock is not in it; the ratio of two threads to one shows that.
 """
 from __future__ import annotations
 
@@ -28,7 +26,6 @@ from typing import Any, NamedTuple
 from bpetite.core import _parallel, _threads
 from bpetite.core._threads import processors, run_with_helpers, worthwhile
 from bpetite.corpus import encode_corpus
-from bpetite.training.counting.texts import count_pretokens
 
 from . import texts
 from .rounds import interleaved, median_ratio, processor, timed, wall
@@ -60,7 +57,6 @@ def jobs(size: int, folder: Path) -> dict[str, Job]:
     return {
         "batch": lambda threads: tok.encode_batch_to_numpy(documents, num_threads=threads),
         "text": lambda threads: tok.encode_to_numpy(whole, num_threads=threads),
-        "count": lambda threads: count_pretokens(documents, num_threads=threads),
         "corpus": corpus,
     }
 
@@ -119,7 +115,7 @@ def speed_up(few: Share, many: Share, cores: int) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=["batch", "text", "count", "corpus"], help="of: %(default)s")
+    parser.add_argument("names", nargs="*", default=["corpus", "batch", "text"], help="of: %(default)s")
     parser.add_argument("--megabytes", type=int, default=32)
     parser.add_argument("--rounds", type=int, default=7)
     options = parser.parse_args()

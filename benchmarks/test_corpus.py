@@ -17,6 +17,7 @@ from . import corpus
 
 SIZE = 8_000_000
 
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("corpus")
@@ -24,14 +25,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("format", "jobs"),
+    [("npy", 1), *((name, 2) for name in ("npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"))],
+)
 def test_formats(benchmark: Any, folder: Path, format: str, jobs: int) -> None:
     source, tok = corpus.text_file(folder, SIZE), corpus.tokenizer()
     benchmark.group = f"english to {format}"
     benchmark.extra_info["bytes"] = source.stat().st_size
     benchmark.pedantic(
-        lambda: encode_corpus(source, folder / format, tok, format=format, jobs=jobs, overwrite=True), rounds=3
+        lambda: encode_corpus(source, folder / format, tok, format=format, jobs=jobs, overwrite=True), rounds=2
     )
 
 

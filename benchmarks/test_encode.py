@@ -16,6 +16,8 @@ from bpetite import Tokenizer
 
 from . import texts
 
+pytestmark = pytest.mark.benchmark(max_time=0.3, min_rounds=3)
+
 
 def timed(benchmark: BenchmarkFixture, name: str, size: int, call: Callable[[], object]) -> None:
     texts.check(name)
@@ -55,7 +57,7 @@ def test_special_tokens(benchmark: BenchmarkFixture, specials: int) -> None:
     timed(benchmark, name, len(whole.encode()), lambda: tok.encode_to_numpy(whole))
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "^", "\n", "的", "abcdefghij"])
+@pytest.mark.parametrize("unit", ["a", " ", "的", "abcdefghij"])
 @pytest.mark.parametrize("length", [100_000, 1_000_000])
 def test_one_long_pretoken(benchmark: BenchmarkFixture, unit: str, length: int) -> None:
     """Ten times the text may take about ten times the time, whatever the text."""

@@ -62,15 +62,6 @@ def tokenizer() -> Tokenizer:
 
 
 @cache
-def cl100k() -> Tokenizer:
-    """cl100k_base, out of a package of the extra ``test``."""
-    name = "openai/cl100k_base.tiktoken"
-    path = SHARED / name
-    found = path if path.exists() else published.write(name, Path(_temporary().name))
-    return Tokenizer.load("cl100k_base") if found is None else Tokenizer.from_tiktoken(found)
-
-
-@cache
 def check(name: str) -> None:
     """Raise where the ids of a part of the text are not those of the definition."""
     verify(tokenizer(), text(name))
