@@ -14,8 +14,8 @@ reports = load("sanitized").reports
 #: threads what test_races.py does.
 CORE = [
     "test_merge.py", "test_no_memory.py", "vocabulary", "formats/test_json_tokens.py", "core", "engine", "serving",
-    "training", "splitting/test_scan.py", "splitting/test_pretokenizer.py", "corpus/reading/test_json_lines.py",
-    "corpus/reading/test_records.py", "corpus/reading/test_sums.py",
+    "training", "splitting/test_scan.py", "splitting/test_pretokenizer.py", "corpus/read/test_json_lines.py",
+    "corpus/read/test_records.py",
 ]  # fmt: skip
 LONG = (
     "test_long_texts_under_several_patterns", "test_members_are_found", "test_same_merges_as_tokenizers",

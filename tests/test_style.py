@@ -23,9 +23,6 @@ LIMIT = 60
 
 #: Longer functions: room and name -> the reason.
 LONGER = {
-    ("bpetite/corpus", "_row_groups"): "a generator that resumes and names damage at each step",
-    ("bpetite/corpus", "_values"): "a state machine whose inner function fills the same buffer",
-    ("bpetite/corpus", "merge_outputs"): "the order of its steps is what a killed merge relies on",
     ("bpetite/vocabulary", "__cinit__"): "allocates and fills the table, and nothing sees it half filled",
     ("tests/support", "main"): "a script",
 }

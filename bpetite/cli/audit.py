@@ -11,7 +11,7 @@ from ..analysis import audit, disagreements
 from ..formats.files import binary_format
 from .base import Command
 from .reports import check_output, show, show_json, show_report
-from .shared_options import load_tokenizer, needed_tokenizer, report_options, sample_options, sampled
+from .shared_options import corpus_options, load_tokenizer, needed_tokenizer, report_options, sampled
 
 __all__ = ["command"]
 
@@ -32,7 +32,7 @@ __all__ = ["command"]
     "--transformers", "agrees", is_flag=True,
     help="Compare the ids of AutoTokenizer with those of the tokenizer.json in the same folder, and nothing else.",
 )
-@sample_options
+@corpus_options
 def command(
     files: tuple[str, ...],
     tokenizer: str,

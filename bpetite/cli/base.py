@@ -1,6 +1,6 @@
 """The parts that all commands have: examples, -q, --no-progress, exit codes, and errors in the words of a shell.
 
-0 done, 1 a mistake, 2 a command line that cannot be meant, 3 bad data, 4 another process writes the output, 5 no room,
+0 done, 1 a mistake, 2 usage error, 3 bad data, 4 another process writes the output, 5 no room,
 75 try again, 130 interrupted, 141 the reader of the output is gone. A command whose exit code is an answer (the
 tokenizers differ; there is a fault) ends every error with 2, as diff does.
 """
@@ -97,9 +97,9 @@ def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:
 
 
 def exit_code(error: Exception, ctx: click.Context) -> int:
-    from ..corpus.output.durable import NO_ROOM  # not at the top: commands without a corpus do without
-    from ..corpus.reading.problems import RecordError
-    from ..corpus.sources.stores import is_url
+    from ..corpus.read.problems import RecordError
+    from ..corpus.read.stores import is_url
+    from ..corpus.write.growing import NO_ROOM  # not at the top: commands without a corpus do without
 
     if isinstance(error, RecordError) or (isinstance(error, FormatError) and ctx.info_name in ON_DATA):
         return 3

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -13,12 +12,13 @@ from ..errors import counted
 from .base import Command
 from .reports import Watch, bytes_bar, refuse_nothing, report_problems, say, show, show_json
 from .shared_options import (
+    all_files,
+    corpus_options,
     find_inputs,
     jobs_option,
     json_option,
     load_tokenizer,
     max_errors_option,
-    sample_options,
     special_policy,
     tokenizer_option,
 )
@@ -37,15 +37,16 @@ __all__ = ["command"]
 @tokenizer_option
 @special_policy
 @jobs_option
-@sample_options
+@corpus_options
 @max_errors_option
 @json_option
 def command(
     files: tuple[str, ...],
     tokenizer: str | None,
+    files_from: Any,
+    null: bool,
     jobs: int | None,
     as_json: bool,
-    max_errors: str | None,
     **options: Any,
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
@@ -55,18 +56,18 @@ def command(
     """
     settings = Options(**options)
     settings.check()
-    if not files and not sys.stdin.isatty():
+    if not files and files_from is None and not sys.stdin.isatty():
         files = ("-",)  # as for tokens
     try:
-        sources = find_inputs(files, settings)
+        sources = find_inputs(all_files(files, files_from, null), settings)
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
-    with bytes_bar(sources.pieces) as bar:
+    with bytes_bar(sources.inputs) as bar:
         watch = Watch(bar)
         totals = count_corpus(
             sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
-            problems=watch.count_problems, log=say, max_errors=max_errors, **asdict(settings),
+            problems=watch.count_problems, log=say, **options,
         )
     report_problems(totals)
     say(", ".join(counted(totals[f"{noun}s"], noun) for noun in ("document", "token", "byte")))

@@ -7,21 +7,23 @@ from typing import Any
 
 import click
 
-from ..corpus.encoding.codec import Codec, codec_of
-from ..corpus.layouts.registry import DTYPES, layout_of, open_in, open_token_file
+from ..corpus.codec import Codec, codec_of
+from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
 from ..corpus.layouts.token_file import TokenFile, document_chunks
-from ..corpus.run.outputs import Output, begun_at, find_manifest, shards_in
-from ..corpus.sources.paths import AnyPath, path_of
+from ..corpus.merge import find_manifest
+from ..corpus.read.paths import AnyPath, path_of
+from ..corpus.write.manifest import shards_in
+from ..corpus.write.names import place_and_stems, ranks_in
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
 from .reports import create_output
 from .shared_options import load_tokenizer, overwrite_option, unescape
 
-__all__ = ["command", "find_output", "tokenizer_of", "unknown_token"]
+__all__ = ["command", "find_output", "open_listed", "tokenizer_of", "unknown_token"]
 
 
-def find_output(path: str, format: str | None) -> Output | None:
+def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any]] | None:
     """An output as `find_manifest` finds it; None for a token file without a manifest.
 
     Raises:
@@ -30,7 +32,7 @@ def find_output(path: str, format: str | None) -> Output | None:
     output = None if format else find_manifest(path)
     if output is not None:
         return output
-    if not format and begun_at(path) is not None:
+    if not format and _is_begun(path):
         raise FormatError(f"{path}: the output is not finished; the same command goes on, `merge` joins ranks, "
                           "`inspect` shows how far it is")
     if path_of(path).is_dir():
@@ -38,6 +40,20 @@ def find_output(path: str, format: str | None) -> Output | None:
     if not path_of(path).exists():
         raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
     return None
+
+
+def _is_begun(path: str) -> bool:
+    """True for an output that is unfinished, or whose ranks are not merged."""
+    place, stems = place_and_stems(path_of(path))
+    return any(
+        (place / (f"{stem}.partial" if stem else "partial")).is_dir() or ranks_in(place, stem, ".partial")
+        or ranks_in(place, stem, ".manifest.json") for stem in stems
+    )  # fmt: skip
+
+
+def open_listed(manifest_path: AnyPath, manifest: dict[str, Any], file: dict[str, Any]) -> TokenFile:
+    """A token file that a manifest lists."""
+    return open_token_file(manifest_path.parent / file["name"], format=manifest["format"], dtype=manifest["dtype"])
 
 
 def tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None, *, needed: bool) -> Tokenizer | None:
@@ -72,15 +88,17 @@ def _open(
         if tokenizer is None:
             raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
         return [opened_file], codec_of(load_tokenizer(tokenizer)), {}
-    found_at, manifest, shards = output
+    found_at, manifest = output
     codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
-    splits = {file["split"] for file in manifest["files"]}
-    files = [shard[0] for shard in shards if split in (None, shard[0]["split"])]
+    tokens = [shard[0] for shard in shards_in(manifest)]
+    splits = {file["split"] for file in tokens}
+    meant = [file for file in tokens if file["name"] == path_of(path).name] or tokens
+    files = [file for file in meant if split in (None, file["split"])]
     if not files:
         raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(splits))}")
-    if files[-1] != shards_in(manifest)[-1][0] or "all" not in splits:
+    if files[-1] != tokens[-1] or "all" not in splits:
         manifest["final_separator"] = True  # other documents follow these, in files that are not decoded
-    return [open_in(found_at.parent, manifest, file["name"]) for file in files], codec, manifest
+    return [open_listed(found_at, manifest, file) for file in files], codec, manifest
 
 
 @click.command(

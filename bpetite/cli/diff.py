@@ -9,7 +9,7 @@ import click
 from ..analysis import diff
 from .base import Command
 from .reports import check_output, show_report
-from .shared_options import COUNT_OR_NONE, load_tokenizer, ordinary_option, report_options, sample_options, sampled
+from .shared_options import COUNT_OR_NONE, corpus_options, load_tokenizer, ordinary_option, report_options, sampled
 
 __all__ = ["command"]
 
@@ -28,7 +28,7 @@ __all__ = ["command"]
 @report_options
 @click.option("--places", type=COUNT_OR_NONE, default=10, show_default=True, help="Differing places to show.")
 @ordinary_option
-@sample_options
+@corpus_options
 def command(
     a: str,
     b: str,

@@ -6,17 +6,17 @@ from typing import Any
 import click
 
 from ..core._threads import job_count
-from ..corpus import Options, make_part
+from ..corpus import Options, make_plan
 from ..corpus.layouts.registry import layout_of
-from ..corpus.output.naming import names_of
-from ..corpus.run.estimate import estimate
-from ..corpus.sources.share import check_rank
+from ..corpus.run import dry_run as check_run
+from ..corpus.run import run
+from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
 from .reports import Watch, bytes_bar, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
 from .shared_options import (
     COUNT,
-    SIZE,
+    all_files,
     corpus_options,
     find_inputs,
     jobs_option,
@@ -45,11 +45,9 @@ __all__ = ["command"]
         "Options": ("tokenizer", "output", "format", "jobs", "overwrite", "dry_run"),
         "Reading": (
             "input_kind", "separator", "whole_files", "text_key", "special", "on_error", "max_errors", "rejected",
-            "max_document_bytes",
+            "max_document_bytes", "files_from", "null",
         ),
-        "Token files": (
-            "dtype", "eot", "id_key", "shard_tokens", "shuffle", "memory", "val_fraction", "seed", "stats_by",
-        ),
+        "Token files": ("dtype", "eot", "id_key", "shard_tokens", "val_fraction", "seed"),
         "Several processes": ("rank", "world_size"),
     },
 )
@@ -65,32 +63,23 @@ __all__ = ["command"]
 @option_of("dtype")
 @option_of("eot")
 @option_of("id_key")
-@option_of("shuffle", type=int, metavar="SEED")
-@option_of("memory", type=SIZE, default="1G")
 @option_of("rejected")
 @option_of("shard_tokens", type=COUNT)
 @option_of("val_fraction", type=click.FloatRange(0, 1, max_open=True))
 @option_of("seed", type=int)
-@option_of("stats_by", metavar="KEY|file|folder")
-@click.option("--rank", type=click.IntRange(0), default=0, help="Which of --world-size equal parts to encode.")
-@click.option("--world-size", type=click.IntRange(1), default=1, help="Parts; `merge` joins them.")
-@click.option(
-    "--checkpoint-seconds", type=click.FloatRange(0), default=10.0, show_default=True,
-    help="A crash costs at most this much work.",
-)
+@option_of("rank", type=click.IntRange(0))
+@option_of("world_size", type=click.IntRange(1))
+@option_of("checkpoint_seconds", type=click.FloatRange(0))
 @max_errors_option
-@click.option("--dry-run", is_flag=True, help="Check everything, and estimate tokens, space and time from a sample.")
+@click.option("--dry-run", is_flag=True, help="Check everything, and show what would be read; nothing is written.")
 @json_option
 def command(
     files: tuple[str, ...],
+    files_from: Any,
+    null: bool,
     tokenizer: str,
     output: str,
     jobs: int | None,
-    rank: int,
-    world_size: int,
-    overwrite: bool,
-    checkpoint_seconds: float,
-    max_errors: str | None,
     dry_run: bool,
     as_json: bool,
     **options: Any,
@@ -104,29 +93,27 @@ def command(
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
+    settings = Options(tokenizer_name=tokenizer, **options)
     with usage():
-        names_of(output, layout_of(options["format"]))
-        check_rank(rank, world_size)
-    settings = Options(**options)
-    settings.check()
-    sources = find_inputs(files, settings)
-    part = make_part(
-        sources, output, load_tokenizer(tokenizer), rank=rank, world_size=world_size, options=settings,
-        overwrite=overwrite, tokenizer_name=tokenizer, checkpoint_seconds=checkpoint_seconds,
-        max_errors=max_errors,
-    )  # fmt: skip
+        names_of(output, layout_of(settings.format))
+        settings.check()
+    sources = find_inputs(all_files(files, files_from, null), settings)
+    plan = make_plan(sources, output, load_tokenizer(tokenizer), settings, log=say)
+    if output.startswith("memory://"):
+        say(f"{output}: in the memory of this process; nothing will be left of it")
     if dry_run:
-        expected = estimate(part, job_count(jobs))
-        numbers = ", ".join(counted(expected[f"{noun}s"], noun) for noun in ("file", "document", "token"))
-        say(f"{numbers} about, in {expected['disk_bytes']:,} bytes and {expected['seconds']:,} s; nothing is written")
+        expected = check_run(plan)
+        ranks = ", ".join(f"{size:,}" for size in expected["ranks"])
+        say(f"{counted(expected['files'], 'file')}, {expected['bytes']:,} bytes; bytes of text a rank, about: {ranks}; "
+            "nothing is written")
         show_summary(expected, as_json)
         return
-    with bytes_bar(part.pieces) as bar:
+    with bytes_bar(plan.inputs) as bar:
         watch = Watch(bar)
-        summary = part.run(jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
+        summary = run(plan, jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
     report_problems(summary)
-    report_cuts(part.pieces, summary)
-    first, *others = summary["files"]
+    report_cuts(plan.inputs, summary)
+    first, *others = summary["files"] or ["no files"]  # of a rank that has nothing to read
     more = f" and {counted(len(others), 'more file')}" if others else ""
     numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))
     say(f"{numbers} in {summary['seconds']:.1f} s: {first}{more}")

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from ..corpus.run.corpus_options import parted
+from ..corpus.options import parted
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
 from ..training.counting.count_options import CountOptions

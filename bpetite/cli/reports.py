@@ -1,5 +1,5 @@
-"""The output of commands: data on standard output or in files, which appear when they are complete, in folders that are
-made; messages and progress, for people, on standard error."""
+"""The output of commands. Data goes to standard output or to files. Files are written whole; a missing folder is
+created. Messages and progress, for people, go to standard error."""
 from __future__ import annotations
 
 import codecs
@@ -21,7 +21,7 @@ import click
 from ..errors import counted, file_exists
 
 if TYPE_CHECKING:
-    from ..corpus import Piece
+    from ..corpus import Input
 
 __all__ = [
     "Watch",
@@ -106,9 +106,9 @@ def report_problems(summary: dict[str, Any]) -> None:
         say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
 
 
-def report_cuts(pieces: Sequence[Piece], summary: dict[str, Any]) -> None:
-    if summary["documents"] > len(pieces) and all(piece.kind == "text" for piece in pieces):
-        files = counted(len(pieces), "text file")
+def report_cuts(inputs: Sequence[Input], summary: dict[str, Any]) -> None:
+    if summary["documents"] > len(inputs) and all(source.kind == "text" for source in inputs):
+        files = counted(len(inputs), "text file")
         say(f"{files} cut into {counted(summary['documents'], 'document')} at each separator, which is the end-of-text "
             "literal unless --separator names another; --whole-files: one document a file")
 
@@ -134,9 +134,9 @@ def progress_bar(**options: Any) -> Iterator[Any]:
         yield bar
 
 
-def bytes_bar(pieces: Iterable[Piece], **options: Any) -> AbstractContextManager[Any]:
+def bytes_bar(inputs: Iterable[Input], **options: Any) -> AbstractContextManager[Any]:
     """A progress bar over the bytes of the inputs."""
-    return progress_bar(total=sum(piece.raw_bytes for piece in pieces) or None, unit="B", unit_scale=True, **options)
+    return progress_bar(total=sum(source.size for source in inputs) or None, unit="B", unit_scale=True, **options)
 
 
 class Watch:
@@ -150,7 +150,7 @@ class Watch:
         self._read = self._problems = 0
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
-        """A step of the run, as `corpus.run.part.Progress` has it."""
+        """A step of the run, as `corpus.run.Progress` has it."""
         now = time.monotonic()
         self._read += raw
         began, read, made = self._first = self._first or (now, self._read, tokens)

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 import click
 
 from ..corpus import Sources, find_sources, read_documents
-from ..corpus.reading.blocks import Reading
-from ..corpus.reading.documents import read_labelled
-from ..corpus.run.corpus_options import ErrorPolicy, choices_of
-from ..corpus.run.corpus_options import Options as CorpusOptions
+from ..corpus.options import ErrorPolicy, choices_of
+from ..corpus.options import Options as CorpusOptions
+from ..corpus.read.blocks import Reading
+from ..corpus.read.documents import read_labelled
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, say
@@ -25,6 +25,7 @@ __all__ = [
     "SIZE",
     "Options",
     "Sample",
+    "all_files",
     "all_of",
     "amount",
     "corpus_options",
@@ -39,7 +40,6 @@ __all__ = [
     "ordinary_option",
     "overwrite_option",
     "report_options",
-    "sample_options",
     "sampled",
     "several_tokenizers",
     "special_policy",
@@ -146,22 +146,21 @@ def unescape(ctx: click.Context | None, option: click.Parameter | None, value: s
     return re.sub(r"\\(.?)", character, value, flags=re.S)
 
 
-def _documents_in(*, required: bool) -> Options:
-    """FILES, and how documents are found in them."""
-    return all_of(
-        click.argument("files", nargs=-1, required=required),
-        option_of("input_kind", "--input-format"),
-        option_of("separator", callback=unescape),
-        option_of("whole_files"),
-        option_of("text_key"),
-        option_of("on_error"),
-        option_of("max_document_bytes", type=SIZE, default="1G"),
-    )
-
-
-corpus_options: Options = _documents_in(required=True)
-#: The options of a command that also runs without FILES.
-sample_options: Options = _documents_in(required=False)
+#: FILES, and how documents are found in them.
+corpus_options: Options = all_of(
+    click.argument("files", nargs=-1),
+    option_of("input_kind", "--input-format"),
+    option_of("separator", callback=unescape),
+    option_of("whole_files"),
+    option_of("text_key"),
+    option_of("on_error"),
+    option_of("max_document_bytes", type=SIZE),
+    click.option(
+        "--files-from", type=click.File("rb"), metavar="FILE",
+        help="Read the names of more FILES, a line each, from a file; - for standard input.",
+    ),
+    click.option("-0", "--null", is_flag=True, help="With --files-from: names end with NUL, as of find -print0."),
+)
 
 _KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
 
@@ -201,40 +200,53 @@ ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read s
 #: The reading of special tokens in documents; --special is a literal, in the commands that make tokenizers.
 special_policy: Options = option_of("special", "--on-special")
 
-max_errors_option: Options = click.option(
-    "--max-errors", metavar="N|X%", help="End the run at more problems than this: a number, or a share of the records."
-)
+max_errors_option: Options = option_of("max_errors", type=click.IntRange(0))
+
+
+def all_files(files: Sequence[str], files_from: Any, null: bool) -> list[str]:
+    """FILES, and the names that --files-from reads."""
+    names = list(files)
+    if null and files_from is None:
+        raise click.UsageError("-0 goes with --files-from")
+    if files_from is not None:
+        lines = files_from.read().split(b"\0" if null else b"\n")
+        names += [os.fsdecode(line if null else line.removesuffix(b"\r")) for line in lines if line]
+    if not names:
+        raise click.UsageError("no FILES given: name files, folders, patterns or URLs, or - for standard input")
+    return names
 
 
 def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
-    """The inputs of FILES; messages name files of folders that are not read, and names that are not read again."""
+    """The inputs of FILES; messages name what is not read."""
     sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
-    if sources.repeated:
-        names = counted(len(sources.repeated), "name")
-        say(f"not read again under another name: {names}, the first: {sources.repeated[0]}")
-    if sources.left_out:
-        names = counted(len(sources.left_out), "file")
-        say(f"not read, for another suffix: {names}, the first: {sources.left_out[0]} (--input-format reads all)")
+    for names, noun, why in (
+        (sources.repeated, "name", "not read again under another name"),
+        (sources.left_out, "file", "not read, for another suffix (--input-format reads all)"),
+        (sources.links, "link", "not followed, because it leads to a folder"),
+    ):
+        if names:
+            say(f"{why}: {counted(len(names), noun)}, the first: {names[0]}")
     return sources
 
 
 class Sample:
     """FILES as the options of a command say, as often as they are needed."""
 
-    def __init__(self, files: Sequence[str], **options: Any) -> None:
-        settings = CorpusOptions(**options)
-        self.sources: Sources = find_inputs(files, settings)
-        self.reading: Reading = settings.reading()
-        self.on_error: ErrorPolicy = settings.on_error
+    def __init__(self, files: Sequence[str], *, files_from: Any = None, null: bool = False, **options: Any) -> None:
+        self.settings = CorpusOptions(**options)
+        self.settings.check()
+        self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
+        self.reading: Reading = self.settings.reading()
+        self.on_error: ErrorPolicy = self.settings.on_error
 
     @property
     def files(self) -> list[str]:
-        return [piece.path for piece in self.sources.pieces]
+        return [source.path for source in self.sources.inputs]
 
     def documents(self, **bar_options: Any) -> Iterator[bytes]:
-        pieces = self.sources.pieces
-        with bytes_bar(pieces, **bar_options) as bar:
-            yield from read_documents(pieces, self.reading, on_error=self.on_error, log=say, progress=bar.update)
+        inputs = self.sources.inputs
+        with bytes_bar(inputs, **bar_options) as bar:
+            yield from read_documents(inputs, self.reading, on_error=self.on_error, log=say, progress=bar.update)
 
     def texts(self) -> Iterator[str]:
         return map(bytes.decode, self.documents())
@@ -242,16 +254,16 @@ class Sample:
     def by_group(self, by: str) -> Iterator[tuple[str, str]]:
         """The documents as texts, with the group that each belongs to, see `read_labelled`; "(none)" for a record that
         does not say."""
-        pieces = self.sources.pieces
-        with bytes_bar(pieces) as bar:
-            labelled = read_labelled(pieces, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
+        inputs = self.sources.inputs
+        with bytes_bar(inputs) as bar:
+            labelled = read_labelled(inputs, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
             for label, text in labelled:
                 yield "(none)" if label is None else label, text.decode()
 
 
 def sampled(files: Sequence[str], reading: dict[str, Any]) -> tuple[Iterator[str] | None, list[str]]:
     """The texts of FILES, if there are any, and their paths; ``reading`` are the arguments of a `Sample`."""
-    if not files:
+    if not files and reading.get("files_from") is None:
         return None, []
     sample = Sample(files, **reading)
     return sample.texts(), sample.files

@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from .. import formats
+from ..corpus.training import not_empty, reading_for
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from ..training.counting.texts import Progress, count_pretokens
@@ -103,7 +104,8 @@ def command(
     sample = Sample(files, **reading)
     if parity is not None:
         if dev:
-            options["dev"] = Sample(dev, **reading).by_group(parity)
+            again = {name: value for name, value in reading.items() if name not in ("files_from", "null")}
+            options["dev"] = Sample(dev, **again).by_group(parity)
         options |= {"vocab_size": vocab_size, "global_merges": global_merges or 0, "num_threads": jobs}
         tokenizer = learn(partial(sample.by_group, parity), partial(train_parity, **options))
     else:
@@ -111,8 +113,11 @@ def command(
         if memory is not None:
             bounds = {"num_threads": jobs, "memory": memory, "spill_to": spill, "min_count": min_count}
             learned = partial(_train_within, chosen, bounds)
-        texts = partial(sample.documents, desc="counting")
-        tokenizer = learn(texts, learned, repeated=chosen.superwords_from is not None)
+        superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
+        if not superwords:
+            sample.reading = reading_for(chosen.cutting, sample.settings)
+        texts = lambda: not_empty(sample.documents(desc="counting"), sample.sources.inputs)  # noqa: E731
+        tokenizer = learn(texts, learned, repeated=superwords)
     tokenizer = target.save_trained(tokenizer)
     say(f"{target}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
 

@@ -1,4 +1,4 @@
-"""Corpora on clusters: the parts of a run as tasks of Ray or Spark.
+"""Corpora on clusters: the ranks of a run as tasks of Ray or Spark.
 
 bpetite brings the work, never the scheduler: `encode_corpus` and `count_pretokens` make calls by any
 ``map(function, items)``, which the modules `ray` and `spark` have. No engine is imported before it is asked for.

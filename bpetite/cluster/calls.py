@@ -7,8 +7,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-__all__ = ["Call", "Outcome", "WorkerError", "results"]
-
 #: (result, error, traceback of the error)
 Outcome: TypeAlias = tuple[Any, Exception | None, str]
 
@@ -19,11 +17,8 @@ class WorkerError(Exception):
 
 @dataclass(frozen=True)
 class Call:
-    """A picklable function for an executor.
-
-    Errors of the work are values: an executor that retries failures would retry them too, and the driver gets the
-    error itself. A worker that is lost gives no value, and the executor calls again elsewhere.
-    """
+    """A picklable function that returns errors as values: an executor retries lost workers, but no errors of the work,
+    and the driver gets the error itself."""
 
     function: Callable[[Any], Any]
 

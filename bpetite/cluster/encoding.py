@@ -1,56 +1,49 @@
-"""A corpus to token files on a cluster: parts encoded by tasks, then shards assembled by tasks.
-
-Tasks are what ranks of a job array run: a task that lost its worker is started again elsewhere and goes on from its
-journal, and so does a driver that is started again.
-"""
+"""A corpus to token files on a cluster: each task is a rank, which goes on from its state, and outputs are merged."""
 from __future__ import annotations
 
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Unpack
+from typing import Any, TypeAlias
 
-from ..corpus import Part, make_part, merge_outputs, shares
+from ..corpus import Options, Plan, make_plan, merge_outputs
 from ..corpus.api import SourcesLike
-from ..corpus.output.manifest import read_manifest
-from ..corpus.output.upload import begin_staging
-from ..corpus.run.assembly import PATIENCE, Map, check_room, delete_parts, when_unlocked
-from ..corpus.run.corpus_options import EncodeOptions, split_options
-from ..corpus.run.outputs import begun_at
-from ..corpus.run.part import Progress, finished, ignore, remove, summary_of
-from ..corpus.sources.share import TASK_BYTES
-from ..errors import FormatError, check_integer
+from ..corpus.read.paths import names_in
+from ..corpus.read.pieces import shares, text_in_shares, text_of
+from ..corpus.run import Progress, finished, ignore, run, summary_of
+from ..corpus.write.partial import clean_up
+from ..errors import check_integer
 
-__all__ = ["encode_corpus"]
+#: ``map(function, items)``: the results in order, made anywhere, by picklable calls.
+Map: TypeAlias = Callable[[Callable[[Any], Any], Sequence[Any]], Iterable[Any]]
 
-#: The most messages of tasks that are passed on.
-MESSAGES = 20
+#: Bytes of text of a task, unless told otherwise.
+TASK_BYTES = 256 << 20
 
 
 def encode_corpus(
     mapped: Map,
     sources: SourcesLike,
-    sink: str | os.PathLike[str],
+    output: str | os.PathLike[str],
     tokenizer: Any,
     *,
-    task_bytes: int = TASK_BYTES,
+    task_bytes: int | None = None,
     threads: int = 1,
     progress: Progress | None = None,
     log: Callable[[str], None] | None = None,
-    **options: Unpack[EncodeOptions],
+    **options: Any,
 ) -> dict[str, Any]:
-    """Turn a corpus into token files on a cluster; `bpetite.corpus.encode_corpus` does it in one process.
-
-    The output is the same byte for byte, manifest included. Inputs and output must have the same paths, or URLs, on all
-    workers and here. Until the end, the tokens need space twice.
+    """Turn a corpus into token files on a cluster, by ranks and `bpetite.corpus.merge_outputs`. Inputs and output must
+    have the same paths, or URLs, on all workers and here.
 
     Args:
         mapped: ``map(function, items)`` of a cluster: picklable calls, results in order.
-        sources, sink, tokenizer, options: As for `bpetite.corpus.encode_corpus`.
-        task_bytes: Input of one task: the most work that a lost worker costs. The output does not depend on it.
+        sources, output, tokenizer, options: As for `bpetite.corpus.encode_corpus`.
+        task_bytes: Bytes of text of one task, about: the most work that a lost worker costs. Where ranks keep shards of
+            their own, the output depends on it. By default 256 MiB, or as many as a full shard takes.
         threads: Threads of a task.
         progress: Called after each task, as by `bpetite.corpus.encode_corpus`.
         log: Called with messages for people.
@@ -62,60 +55,46 @@ def encode_corpus(
         RecordError: A record has a problem and ``on_error`` is "fail": the first in the order of the corpus.
         TypeError, ValueError, OSError: As `bpetite.corpus.encode_corpus`.
     """
-    check_integer("task_bytes", task_bytes, 1)
     check_integer("threads", threads, 1)
-    chosen, task = split_options("encode_corpus", options)
-    whole = make_part(sources, sink, tokenizer, options=chosen, **task)
+    if task_bytes is not None:
+        check_integer("task_bytes", task_bytes, 1)
     began, log, progress = time.perf_counter(), log or ignore, progress or ignore
-    begun = begun_at(sink)  # by a call that was killed, whatever its task_bytes were
-    count = (begun and begun[2]) or max(1, math.ceil(sum(piece.raw_bytes for piece in whole.inputs) / task_bytes))
+    whole = make_plan(sources, output, tokenizer, Options(**options), log=log)
+    size = task_bytes or max(TASK_BYTES, 5 * (whole.shard_tokens or 0))  # a token has some four bytes of text
+    count = max(1, math.ceil(sum(map(text_of, whole.inputs)) / size))
     # before a file is touched: the digest finds every mistake in the options
-    shared = replace(whole, known_digest=whole.of(0, count).run_digest, overwrite=False)
-    done = None if whole.overwrite else finished(whole)
-    parts = [whole.names_of_part(rank, count) for rank in range(count)]
+    shared = replace(whole.of(0, count), known_digest=whole.of(0, count).run_digest)
+    manifests = [shared.of(rank, count).names.manifest for rank in range(count)]
+    done = None if whole.options.overwrite else finished(whole)
     if done is None:
-        begin_staging(whole.names)
-        for names in (whole.names, *parts) if whole.overwrite else ():
-            remove(names)
-        if count > 1:
-            check_room(whole.names, whole.streams)
-        if begun is not None:
-            log(f"going on: {sum(names.manifest.exists() for names in parts)} of {count} parts are finished")
-        _encode_parts(mapped, shared, count, threads, progress, log)
-        if count > 1:
-            done = merge_outputs(whole.output, [str(names.manifest) for names in parts], mapped=mapped)
-        else:
-            done = read_manifest(whole.names.manifest)
-        if done is None:
-            raise FormatError(f"{whole.output}: a shard has been deleted while others were made; the same call goes on")
-    left = [names.manifest for names in parts if count > 1 and names.manifest.exists()]
-    delete_parts([(path, read_manifest(path)) for path in left])
+        cut = shares(whole.inputs, count, whole=whole.layout.meta)
+        sizes = text_in_shares(whole.inputs, cut, whole=whole.layout.meta)
+        tokens = documents = 0
+        told: set[str] = set()
+        for read, (summary, said) in zip(sizes, mapped(partial(_encode, shared, threads, count), range(count))):
+            tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
+            for message in said:
+                if message not in told and len(told) < 20:
+                    log(message)
+                    told.add(message)
+            progress(read, tokens, documents)
+        done = merge_outputs(whole.output, manifests, overwrite=whole.options.overwrite, delete=count > 1)
+    else:
+        clean_up(whole.names, done["run"])
+        there = names_in(whole.names.place)
+        if left := [path for path in manifests if count > 1 and path.name in there]:
+            merge_outputs(whole.output, left, delete=True)  # killed while they were deleted
     return summary_of(whole, done, time.perf_counter() - began, 0)
 
 
-def _encode_parts(
-    mapped: Map,
-    whole: Part,
-    count: int,
-    threads: int,
-    progress: Progress,
-    log: Callable[[str], None],
-) -> None:
-    """Have all parts encoded; messages of tasks that are equal are told once."""
-    tokens = documents = 0
-    told: set[str] = set()
-    cut = shares(whole.inputs, count, cut_files=whole.cuts_files)
-    for pieces, (summary, said) in zip(cut, mapped(partial(_encode, whole, threads, count), range(count)), strict=True):
-        tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
-        for message in said:
-            if message not in told and len(told) < MESSAGES:
-                log(message)
-                told.add(message)
-        progress(sum(piece.raw_bytes for piece in pieces), tokens, documents)
-
-
-def _encode(whole: Part, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:
-    """The call of a task: one part, from where an earlier worker stopped; returns its summary and its messages."""
+def _encode(plan: Plan, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:
+    """Encode a rank, from where an earlier worker stopped; returns its summary and its messages."""
     messages: list[str] = []
-    part = whole.of(rank, count)
-    return when_unlocked(partial(part.run, jobs=threads, log=messages.append), PATIENCE), messages
+    began = time.monotonic()
+    while True:
+        try:
+            return run(plan.of(rank, count), jobs=threads, log=messages.append), messages
+        except BlockingIOError:  # a worker that the cluster gave up may hold the lock for some seconds
+            if time.monotonic() - began >= 60:
+                raise
+            time.sleep(0.2)

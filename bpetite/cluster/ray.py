@@ -1,8 +1,4 @@
-"""Ray: ``map(function, items)`` by Ray tasks.
-
-Tasks write their files themselves; no tokens go through the driver. The tokenizer is put into the object store once,
-which sends it to each node once.
-"""
+"""Ray: ``map(function, items)`` by Ray tasks. The object store sends the tokenizer to each node once."""
 from __future__ import annotations
 
 import os
@@ -11,17 +7,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ..corpus.run.assembly import Map
 from ..errors import MissingExtraError
 from .calls import Call, Outcome, results
+from .encoding import Map
 
 __all__ = ["ray_map"]
-
-#: Times that a task is started again because its worker or node was lost.
-RETRIES = 10
-
-#: Seconds at most until cancelled tasks have ended.
-CANCELLING = 30
 
 
 @contextmanager
@@ -52,7 +42,7 @@ def ray_map(
         if ours:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere unless the user says so
             ray.init(address=address, **{"logging_level": "warning", "log_to_driver": False, **options})
-        yield partial(_map, {"num_cpus": cpus, "max_retries": RETRIES, **(resources or {})})
+        yield partial(_map, {"num_cpus": cpus, "max_retries": 10, **(resources or {})})
     finally:
         if ours:  # also after an error of ray.init, which may have started processes
             ray.shutdown()
@@ -76,5 +66,5 @@ def _map(settings: dict[str, Any], function: Callable[[Any], Any], items: Sequen
     finally:
         for reference in left:
             ray.cancel(reference, force=True)
-        if left:  # so that no task writes once the call has ended; a lost cluster is not waited for
-            ray.wait(left, num_returns=len(left), timeout=CANCELLING, fetch_local=False)
+        if left:  # no task may write once the call has ended; after some seconds the cluster counts as lost
+            ray.wait(left, num_returns=len(left), timeout=30, fetch_local=False)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ..corpus.run.assembly import Map
 from ..errors import MissingExtraError
 from .calls import Call, results
+from .encoding import Map
 
 __all__ = ["spark_map"]
 

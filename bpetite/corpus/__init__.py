@@ -1,29 +1,30 @@
-"""Corpora to token files: sources, reading, encoding, layouts, output, and runs of one part or several."""
-from .api import count_corpus, encode_corpus, make_part
-from .encoding.codec import Codec, codec_of
+"""Corpora to token files: inputs are read, encoded and written, by one process or by ranks whose outputs are merged."""
+from .api import count_corpus, encode_corpus, make_plan
+from .codec import Codec, codec_of
 from .layouts.registry import open_token_file
 from .layouts.token_file import TokenFile
-from .reading.documents import read_documents
-from .reading.problems import RecordError
-from .run.assembly import merge_outputs
-from .run.corpus_options import Options
-from .run.part import Part
-from .sources.find import Piece, Sources, find_sources
-from .sources.share import share, shares
+from .merge import merge_outputs
+from .options import Options
+from .plan import Plan
+from .read.documents import read_documents
+from .read.find import Input, Sources, find_sources
+from .read.pieces import Share, share, shares
+from .read.problems import RecordError
 
 __all__ = [
     "Codec",
+    "Input",
     "Options",
-    "Part",
-    "Piece",
+    "Plan",
     "RecordError",
+    "Share",
     "Sources",
     "TokenFile",
     "codec_of",
     "count_corpus",
     "encode_corpus",
     "find_sources",
-    "make_part",
+    "make_plan",
     "merge_outputs",
     "open_token_file",
     "read_documents",

@@ -27,7 +27,8 @@ class Pretokenizer:
     `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
     "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
     first three have a `scanner`. `unicode` is the version of Unicode of its classes, None for `regex`'s own.
-    `byte_splits`, if given, cut the scanner's pre-tokens, also inside characters; :meth:`split` does without them.
+    `tables` are those of a compiled pattern. `byte_splits`, if given, cut the scanner's pre-tokens, also inside
+    characters; :meth:`split` does without them.
     """
 
     def __init__(
@@ -38,8 +39,10 @@ class Pretokenizer:
         reason: str | None = None,
         unicode: str | None = None,
         byte_splits: ByteSplits | None = None,
+        tables: ScannerTables | None = None,
     ) -> None:
         self.pattern = pattern
+        self.tables = tables
         self.byte_splits = byte_splits
         self.unicode = unicode
         self.scanner_kind = scanner_kind
@@ -167,7 +170,7 @@ def _scanning(
     pattern: Pattern, tables: ScannerTables, unicode: str | None, scanner_kind: ScannerKind | None
 ) -> Pretokenizer:
     kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode)
+    return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode, tables=tables)
 
 
 @lru_cache(maxsize=64)

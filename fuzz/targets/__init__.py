@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import counting, decoding, encoding, journals, json_lines, loading, manifests, splitting, token_files, training
+from . import counting, decoding, encoding, json_lines, loading, manifests, splitting, states, token_files, training
 
 __all__ = ["TARGETS", "Target"]
 
@@ -46,6 +46,6 @@ TARGETS = {
     "counts": Target(counting.one, counting.seeds),
     "lines": Target(json_lines.one, json_lines.seeds, json_lines.WORDS),
     "tokens": Target(token_files.one, token_files.seeds, token_files.WORDS),
-    "journal": Target(journals.one, journals.seeds, journals.WORDS),
+    "state": Target(states.one, states.seeds, states.WORDS),
     "manifest": Target(manifests.one, manifests.seeds, manifests.WORDS),
 }

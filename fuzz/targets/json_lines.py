@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import json
 
-from bpetite.corpus.reading._json_lines import plain_texts
+from bpetite.corpus.read._json_lines import plain_texts
 
 __all__ = ["WORDS", "one", "seeds"]
 

@@ -5,9 +5,9 @@ They refuse it with FormatError or OSError, and touch nothing but their output.
 from __future__ import annotations
 
 from bpetite import FormatError, Tokenizer
-from bpetite.corpus import encode_corpus, merge_outputs
-from bpetite.corpus.layouts.registry import open_in
-from bpetite.corpus.run.outputs import find_manifest
+from bpetite.corpus import encode_corpus, merge_outputs, open_token_file
+from bpetite.corpus.merge import find_manifest
+from bpetite.corpus.write.manifest import shards_in
 
 from .scratch import fresh, scratch
 
@@ -15,7 +15,7 @@ __all__ = ["WORDS", "one", "seeds"]
 
 WORDS = (
     b'"files"', b'"name"', b'"../keep"', b'"/keep"', b'"format"', b'"dtype"', b'"uint8"', b'"rank"', b'"options"',
-    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"ranges"', b'"root"',
+    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"xxh3_128"', b'"inside"', b'"open"',
     b'"split"', b'"tokens"', b'"documents"', b'"bytes"',
 )  # fmt: skip
 
@@ -23,7 +23,7 @@ TOK = Tokenizer.train("ab ab ab", 258)
 
 
 def _output() -> bytes:
-    """The parts of a run of two ranks in a folder of their own; returns the first manifest."""
+    """The outputs of a run of two ranks in a folder of their own; returns the first manifest."""
     folder = fresh("manifest")
     (folder / "keep").write_text("keep")
     sources = []
@@ -44,8 +44,10 @@ def one(data: bytes) -> None:
     try:
         found = find_manifest(path)
         if found is not None:
-            for shard in found[2]:
-                for _ in open_in(folder, found[1], shard[0]["name"]).spans():
+            manifest = found[1]
+            for shard in shards_in(manifest):
+                path = folder / shard[0]["name"]
+                for _ in open_token_file(path, format=manifest["format"], dtype=manifest["dtype"]).spans():
                     pass
     except (FormatError, OSError):
         pass

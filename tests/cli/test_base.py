@@ -12,6 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
+from commands import bpe
 from paths import PACKAGES
 
 from bpetite import Tokenizer
@@ -80,77 +81,58 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
                 assert spelled.setdefault(parameter.name, parameter.help) == parameter.help
 
 
-def test_helps_are_fast() -> None:
-    """They import neither NumPy nor what encodes."""
-    code = "import sys; from bpetite.cli import main\ntry: main(['--help'])\nfinally: print(sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = done.stdout.splitlines()[-1]
-    assert not [name for name in ("numpy", "tqdm", "bpetite.tokenizer", "bpetite.corpus") if f"'{name}'" in loaded]
+@pytest.mark.parametrize(
+    ("arguments", "slow"),
+    [
+        (["--help"], ["numpy", "tqdm", "bpetite.tokenizer", "bpetite.corpus"]),
+        (["count", "corpus.txt", "-t", "bpetite-32k"], ["concurrent.futures", "tqdm", "multiprocessing", "pyarrow"]),
+    ],
+)
+def test_a_command_loads_no_slow_module(folder: Path, arguments: list[str], slow: list[str]) -> None:
+    code = "import sys; from bpetite.cli import main\ntry: main(sys.argv[1:])\nfinally: print(*sys.modules)"
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    assert not {*slow} & {*done.stdout.splitlines()[-1].split()}
 
 
-def test_quiet_leaves_data_and_errors(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def run(*arguments: object) -> tuple[object, str, str]:
-        with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in arguments])
-        return (left.value.code, *capsys.readouterr())
-
+def test_quiet_leaves_data_and_errors(folder: Path) -> None:
     corpus = folder / "corpus.txt"
-    code, out, err = run("count", corpus)
+    code, out, err = bpe("count", corpus)
     assert (code, len(err.splitlines())) == (0, 2)
-    assert run("count", corpus, "-t", "bpetite-32k", "-q") == (0, out, "")
-    assert run("count", corpus)[2] == err
-    assert run("train", corpus, "-n", "260", "-o", folder / "t.json", "-q") == (0, "", "")
-    assert run("audit", "-q", "-t", folder / "t.json") == (0, "", "")
-    assert json.loads(run("audit", "-q", "-t", folder / "t.json", "--json")[1])["name"] == str(folder / "t.json")
-    code, out, err = run("count", folder / "absent", "-q")
+    assert bpe("count", corpus, "-t", "bpetite-32k", "-q") == (0, out, "")
+    assert bpe("count", corpus).err == err
+    assert bpe("train", corpus, "-n", "260", "-o", folder / "t.json", "-q") == (0, "", "")
+    assert bpe("audit", "-q", "-t", folder / "t.json") == (0, "", "")
+    assert json.loads(bpe("audit", "-q", "-t", folder / "t.json", "--json").out)["name"] == str(folder / "t.json")
+    code, out, err = bpe("count", folder / "absent", "-q")
     assert (code, out, len(err.splitlines())) == (1, "", 1)
 
 
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        (["count", "--nothing"], 2),
-        (["count", "absent.txt"], 1),
-        (["audit", "-t", "absent.json"], 2),
-        (["audit", "-t", "bpetite-32k", "absent.txt"], 2),
-        (["audit", "-t", "bpetite-32k", "--validate"], 2),
-        (["diff", "absent.json", "bpetite-32k"], 2),
-        (["diff", "bpetite-32k", "bpetite-32k"], 0),
-        (["encode", "absent.txt", "-t", "bpetite-32k", "-o", "x", "--rank", "3"], 2),
+        (["count", "--nothing"], 2), (["audit", "-t", "absent.json"], 2), (["--nothing"], 2), ([], 0),
+        (["audit", "-t", "bpetite-32k", "absent.txt"], 2), (["audit", "-t", "bpetite-32k", "--validate"], 2),
         (["encode", "absent.txt", "-o", "x"], 2),
-        (["--nothing"], 2),
-        ([], 0),
     ],
-)
-def test_exit_codes(
-    arguments: list[str], code: int, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(SystemExit) as left:
-        main(arguments)
-    assert left.value.code == code
-    assert "Traceback" not in capsys.readouterr().err
+)  # fmt: skip
+def test_exit_codes(arguments: list[str], code: int, tmp_path: Path) -> None:
+    done = bpe(*arguments, cwd=tmp_path)
+    assert (done.code, "Traceback" in done.err) == (code, False)
 
 
-def test_messages_name_options_of_the_command(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (folder / "bad.jsonl").write_text('{"text": 5}\n{"text": "ab"}\n')
-    small = str(folder / "small.json")
+def test_messages_name_options_of_the_command(folder: Path) -> None:
+    bad, small = folder / "bad.jsonl", folder / "small.json"
+    bad.write_text('{"text": 5}\n{"text": "ab"}\n')
     Tokenizer.train(TEXT, 260).save(small)
-    for name in ("audit", "diff", "count", "train", "encode"):
-        option_of = {
-            "audit": ["-t", small], "diff": [small, small], "count": [],
-            "train": ["-n", "300", "-o", str(folder / "x")], "encode": ["-t", "bpetite-32k", "-o", str(folder / "x")],
-        }  # fmt: skip
-        line = [name, *option_of[name], str(folder / "bad.jsonl")]
-        with pytest.raises(SystemExit):
-            main(line)
-        assert "--on-error skip goes on" in capsys.readouterr().err
-        with pytest.raises(SystemExit) as left:
-            main([*line, "--on-error", "skip"])
-        assert left.value.code == 0, capsys.readouterr().err
-    with pytest.raises(SystemExit):
-        main(["count", str(folder / "bad.jsonl"), "--text-key", "body"])
-    assert """no 'body' in the record, which has ["text"] (--text-key names another key)""" in capsys.readouterr().err
+    for line in (
+        ["audit", "-t", small], ["diff", small, small], ["count"], ["train", "-n", "300", "-o", folder / "x"],
+        ["encode", "-t", "bpetite-32k", "-o", folder / "x"],
+    ):  # fmt: skip
+        assert "--on-error skip goes on" in bpe(*line, bad).err
+        assert bpe(*line, bad, "--on-error", "skip").code == 0
+    said = bpe("count", bad, "--text-key", "body").err
+    assert """no 'body' in the record, which has ["text"] (--text-key names another key)""" in said
 
 
 def test_as_typed_leaves_names_of_files() -> None:
@@ -160,57 +142,60 @@ def test_as_typed_leaves_names_of_files() -> None:
     assert as_typed("text_key 'a' and jobs=, text_key.", options) == "--text-key 'a' and --jobs, --text-key."
 
 
+def begun(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """A command that waits for standard input."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bpetite", *arguments], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    if arguments[0] == "count":
+        assert process.stderr is not None
+        process.stderr.readline()
+    else:
+        until = time.monotonic() + 60
+        while not (folder / "out.partial" / "lock").exists() and time.monotonic() < until:
+            time.sleep(0.1)
+    return process
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_interrupted(folder: Path) -> None:
-    def interrupted(*arguments: str) -> str:
-        with subprocess.Popen(
-            [sys.executable, "-m", "bpetite", *arguments], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-            stdout=subprocess.DEVNULL, text=True,
-        ) as process:  # fmt: skip
+def test_signals_and_two_runs(folder: Path) -> None:
+    encode, said = ("encode", "-", "-t", "bpetite-32k", "-o", "out"), "interrupted: the same command goes on where it "
+    for arguments, sent, code, message in (
+        (encode, signal.SIGINT, 130, said), (encode, signal.SIGTERM, 75, said),
+        (("count", "-"), signal.SIGINT, 130, "interrupted"),
+    ):  # fmt: skip
+        with begun(folder, *arguments) as process:
             assert process.stderr is not None
-            line = ""
-            if arguments[0] == "count":
-                line = process.stderr.readline()  # it has begun, and waits for standard input
-            for _ in range(600):
-                if line or (folder / "out.journal").exists():
-                    break
-                time.sleep(0.1)
-            process.send_signal(signal.SIGINT)
-            said = process.stderr.read()
-            assert process.wait(60) == 130
-        return line + said
-
-    encoded = interrupted("encode", "-", "-t", "bpetite-32k", "-o", "out")
-    assert encoded.splitlines()[-1].startswith("interrupted: the same command goes on where it was;")
-    assert interrupted("count", "-").splitlines()[-1] == "interrupted"
+            if arguments == encode:
+                second = bpe(*encode, cwd=folder)
+                assert second == (4, "", "Error: out.partial: another run is writing this output\n")
+            process.send_signal(sent)
+            assert process.stderr.read().splitlines()[-1].startswith(message)
+            assert process.wait(60) == code
 
 
-def test_a_failed_run_leaves_nothing_to_go_on_from(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failed_run_leaves_nothing_to_go_on_from(folder: Path) -> None:
     (folder / "bad.jsonl").write_text('{"text": "a"}\n{"text": 5}\n')
-    command = ["encode", str(folder / "bad.jsonl"), "-t", "bpetite-32k"]
     for _ in range(2):
-        with pytest.raises(SystemExit) as left:
-            main([*command, "-o", str(folder / "new" / "out"), "-f", "datatrove", "-q"])
-        assert left.value.code == 3
-        assert "going on" not in capsys.readouterr().err
+        done = bpe("encode", "bad.jsonl", "-t", "bpetite-32k", "-o", "new/out", "-f", "datatrove", "-q", cwd=folder)
+        assert (done.code, "going on" in done.err) == (3, False)
         assert list((folder / "new").iterdir()) == []
 
 
-def test_a_finished_output_of_other_options_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_finished_output_of_other_options_is_named(folder: Path) -> None:
     Tokenizer.train(TEXT, 260).save(folder / "tok.json")
-    line = ["encode", str(folder / "corpus.txt"), "-t", "bpetite-32k", "-o", str(folder / "out")]
+    line = ["encode", "corpus.txt", "-t", "bpetite-32k", "-o", "out"]
+    assert bpe(*line, cwd=folder).code == 0
     for more, differs in (
-        ([], ""),
         (["--eot", "none"], "made with eot append, now none"),
         (["--shard-tokens", "1k"], "made with --shard-tokens None, now 1000"),
-        (["-t", str(folder / "tok.json")], "made with tokenizer "),
-        ([str(folder / "texts")], "made with 1 inputs, now 2"),
-    ):
-        with pytest.raises(SystemExit) as left:
-            main([*line, *more])
-        said = capsys.readouterr().err
-        assert (left.value.code == 1) == (differs in said and "--overwrite replaces it" in said)
-        assert differs in said
+        (["-t", "tok.json"], "made with tokenizer "), (["texts"], "made with input 2 "),
+    ):  # fmt: skip
+        done = bpe(*line, *more, cwd=folder)
+        assert done.code == 1
+        assert differs in done.err
+        assert "--overwrite replaces it" in done.err
 
 
 @pytest.mark.parametrize("place", ["importlib.import_module", "cli.main"])  # in click, and before or behind it
@@ -238,34 +223,15 @@ def test_a_signal_while_no_command_runs(
     ],
 )
 def test_exit_codes_of_errors(
-    error: BaseException, code: int, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    error: BaseException, code: int, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*arguments: object, **options: object) -> None:
         raise error
 
-    monkeypatch.setattr("bpetite.cli.encode.make_part", fails)
+    monkeypatch.setattr("bpetite.cli.encode.make_plan", fails)
     monkeypatch.setattr("bpetite.cli.reports.discard_output", lambda: None)
-    with pytest.raises(SystemExit) as left:
-        main(["encode", str(folder / "corpus.txt"), "-t", "bpetite-32k", "-o", str(folder / "out")])
-    assert left.value.code == code
-    assert bool(capsys.readouterr().err) == (code != 141)
     monkeypatch.setattr("bpetite.cli.diff.diff", fails)
-    with pytest.raises(SystemExit) as left:
-        main(["diff", "bpetite-32k", "bpetite-32k"])
-    assert left.value.code == (code if isinstance(error, KeyboardInterrupt | BrokenPipeError) else 2)
-
-
-@pytest.mark.skipif(os.name == "nt", reason="signals")
-def test_two_runs_and_a_preempted_one(folder: Path) -> None:
-    command = [sys.executable, "-m", "bpetite", "encode", "-", "-t", "bpetite-32k", "-o", "out"]
-    with subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as first:
-        for _ in range(600):
-            if (folder / "out.journal").exists():
-                break
-            time.sleep(0.1)
-        second = subprocess.run(command, cwd=folder, input="", capture_output=True, text=True, check=False)
-        assert (second.returncode, second.stderr) == (4, "Error: out.journal: another run is writing this output\n")
-        first.send_signal(signal.SIGTERM)
-        assert first.wait(60) == 75
-        assert first.stderr is not None
-        assert "interrupted: the same command goes on where it was" in first.stderr.read()
+    done = bpe("encode", "corpus.txt", "-t", "bpetite-32k", "-o", "out", cwd=folder)
+    assert (done.code, bool(done.err)) == (code, code != 141)
+    kept = isinstance(error, KeyboardInterrupt | BrokenPipeError)
+    assert bpe("diff", "bpetite-32k", "bpetite-32k").code == (code if kept else 2)

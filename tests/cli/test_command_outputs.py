@@ -3,44 +3,25 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from commands import bpe as run
 from paths import PACKAGES
 
 from bpetite import Tokenizer
-from bpetite.cli import main
-from bpetite.cli.reports import check_output, create_output, is_stream
+from bpetite.cli.reports import create_output, is_stream
 
 TEXT = "the cat sat on the mat, the cat ate"
 
 
-class Done(NamedTuple):
-    code: object
-    out: bytes
-    err: str
-
-
-class Run:
-    def __init__(self, capture: pytest.CaptureFixture[bytes]) -> None:
-        self.capture = capture
-
-    def __call__(self, *arguments: object) -> Done:
-        with pytest.raises(SystemExit) as left:
-            main(list(map(str, arguments)))
-        out, err = self.capture.readouterr()
-        return Done(left.value.code, out, err.decode())
-
-
-@pytest.fixture
-def run(capfdbinary: pytest.CaptureFixture[bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("corpus.txt").write_text(TEXT)
     Tokenizer.train(TEXT, 270).save("tok.json")
-    return Run(capfdbinary)
 
 
-def test_a_folder_needs_a_format_by_name(run: Run) -> None:
+def test_a_folder_needs_a_format_by_name() -> None:
     for command in (("convert", "gpt2", "new/"), ("train", "corpus.txt", "-n", 270, "-o", "new/")):
         done = run(*command)
         assert (done.code, done.err) == (1, "Error: new/: a folder; its format is huggingface or gpt2, and has to be "
@@ -51,25 +32,25 @@ def test_a_folder_needs_a_format_by_name(run: Run) -> None:
         Path("new/tokenizer_config.json").unlink()
 
 
-def test_one_stream_goes_to_standard_output(run: Run) -> None:
-    native = Path("tok.json").read_bytes()
+def test_one_stream_goes_to_standard_output() -> None:
+    native = Path("tok.json").read_text()
     done = run("train", "corpus.txt", "-n", 270, "-o", "-")
     assert done.out == native
     assert done.err.splitlines()[-1].startswith("standard output: 271 tokens")
     assert run("convert", "tok.json", "-").out == native
-    assert run("convert", "tok.json", "-", "--to", "tiktoken").out.startswith(b"AA== 0\n")
-    assert run("view", "corpus.txt", "-t", "tok.json", "-o", "-").out.startswith(b"<!doctype html>")
-    assert run("audit", "-t", "tok.json", "--html", "-", "-q").out.startswith(b"<!doctype html>")
+    assert run("convert", "tok.json", "-", "--to", "tiktoken").out.startswith("AA== 0\n")
+    assert run("view", "corpus.txt", "-t", "tok.json", "-o", "-").out.startswith("<!doctype html>")
+    assert run("audit", "-t", "tok.json", "--html", "-", "-q").out.startswith("<!doctype html>")
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
-    assert run("decode", "out", "-o", "-").out == TEXT.encode() == run("decode", "out").out
+    assert run("decode", "out", "-o", "-").out == TEXT == run("decode", "out").out
     for several in (("encode", "corpus.txt", "-t", "bpetite-32k", "-o"), ("convert", "tok.json", "--to", "gpt2")):
         done = run(*several, "-")
-        assert (done.code, done.out) == (2, b"")
+        assert (done.code, done.out) == (2, "")
         assert "several files" in done.err
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/stdout"), reason="no /dev/stdout")
-def test_dev_stdout_is_standard_output_where_that_is_a_file(run: Run) -> None:
+def test_dev_stdout_is_standard_output_where_that_is_a_file() -> None:
     with open("shell.json", "wb") as file:
         subprocess.run(
             [sys.executable, "-m", "bpetite", "convert", "tok.json", "/dev/stdout"], stdout=file, check=True,
@@ -79,7 +60,7 @@ def test_dev_stdout_is_standard_output_where_that_is_a_file(run: Run) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
-def test_a_named_pipe_stays_one(run: Run) -> None:
+def test_a_named_pipe_stays_one() -> None:
     os.mkfifo("pipe")
     with subprocess.Popen(["cat", "pipe"], stdout=subprocess.PIPE) as reader:
         assert run("convert", "tok.json", "pipe").code == 0
@@ -87,7 +68,7 @@ def test_a_named_pipe_stays_one(run: Run) -> None:
     assert is_stream("pipe")
 
 
-def test_one_level_of_folders_is_made(run: Run) -> None:
+def test_one_level_of_folders_is_made() -> None:
     for arguments in (
         ("train", "corpus.txt", "-n", 270, "-o", "b/tok.json"),
         ("train", "corpus.txt", "-n", 270, "-o", "d", "--to", "huggingface"),
@@ -102,8 +83,7 @@ def test_one_level_of_folders_is_made(run: Run) -> None:
         assert done.code == 0, done.err
     made = {str(path) for path in Path().rglob("*/*") if path.is_file()}
     assert made >= {"b/tok.json", "d/tokenizer.json", "f/tok.tiktoken", "h/merges.txt", "l/text.txt"}
-    done = run("convert", "tok.json", "q/r/tok.json")
-    assert (done.code, "no such folder; one level is made, not more" in done.err) == (1, True)
+    assert "no such folder; one level is made, not more" in run("convert", "tok.json", "q/r/tok.json").err
     assert not Path("q").exists()
 
 
@@ -118,7 +98,7 @@ def test_one_level_of_folders_is_made(run: Run) -> None:
         ("diff", "tok.json", "tok.json", "--html"),
     ],
 )
-def test_what_is_in_the_way_stays(run: Run, arguments: tuple[object, ...]) -> None:
+def test_what_is_in_the_way_stays(arguments: tuple[object, ...]) -> None:
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
     Path("there").write_text("mine")
     wrong = 2 if arguments[0] in ("audit", "diff") else 1
@@ -130,13 +110,6 @@ def test_what_is_in_the_way_stays(run: Run, arguments: tuple[object, ...]) -> No
     assert "a folder has this name" in run(*arguments, "folder").err
     assert run(*arguments, "there", "--overwrite").code == 0
     assert Path("there").read_bytes() != b"mine"
-
-
-@pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="nothing is forbidden to root")
-def test_a_folder_without_permission(tmp_path: Path) -> None:
-    (tmp_path / "closed").mkdir(mode=0o500)
-    with pytest.raises(PermissionError, match="closed"):
-        check_output(tmp_path / "closed" / "a" / "b", overwrite=False)
 
 
 def test_a_failed_output_is_not_there(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands import bpe
 from paths import PACKAGES
 from terminals import in_terminal
 
@@ -42,24 +43,22 @@ def test_in_a_terminal(records: Path, tmp_path: Path) -> None:
     assert in_terminal("encode", records, "-o", tmp_path / "c", "--on-error", "skip", "-q", "-t", "bpetite-32k") == ""
 
 
-@pytest.mark.slow
 def test_one_thing_and_several(records: Path, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("a")
-    done = run("count", tmp_path / "one.txt")
-    assert done.stderr.splitlines()[-1] == b"1 document, 1 token, 1 byte"
-    assert run("count", records, "--on-error", "skip").stderr.splitlines()[-1].startswith(b"20 documents, ")
-    assert run("tokens", "a").stderr.splitlines()[-1] == b"1 token, 1 character, 1.00 characters per token"
+    for arguments, said in (
+        (("count", tmp_path / "one.txt"), "1 document, 1 token, 1 byte"),
+        (("count", records, "--on-error", "skip"), "20 documents, "),
+        (("tokens", "a"), "1 token, 1 character, 1.00 characters per token"),
+    ):
+        assert bpe(*arguments).err.splitlines()[-1].startswith(said)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "environment",
-    [
-        {"PYTHONIOENCODING": "ascii"},
-        pytest.param({"PYTHONIOENCODING": "latin-1"}, marks=pytest.mark.slow),
-        pytest.param({"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, marks=pytest.mark.slow),
-    ],
-)
+    [{"PYTHONIOENCODING": "ascii"}, {"PYTHONIOENCODING": "latin-1"},
+     {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}],
+)  # fmt: skip
 def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:
     (tmp_path / "猫.txt").write_text("a 猫 é", encoding="utf-8")
     for arguments in (
@@ -100,8 +99,8 @@ def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
 
 def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
     (tmp_path / "latin.txt").write_bytes(b"gr\xf6")
-    done = run("view", tmp_path / "latin.txt", "-o", tmp_path / "p.html")
-    assert (done.returncode, done.stderr.splitlines()[-1]) == (1, b"Error: latin.txt is not UTF-8 at byte 2")
+    done = bpe("view", "latin.txt", "-o", "p.html", cwd=tmp_path)
+    assert (done.code, done.err.splitlines()[-1]) == (1, "Error: latin.txt is not UTF-8 at byte 2")
     done = subprocess.run(
         [sys.executable, "-m", "bpetite", "tokens"], input=b"gr\xf6", capture_output=True, env=ENVIRONMENT, check=False
     )

@@ -1,21 +1,19 @@
 """Commands where the machine is in the way: kills, other file systems, a user with few rights, other processes."""
 import contextlib
-import hashlib
-import http.server
 import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from commands import bpe
 from paths import PYTHONPATH
-from tiers import slow_but
+from served import Answers, served
 
 TEXT = "the cat sat on the mat, the cat ate the hat<|endoftext|>"
 
@@ -35,38 +33,33 @@ def run(*arguments: object, **how: object) -> tuple[int, str, str]:
     return process.returncode, out, err
 
 
-def killed(*arguments: object, after: float) -> None:
-    with start(*arguments, start_new_session=True) as process:
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(after)
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
 # Killed midway
 
 
 @posix
 @pytest.mark.parametrize("bounds", [(), pytest.param(("--memory", "32M"), marks=pytest.mark.slow)])
 def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple[str, ...]) -> None:
-    words = " ".join(f"w{number:x}" for number in range(100_000))
-    (tmp_path / "in.txt").write_text(words)
+    (tmp_path / "in.txt").write_text(" ".join(f"w{number:x}" for number in range(100_000)))
     (tmp_path / "spill").mkdir()
     spill = ("--spill", tmp_path / "spill") if bounds else ()
     command = ("train", tmp_path / "in.txt", "-n", 600, *bounds, *spill, "-o")
     assert run(*command, tmp_path / "whole.json")[0] == 0
+    there, whole = tmp_path / "t.json", (tmp_path / "whole.json").read_bytes()
     for after in (0.05, 0.3, 0.6):
-        killed(*command, tmp_path / "t.json", after=after)
-        there = tmp_path / "t.json"
-        assert not there.exists() or there.read_bytes() == (tmp_path / "whole.json").read_bytes()
+        with start(*command, there, start_new_session=True) as process:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(after)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+        assert not there.exists() or there.read_bytes() == whole
         there.unlink(missing_ok=True)
-    assert run(*command, tmp_path / "t.json")[0] == 0
-    assert (tmp_path / "t.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    assert run(*command, there)[0] == 0
+    assert there.read_bytes() == whole
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["t.json", "whole.json"]
 
 
-# Another file system
+# Another file system, and another place
 
 
 @posix
@@ -78,18 +71,33 @@ def test_outputs_on_another_file_system(tmp_path: Path, ram_path: Path) -> None:
     (tmp_path / "link").symlink_to(ram_path)
     for folder in (ram_path / "a", tmp_path / "link" / "b"):
         for arguments in (
-            ("train", tmp_path / "in.txt", "-n", 270, "-o", folder / "t.json"),
+            ("train", "in.txt", "-n", 270, "-o", folder / "t.json"),
             ("convert", folder / "t.json", folder / "t.tiktoken"),
-            ("encode", tmp_path / "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
+            ("encode", "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
             ("inspect", folder / "tokens", "--verify"),
-            ("view", tmp_path / "in.txt", "-t", folder / "t.json", "-o", folder / "page.html"),
+            ("view", "in.txt", "-t", folder / "t.json", "-o", folder / "page.html"),
         ):
-            code, _, err = run(*arguments, cwd=tmp_path)
-            assert code == 0, err
-        assert run("decode", folder / "tokens")[1] == TEXT * 50
+            assert bpe(*arguments, cwd=tmp_path).code == 0
+        assert bpe("decode", folder / "tokens").out == TEXT * 50
     first, second = ({path.name: path.read_bytes() for path in (ram_path / name).glob("to*.???")} for name in "ab")
     assert first == second
     assert not [path for path in tmp_path.iterdir() if path.name not in ("in.txt", "link")]
+
+
+def test_an_output_that_was_moved(tmp_path: Path) -> None:
+    """Names in a manifest are those of its own folder; of inputs, they are the paths that were given."""
+    odd = ["a b.txt", "ü猫.txt", "new\nline.txt", "-.txt", *([os.fsdecode(b"\xff.txt")] if os.name != "nt" else [])]
+    (tmp_path / "in").mkdir()
+    for name in odd:
+        (tmp_path / "in" / name).write_text(TEXT)
+    assert bpe("encode", "in", "-t", "bpetite-32k", "-f", "nanogpt", "-o", "out/tokens", cwd=tmp_path).code == 0
+    content = json.loads((tmp_path / "out" / "tokens.manifest.json").read_text(encoding="utf-8"))
+    assert {file["path"] for file in content["inputs"]["files"]} == {os.path.join("in", name) for name in odd}
+    assert {file["name"] for file in content["files"]} == {"tokens.bin"}
+    (tmp_path / "out").rename(tmp_path / "moved")
+    for place in (tmp_path / "moved" / "tokens", "moved/tokens.manifest.json"):
+        assert bpe("inspect", place, "--verify", cwd=tmp_path).code == 0
+        assert bpe("decode", place, cwd=tmp_path).out == TEXT * len(odd)
 
 
 # An ordinary user
@@ -111,7 +119,7 @@ def test_what_an_ordinary_user_may_not(ram_path: Path) -> None:
     (ram_path / "private").chmod(0o700)
 
     code = """if True:
-        import os, sys
+        import fcntl, os, sys
         sys.path[:0] = sys.argv.pop(1).split(os.pathsep)
         from bpetite.cli import main
         import bpetite.cli.encode, bpetite.cli.count, bpetite.cli.train, bpetite.cli.decode
@@ -133,113 +141,62 @@ def test_what_an_ordinary_user_may_not(ram_path: Path) -> None:
         return done.stderr.splitlines()
 
     named = "-t bpetite-32k -q"
-    errors = tried(
-        f"encode secret.txt {named} -o open/a",
-        f"encode private {named} -o open/a",
-        f"count in.txt secret.txt {named}",
-        "count in.txt -t secret.json -q",
-        f"encode in.txt {named} -o closed/a",
-        f"encode in.txt {named} -o closed/new/a",
-        "train in.txt -n 270 -q -o closed/t.json",
-        "decode private/tokens",
-    )
-    files = (
-        "secret.txt", "private", "secret.txt", "secret.json", "closed", "closed", "closed", "private/tokens",
-    )  # fmt: skip
-    assert len(errors) == len(files), errors
-    for error, file in zip(errors, files, strict=True):
+    refused = {
+        f"encode secret.txt {named} -o open/a": "secret.txt", f"encode private {named} -o open/a": "private",
+        f"count in.txt secret.txt {named}": "secret.txt", "count in.txt -t secret.json -q": "secret.json",
+        f"encode in.txt {named} -o closed/a": "closed", f"encode in.txt {named} -o closed/new/a": "closed",
+        "train in.txt -n 270 -q -o closed/t.json": "closed", "decode private/tokens": "private/tokens",
+    }
+    for error, file in zip(tried(*refused), refused.values(), strict=True):
         assert error.startswith("Error: "), error
         assert file in error, error
         assert "Permission denied" in error, error
-    assert not list((ram_path / "open").iterdir())
-    assert not list((ram_path / "closed").iterdir())
-    assert tried(f"encode in.txt {named} -o open/a") == []
+    assert not [*(ram_path / "open").iterdir(), *(ram_path / "closed").iterdir()]
+    # a finished run that is read-only is read
+    assert bpe("encode", "in.txt", *named.split(), "-o", "done/a", cwd=ram_path).code == 0
+    for path in (*(ram_path / "done").iterdir(), ram_path / "done"):
+        path.chmod(0o555)
+    assert tried(f"encode in.txt {named} -o open/a", f"encode in.txt {named} -o done/a") == []
     assert (ram_path / "open" / "a.npy").exists()
 
 
 # Other processes
 
 
-@contextlib.contextmanager
-def serving(data: bytes) -> Iterator[str]:
-    """The URL of a server that gives these bytes for any path, slowly."""
+class Slow(Answers):
+    """Gives the same bytes for any path, slowly."""
 
-    class Slow(http.server.BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            for at in range(0, len(data), 1 << 18):
-                self.wfile.write(data[at : at + (1 << 18)])
-                time.sleep(0.02)
+    data = b""
 
-        def log_message(self, format: str, *arguments: object) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Slow) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
+    def answer(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(self.data)))
+        self.end_headers()
+        for at in range(0, len(self.data), 1 << 18):
+            self.wfile.write(self.data[at : at + (1 << 18)])
+            time.sleep(0.02)
 
 
 @pytest.mark.parametrize("ends", [(), pytest.param((0.4,), marks=pytest.mark.slow)])
-def test_two_processes_fill_a_cache_by_name(tmp_path: Path, shared: Callable[[str], Path], ends: tuple[float]) -> None:
+def test_two_processes_fill_a_cache_by_name(
+    tmp_path: Path, shared: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch, ends: tuple[float]
+) -> None:
     """Both have the same ids, also where a third one is killed before, and the file is whole."""
     data = shared("openai/cl100k_base.tiktoken").read_bytes()
-    nothing = {name: str(tmp_path / "none") for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")}
-    with serving(data) as url:
-        environment = {
-            **os.environ, **nothing, "BPETITE_CACHE_DIR": str(tmp_path / "cache"), "BPETITE_ENCODINGS_URL": url,
-        }  # fmt: skip
-        command = ("tokens", "-t", "cl100k_base", "--ids", "-q", "hello world")
+    monkeypatch.setattr(Slow, "data", data)
+    for name in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path / "cache"))
+    command = ("tokens", "-t", "cl100k_base", "--ids", "-q", "hello world")
+    with served(Slow) as server:
+        monkeypatch.setenv("BPETITE_ENCODINGS_URL", server.address)
         for after in ends:
-            with start(*command, env=environment) as process:
+            with start(*command) as process:
                 time.sleep(after)
                 process.kill()
                 process.communicate()
-        both = [start(*command, env=environment) for _ in range(2)]
+        both = [start(*command) for _ in range(2)]
         found = [(*one.communicate(timeout=120), one.returncode) for one in both]
     assert found == [("15339 1917\n", "", 0)] * 2
     cached, = (path for path in (tmp_path / "cache").iterdir() if path.name == "cl100k_base.tiktoken")
-    assert hashlib.sha256(cached.read_bytes()).digest() == hashlib.sha256(data).digest()
-
-
-# Paths in manifests
-
-
-@pytest.mark.slow
-def test_an_output_that_was_moved(tmp_path: Path) -> None:
-    """Names in a manifest are those of its own folder; of inputs, they are the paths that were given."""
-    odd = ["a b.txt", "ü猫.txt", "new\nline.txt", "-.txt", *([os.fsdecode(b"\xff.txt")] if os.name != "nt" else [])]
-    (tmp_path / "in").mkdir()
-    for name in odd:
-        (tmp_path / "in" / name).write_text(TEXT)
-    code, _, err = run("encode", "in", "-t", "bpetite-32k", "-f", "nanogpt", "-o", "out/tokens", cwd=tmp_path)
-    assert code == 0, err
-    manifest = tmp_path / "out" / "tokens.manifest.json"
-    content = json.loads(manifest.read_text(encoding="utf-8"))
-    assert {file["path"] for file in content["inputs"]["files"]} == {os.path.join("in", name) for name in odd}
-    assert {file["name"] for file in content["files"]} == {"tokens.bin"}
-    (tmp_path / "out").rename(tmp_path / "moved")
-    for place in (tmp_path / "moved" / "tokens", "moved/tokens.manifest.json"):
-        assert run("inspect", place, "--verify", cwd=tmp_path)[0] == 0
-        assert run("decode", place, cwd=tmp_path)[1] == TEXT * len(odd)
-
-
-@pytest.mark.parametrize("name", slow_but(["../in.txt", "/etc/passwd", "a/../in.txt", "..", ""], "../in.txt"))
-def test_a_manifest_names_no_file_elsewhere(tmp_path: Path, name: str) -> None:
-    (tmp_path / "in.txt").write_text(TEXT)
-    assert run("encode", "in.txt", "-t", "bpetite-32k", "-f", "nanogpt", "-o", "out/t", cwd=tmp_path)[0] == 0
-    path = tmp_path / "out" / "t.manifest.json"
-    content = json.loads(path.read_text())
-    content["files"][0]["name"] = name
-    path.write_text(json.dumps(content))
-    for command in (("inspect", "out/t", "--verify"), ("decode", "out/t")):
-        code, out, err = run(*command, cwd=tmp_path)
-        assert (code, out) == (3, "")
-        assert "t.manifest.json" in err
-    again = ("encode", "in.txt", "-t", "bpetite-32k", "-f", "nanogpt", "-o", "out/t", "--overwrite")
-    run(*again, cwd=tmp_path)
-    assert (tmp_path / "in.txt").read_text() == TEXT
+    assert cached.read_bytes() == data

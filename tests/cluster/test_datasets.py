@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import text_of
+from cluster_tools import text_of, trained
 from paths import PYTHONPATH
-
-from bpetite import Tokenizer
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when datasets is imported
 datasets = pytest.importorskip("datasets", reason="datasets is not installed")
@@ -23,7 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning"),
 ]
 
-TOKENIZER = Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
+TOKENIZER = trained()
 TEXTS = [text_of(seed, seed % 40) for seed in range(2000)]
 
 

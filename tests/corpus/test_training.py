@@ -69,8 +69,6 @@ def test_records_with_problems(tmp_path: Path) -> None:
     ("options", "error", "message"),
     [
         ({"pattern": "("}, ValueError, "not a regular expression"),
-        ({"pattern": "cl100k_bse"}, ValueError, "did you mean 'cl100k_base'"),
-        ({"special_tokens": {"<a>": 3}}, ValueError, "cannot have the id 3"),
         ({"min_frequency": 0}, ValueError, "min_frequency"),
         ({"separator": ""}, ValueError, "separator"),
         ({"on_error": "ignore"}, ValueError, "on_error"),
@@ -84,11 +82,3 @@ def test_options_are_checked_before_a_byte_is_read(
     monkeypatch.setattr("bpetite.corpus.training.read_documents", lambda *_, **__: pytest.fail("it was read"))
     with pytest.raises(error, match=message):
         Tokenizer.train_from_files(path, 270, **options)
-
-
-def test_what_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"absent\.txt"):
-        Tokenizer.train_from_files(tmp_path / "absent.txt", 270)
-    (tmp_path / "a.doc").write_bytes(b"x\xff")
-    with pytest.raises(ValueError, match=r"a\.doc:1: text that is not UTF-8"):
-        Tokenizer.train_from_files(tmp_path / "a.doc", 270)

@@ -5,9 +5,7 @@ Runs in the environment of `environment.py`, where bpetite is not installed.
 import json
 import os
 import sys
-import types
 from collections.abc import Callable, Iterable
-from importlib.machinery import ModuleSpec
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -59,39 +57,8 @@ def parquet(path: Path) -> Any:
     return load_dataset("parquet", data_files=str(path), split="train").to_dict()
 
 
-def mds(path: Path) -> Any:
-    _stand_in("torchvision", "torchvision.datasets", "torchvision.transforms", "torchvision.transforms.functional")
-    _stand_in("transformers", "transformers.feature_extraction_utils", "transformers.tokenization_utils_base")
-    _stand_in("transformers.models", "transformers.models.auto", "transformers.models.auto.tokenization_auto")
-    from streaming import LocalDataset, StreamingDataset
-
-    local = [{name: value.tolist() for name, value in sample.items()} for sample in LocalDataset(str(path))]
-    streamed = StreamingDataset(local=str(path), shuffle=False, batch_size=1)
-    fetched = [{name: value.tolist() for name, value in streamed[at].items()} for at in range(len(streamed))]
-    if local != fetched:
-        sys.exit("LocalDataset and StreamingDataset differ")
-    return local
-
-
-def litdata(path: Path) -> Any:
-    from litdata import StreamingDataset, TokensLoader
-
-    return rows(StreamingDataset(str(path), item_loader=TokensLoader(block_size=WINDOW)))
-
-
-def _stand_in(*names: str) -> None:
-    """Modules that a reader imports for pictures, texts and batches, which take no part in reading samples; they ask
-    for other versions of torch and of the Hub's client than the other readers do."""
-    for name in names:
-        module: Any = types.ModuleType(name)
-        module.__spec__, module.__path__ = ModuleSpec(name, None), []
-        module.VisionDataset, module.to_tensor = object, None
-        module.AutoTokenizer = module.BatchEncoding = module.BatchFeature = type(name, (), {})
-        sys.modules[name] = module
-
-
 READERS: dict[str, Callable[[Path], Any]] = {
-    "megatron": megatron, "datatrove": datatrove, "dolma": dolma, "parquet": parquet, "mds": mds, "litdata": litdata,
+    "megatron": megatron, "datatrove": datatrove, "dolma": dolma, "parquet": parquet,
 }  # fmt: skip
 
 

@@ -72,20 +72,3 @@ def test_datasets(source: Path, tmp_path: Path) -> None:
     run(source, tmp_path / "o", format="parquet", eot="append")
     expected = {"id": [f"n{n}" for n in range(len(DOCUMENTS))], "input_ids": tokens()}
     assert read("parquet", tmp_path / "o.parquet") == expected
-
-
-@pytest.mark.parametrize("dtype", ["uint16", "int32"])
-def test_mosaicml_streaming(source: Path, tmp_path: Path, dtype: str) -> None:
-    run(source, tmp_path / "o", format="mds", shard_tokens=400, dtype=dtype)
-    assert read("mds", tmp_path / "o") == [{"tokens": document} for document in tokens()]
-
-
-@pytest.mark.parametrize("dtype", ["uint16", "int32"])
-def test_litdata(source: Path, tmp_path: Path, dtype: str) -> None:
-    made = run(source, tmp_path / "o", format="litdata", shard_tokens=400, dtype=dtype)
-    files = json.loads(Path(made["manifest"]).read_text())["files"]
-    rows, left = [], tokens()
-    for file in files[:-1]:  # blocks do not cross files
-        rows += windows(WINDOW, left[: file["documents"]])
-        left = left[file["documents"] :]
-    assert read("litdata", tmp_path / "o") == rows

@@ -11,13 +11,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from bpetite import Tokenizer
 from bpetite.cluster.calls import Call, results
-from bpetite.corpus.encoding.codec import Codec, Ids, Offsets, codec_of
+from bpetite.corpus import Codec, codec_of
+from bpetite.corpus.codec import Ids, Offsets
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "said", "'we'll", "go'", "1", "x\n\n", "", "!"]
 
@@ -25,6 +26,11 @@ WORDS = ["the", "cat", "sat", "on", "a", "mat", "and", "Zürich", "東京", "sai
 def text_of(seed: int, words: int) -> str:
     choose = random.Random(seed)
     return " ".join(choose.choice(WORDS) for _ in range(words))
+
+
+@cache
+def trained() -> Tokenizer:
+    return Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
 
 
 def make_corpus(folder: Path) -> Path:
@@ -43,9 +49,8 @@ def make_corpus(folder: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and what they hold, but the record of when and where runs were."""
-    found = (path for path in folder.rglob("*") if path.is_file() and not f".{path.name}".endswith(".runs"))
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in found}
+    """The files of a folder and what they hold."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class HereMap:
@@ -98,9 +103,9 @@ def kill_workers(folder: Path, times: int, every: int, done: threading.Event) ->
 
 
 def big_corpus(folder: Path, megabytes: int) -> Path:
-    """One text file of so many documents of a megabyte."""
-    path = folder / "big.txt"
-    with path.open("wb") as file:
-        for number in range(megabytes):
+    """A folder of text files of 4 MB: documents of a megabyte."""
+    (folder / "big").mkdir()
+    for number in range(megabytes):
+        with (folder / "big" / f"{number // 4:03}.txt").open("ab") as file:
             file.write((text_of(number, 2000) + "\n").encode() * 105 + b"<|endoftext|>")
-    return path
+    return folder / "big"

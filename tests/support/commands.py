@@ -8,11 +8,25 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 from bpetite.cli import main
 
-__all__ = ["run"]
+__all__ = ["Done", "bpe", "run"]
+
+
+class Done(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def bpe(*arguments: object, cwd: Path | None = None, stdin: str = "") -> Done:
+    """`run`, for those who want the three values."""
+    done = run(*arguments, cwd=cwd, stdin=stdin)
+    return Done(done.returncode, done.stdout, done.stderr)
 
 
 def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:

@@ -1,30 +1,27 @@
-"""Kill corpus runs at random moments until each is done, and compare what they leave with an uninterrupted run.
+"""Kill draws of corpus runs with signal 9 at random moments until each is done; see `corpus_model`.
 
-Run by test_kill.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
-number of kills, of runs, and of kills that found a journal to go on from.
+Run by test_model.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
+numbers of kills, of draws, and of kills that left a state to go on from.
 """
-import gzip
+from __future__ import annotations
+
 import os
 import random
 import shutil
 import signal
 import sys
+import tempfile
 import time
 import traceback
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from corpus_tools import byte_codec, outputs, some_documents, write_inputs
+import corpus_model
+from faulty_store import DiskStore
 
-from bpetite.corpus import Options, Sources, make_part, merge_outputs
-from bpetite.corpus.reading.given import given_documents
-
-FORMATS = ["npy", "npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet", "mds", "litdata"]
-
-#: Kills of one run; then it may end.
-MOST = 20
+#: Kills of one call; then it may end.
+MOST = 12
 
 
 def start(work: Callable[[], object]) -> int:
@@ -37,84 +34,63 @@ def start(work: Callable[[], object]) -> int:
         work()
         code = 0
     except BaseException as error:
-        # finished already, of an input that can be read only once
-        if isinstance(error, FileExistsError) and "only once" in str(error):
-            code = 0
-        else:
-            traceback.print_exception(error)
+        traceback.print_exception(error)
     finally:
         sys.stderr.flush()
         os._exit(code)
 
 
+def killed(one: corpus_model.Draw, output: str, choose: random.Random, seconds: float) -> tuple[int, int]:
+    """Make the calls of a draw in processes that are killed; returns the numbers of kills, and of states left."""
+    kills = resumed = 0
+    folders = [Path(tempfile.gettempdir()), Path(output.removeprefix("disk://")).parent]
+    for call in corpus_model.calls_of(one, output, choose):
+        for attempt in range(MOST + 1):
+            child = start(partial(call, lambda *_: None))
+            if attempt < MOST:  # a machine with much to do would kill one call for ever
+                time.sleep(choose.uniform(0, seconds))
+                os.kill(child, signal.SIGKILL)
+            code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+            if code == 0:
+                break
+            if code != -signal.SIGKILL:
+                sys.exit(f"draw {one.seed} failed after {kills} kills: {one}")
+            kills += 1
+            resumed += any(path.stat().st_size for folder in folders for path in folder.rglob("state.json"))
+    return kills, resumed
+
+
 def main(folder: Path, seed: int, wanted: int) -> None:
-    chosen = random.Random(seed)
-    documents = some_documents(120)
-    inputs = write_inputs(folder / "in", documents)
-    packed = [folder / "in" / f"{number}.txt.gz" for number in range(9)]
-    for number, path in enumerate(packed):
-        path.write_bytes(gzip.compress("<|endoftext|>".join(documents[number::9]).encode()))
-    kills = runs = resumed = 0
-    while kills < wanted:
-        format = FORMATS[runs % len(FORMATS)]
-        jobs = chosen.choice([1, 2, 4])
-        folders = format in ("mds", "litdata")
-        ranks = chosen.choice([1, 1, 3])
-        shuffle = chosen.choice([None, None, 1]) if ranks == 1 else None
-        options = Options(
-            format=format,
-            shard_tokens=chosen.choice([None, 300, 1000]),
-            val_fraction=0.0 if folders else chosen.choice([0.0, 0.0, 0.2]),
-            eot=chosen.choice([None, "append", "prepend"]),
-            on_error="skip",
-            rejected=chosen.choice([False, True]),
-            shuffle=shuffle,
-            memory=chosen.choice([40_000, 1 << 20]) if shuffle else 1 << 30,
-            max_document_bytes=chosen.choice([1 << 30, 100]),
+    tempfile.tempdir = str(folder / "temporary")
+    counts = [0, 0, 0]
+    choose = random.Random(seed)
+    while counts[0] < wanted:
+        for name in ("in", "out", "plain", "temporary"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+            (folder / name).mkdir()
+        one, sizes = corpus_model.draw(seed * 100_000 + counts[1], folder / "in")
+        counts[1] += 1
+        try:
+            corpus_model.oracle(one)
+        except corpus_model.FlawedError:
+            continue
+        with corpus_model.patched(sizes):
+            began = time.monotonic()
+            for call in corpus_model.calls_of(one, str(folder / "plain" / "o"), choose, plain=True):
+                call(lambda *_: None)
+            output = f"{DiskStore.protocol}://{folder}/out/o" if one.url else str(folder / "out" / "o")
+            more = killed(one, output, choose, time.monotonic() - began + 0.02)
+        counts[0], counts[2] = counts[0] + more[0], counts[2] + more[1]
+        expected, found = (
+            {path.name: path.read_bytes() for path in (folder / name).iterdir()} for name in ("plain", "out")
         )
-        made = []
-        sources = inputs if ranks > 1 else chosen.choice([inputs, packed, Sources((given_documents(documents),))])
-        block, seconds = chosen.choice([100, 300, 1000]), chosen.choice([0, 0, 0.005])
-        for name in ("whole", "killed"):
-            out = folder / name
-            shutil.rmtree(out, ignore_errors=True)
-            out.mkdir()
-            sink = out if folders else out / "o"
-            part = replace(
-                make_part(sources, sink, byte_codec(), options=options), block=block, checkpoint_seconds=seconds
-            )
-            if name == "whole":
-                began = time.monotonic()
-                part.run(jobs=jobs)
-                duration = time.monotonic() - began
-                made.append(outputs(out))
-                continue
-            work: list[Callable[[], object]] = [
-                partial(part.of(rank, ranks).run, jobs=chosen.choice([jobs, jobs, 1])) for rank in range(ranks)
-            ]
-            if ranks > 1:
-                work.append(partial(merge_outputs, sink, delete=True))
-            for call in work:
-                survived = 0
-                while True:
-                    child = start(call)
-                    if survived < MOST:  # a machine with much to do would kill one run for ever
-                        time.sleep(chosen.uniform(0, 1.1 * duration / (1 if ranks == 1 else 2)))
-                        os.kill(child, signal.SIGKILL)
-                    _, status = os.waitpid(child, 0)
-                    if os.WIFEXITED(status):
-                        if os.WEXITSTATUS(status):
-                            sys.exit(f"a run of {options} failed after {kills} kills")
-                        break
-                    kills += 1
-                    survived += 1
-                    resumed += any(out.glob("*journal")) or any(out.glob("*.shard"))
-            made.append(outputs(out))
-        if made[0] != made[1]:
-            differing = sorted(name for name in {**made[0], **made[1]} if made[0].get(name) != made[1].get(name))
-            sys.exit(f"{options} with {jobs} jobs differs in {differing} after {kills} kills")
-        runs += 1
-    print(kills, runs, resumed)
+        if one.how == "merged":  # the ranks of one output may be deleted, those of the other may never have been
+            expected, found = ({name: data for name, data in files.items() if name in expected.keys() & found.keys() or
+                                ".rank" not in name} for files in (expected, found))  # fmt: skip
+        if expected != found:
+            differing = sorted(name for name in expected | found if expected.get(name) != found.get(name))
+            sys.exit(f"draw {one.seed} differs in {differing} after {counts[0]} kills: {one}")
+    print(*counts)
 
 
 if __name__ == "__main__":

@@ -2,31 +2,36 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import itertools
 import json
+import os
 import random
-import struct
-from collections.abc import Callable, Sequence
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from paths import PYTHONPATH
 
-from bpetite.corpus import Codec, encode_corpus, find_sources
-from bpetite.corpus.reading.blocks import BLOCK, Position, Reading
-from bpetite.corpus.reading.readers import read_blocks
-from bpetite.corpus.reading.records import documents_of
+from bpetite import patterns
+from bpetite.corpus import Codec, Options, Plan, Share, encode_corpus, find_sources, make_plan
+from bpetite.corpus.read.blocks import BLOCK, Position, Reading
+from bpetite.corpus.read.pieces import cut_pieces
+from bpetite.corpus.read.readers import read_blocks
+from bpetite.corpus.read.records import documents_of
+from bpetite.corpus.run import run as run_plan
+from bpetite.splitting.certain_cuts import CertainCuts, certain_cuts
+from bpetite.splitting.pretokenizer import pretokenizer
 
 EOT = 256
 
-#: Layouts whose shards stand beside each other; those of mds and litdata have a folder of their own.
 FORMATS = ["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
-
-#: Layouts that a crash sees in different ways: with a file of lengths, without one and cut anywhere, with ids besides,
-#: and made of a file that goes. test_kill.py kills runs of all layouts.
-CRASHED = ["npy", "nanogpt", "parquet"]
 
 
 def encode_bytes(texts: Sequence[bytes]) -> tuple[Any, Any]:
@@ -52,7 +57,15 @@ def decode_ids(ids: Any) -> bytes:
     return b"".join(b"<|endoftext|>" if i == EOT else bytes([i]) for i in np.asarray(ids).tolist())
 
 
+@cache
+def gpt2_cuts(*literals: str) -> CertainCuts:
+    found = certain_cuts(pretokenizer(patterns.GPT2), literals, normalized=False)
+    assert found is not None
+    return found
+
+
 def byte_codec(vocab_size: int = 257, *, special: str = "text", eot: bool = True) -> Codec:
+    """A tokenizer that can cut a text anywhere; it says so where GPT-2's pattern certainly cuts."""
     return Codec(
         encode=refuse_special if special == "error" else encode_bytes,
         encode_ordinary=encode_bytes,
@@ -63,6 +76,7 @@ def byte_codec(vocab_size: int = 257, *, special: str = "text", eot: bool = True
         tokenizer_digest=f"bytes-{vocab_size}",
         name="bytes",
         special=special,
+        cuts=gpt2_cuts(*["<|endoftext|>"] * (special == "error")),
     )
 
 
@@ -70,40 +84,38 @@ def ids(text: str | bytes) -> list[int]:
     return list(text.encode() if isinstance(text, str) else text)
 
 
-def run(sources: Any, sink: Path, **options: Any) -> dict[str, Any]:
-    """encode_corpus with the byte tokenizer."""
+def run(sources: Any, output: Path | str, *, block: int | None = None, **options: Any) -> dict[str, Any]:
+    """encode_corpus with the byte tokenizer; with ``block``, text is read in blocks of that many bytes."""
     codec = options.pop("codec", None) or byte_codec(special=options.get("special", "text"))
     if not isinstance(sources, list):
         sources = [sources]
-    return encode_corpus(sources, sink, codec, **options)
+    if block is None:
+        return encode_corpus(sources, output, codec, **options)
+    how = {name: options.pop(name) for name in ("jobs", "progress", "log") if name in options}
+    return run_plan(plan_of(sources, output, block, codec=codec, **options), **how)
+
+
+def plan_of(sources: Any, output: Path | str, block: int = BLOCK, *, codec: Any = None, **options: Any) -> Plan:
+    """The plan of such a run."""
+    return replace(make_plan(sources, output, codec or byte_codec(), Options(**options)), block=block)
 
 
 def read(*paths: Path, block: int = BLOCK, position: Position | None = None, **options: Any) -> list[str]:
     """The documents of files."""
     kind = options.pop("kind", None)
-    pieces = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).pieces
+    inputs = find_sources(paths, kind=kind, whole_files=options.pop("whole_files", False)).inputs
     reading = Reading(block=block, **options)
+    pieces = cut_pieces(inputs, Share(Position(), Position(len(inputs))), position)
     return [
         text.decode()
-        for found in read_blocks(pieces, reading, position)
+        for found in read_blocks(inputs, pieces, reading)
         for text in documents_of(found, reading, "skip").texts
     ]
 
 
 def outputs(folder: Path) -> dict[str, bytes]:
-    """Every file of a folder, but the record of when and where runs were."""
-    found = (path for path in sorted(folder.iterdir()) if path.is_file() and not f".{path.name}".endswith(".runs"))
-    return {path.name: path.read_bytes() for path in found}
-
-
-def plain_sums(data: bytes, size: int = 16 << 20) -> dict[str, Any]:
-    """What a manifest has of a file, by its description: SHA-256 of ranges, and of their checksums."""
-    ranges = [hashlib.sha256(data[start : start + size]) for start in range(0, len(data), size)]
-    root = hashlib.sha256(b"".join(one.digest() for one in ranges))
-    return {
-        "algorithm": "sha256", "range_bytes": size, "root": root.hexdigest(),
-        "ranges": [one.hexdigest() for one in ranges],
-    }  # fmt: skip
+    """Every file of a folder."""
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
 def documents_in(path: Path) -> list[list[int]]:
@@ -114,15 +126,8 @@ def documents_in(path: Path) -> list[list[int]]:
 
 
 def texts_in(path: Path) -> list[str]:
-    """The same as text, without the end-of-text token that stands behind each."""
+    """The same as text, without the end-of-text token that stands after each."""
     return [bytes(document[:-1]).decode() for document in documents_in(path)]
-
-
-def texts_of_part(path: Path) -> list[str]:
-    """The documents of a part of several, by its spool alone."""
-    tokens = np.fromfile(path.with_name(path.name + ".tokens"), "<u2")
-    ends = np.cumsum(np.fromfile(path.with_name(path.name + ".lengths"), "<i8"))
-    return [bytes(part[:-1].tolist()).decode() for part in np.split(tokens, ends[:-1]) if len(part)]
 
 
 def some_documents(count: int, seed: int = 0, longest: int = 60) -> list[str]:
@@ -144,75 +149,47 @@ def write_inputs(folder: Path, documents: Sequence[str]) -> list[Path]:
     return paths
 
 
-def read_llmc(path: Path) -> tuple[np.dtype[Any], list[int]]:
-    """A reader written from the description of the layout alone."""
-    data = path.read_bytes()
-    header = struct.unpack("<256i", data[:1024])
-    dtype = {(20240520, 1): np.dtype("<u2"), (20240801, 7): np.dtype("<u4")}[header[:2]]
-    assert set(header[3:]) == {0}
-    assert len(data) == 1024 + dtype.itemsize * header[2]
-    return dtype, np.frombuffer(data, dtype, offset=1024).tolist()
-
-
 def read_megatron(prefix: Path) -> tuple[np.dtype[Any], list[list[int]]]:
-    """A reader written from the description of the layout alone: documents as runs of sequences."""
-    index = prefix.with_name(prefix.name + "_text_document.idx").read_bytes()
-    data = prefix.with_name(prefix.name + "_text_document.bin").read_bytes()
-    assert index[:9] == b"MMIDIDX\x00\x00"
-    version, code = struct.unpack_from("<QB", index, 9)
-    sequences, ends = struct.unpack_from("<QQ", index, 18)
-    assert version == 1
-    dtype = {8: np.dtype("<u2"), 4: np.dtype("<i4")}[code]
-    assert len(index) == 34 + 12 * sequences + 8 * ends
-    lengths = np.frombuffer(index, "<i4", sequences, 34)
-    pointers = np.frombuffer(index, "<i8", sequences, 34 + 4 * sequences)
-    firsts = np.frombuffer(index, "<i8", ends, 34 + 12 * sequences)
-    assert firsts[0] == 0
-    assert firsts[-1] == sequences
-    rows = [
-        np.frombuffer(data, dtype, int(length), int(pointer)).tolist()
-        for length, pointer in zip(lengths, pointers, strict=True)
-    ]
-    assert sum(map(len, rows)) * dtype.itemsize == len(data)
-    return dtype, [
-        [token for row in rows[start:stop] for token in row] for start, stop in itertools.pairwise(firsts)
-    ]
+    """By a reader that is written from the description of the layout alone."""
+    from corpus_model import read_shard  # here: it needs what plain installations have not
+
+    parts = [prefix.with_name(f"{prefix.name}_text_document.{end}").read_bytes() for end in ("bin", "idx")]
+    dtype = {8: "uint16", 4: "int32"}[parts[1][17]]
+    return np.dtype(dtype), [row[0] for row in read_shard("megatron", dtype, parts)]
 
 
-class Stopped(BaseException):
-    """A process is no more."""
+#: What a child runs, and how much more memory than before it takes for it.
+MEASURED = """
+import resource, sys
+from corpus_tools import byte_codec
+from bpetite.cli import main
+from bpetite.corpus import RecordError, count_corpus
+import pyarrow.parquet
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+{}
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024)
+"""
 
 
-def run_stopped(task: Any, seed: int, jobs: Sequence[int] = (1, 2)) -> tuple[dict[str, Any], int]:
-    """Run a task to its end, though it is stopped after some steps again and again; returns (summary, times stopped).
-
-    The task makes a checkpoint after each step, and each attempt goes on from the last one.
-    """
-    chosen = random.Random(seed)
-    stopped = 0
-    while True:
-        left = chosen.randrange(1, 4) if stopped < 12 else 1 << 30
-
-        def step(raw: int, tokens: int, documents: int) -> None:
-            nonlocal left
-            left -= 1
-            if left <= 0:
-                raise Stopped
-
-        try:
-            return task.run(jobs=chosen.choice(jobs), progress=step), stopped
-        except Stopped:
-            stopped += 1
+def megabytes_of(code: str, *arguments: object, cwd: Path | None = None) -> tuple[list[str], int]:
+    """(the lines that some code prints in a process of its own, the megabytes of its peak)."""
+    done = subprocess.run(
+        [sys.executable, "-c", MEASURED.format(code), *map(str, arguments)], capture_output=True, text=True, cwd=cwd,
+        env={**os.environ, "PYTHONPATH": PYTHONPATH},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    *lines, megabytes = done.stdout.splitlines()
+    return lines, int(megabytes)
 
 
-def outputs_of_both(make: Callable[[Path], Any], folder: Path, seed: int) -> dict[str, bytes]:
-    """What a task writes: the same in one go, by two threads, and when it is stopped again and again.
-
-    Args:
-        make: Makes the task that writes into a folder. It has more than a few blocks.
-    """
-    replace(make(folder / "whole"), checkpoint_seconds=0).run(jobs=2)
-    assert run_stopped(replace(make(folder / "stopped"), checkpoint_seconds=0), seed)[1] > 3
-    whole = outputs(folder / "whole")
-    assert outputs(folder / "stopped") == whole
-    return whole
+@contextmanager
+def pipe(path: Path, data: bytes) -> Iterator[Path]:
+    """A named pipe that gives some bytes to the first who opens it."""
+    os.mkfifo(path)
+    writer = threading.Thread(target=path.write_bytes, args=(data,))
+    writer.start()
+    try:
+        yield path
+    finally:
+        writer.join(10)
+    assert not writer.is_alive()

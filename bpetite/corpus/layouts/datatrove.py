@@ -1,12 +1,15 @@
 """datatrove: tokens, the end of each document, and a text with the tokenizer and the size of a token."""
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from .layout import Layout, OpenShard
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Datatrove"]
+from ..read.paths import AnyPath, read_numbers
+from .layout import LENGTHS, Layout, OpenShard
 
 
 class Datatrove(Layout):
@@ -25,9 +28,16 @@ class Datatrove(Layout):
         for ends in shard.ends():
             file.write(ends.astype("<u8").tobytes())
 
+    def lengths_in(self, paths: Sequence[AnyPath]) -> Iterator[npt.NDArray[np.int64]]:
+        last = 0
+        with paths[1].open("rb") as file:
+            while len(ends := read_numbers(file, "<u8", LENGTHS).astype(np.int64)):
+                yield np.diff(ends, prepend=last)
+                last = int(ends[-1])
+
 
 def _metric(count: int) -> str:
-    """A number of tokens for people, as `humanize.metric(count, unit="T")` writes it.
+    """A number of tokens as `humanize.metric(count, unit="T")` writes it.
 
     >>> _metric(0), _metric(12_345), _metric(2_500_000_000), _metric(999_999)
     ('0.00 T', '12.3 kT', '2.50 GT', '1.00 MT')

@@ -4,12 +4,16 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
-from .layout import Layout, OpenShard
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["Dolma"]
+from ..read.paths import AnyPath
+from .layout import LENGTHS, Layout, OpenShard
 
 
 class Dolma(Layout):
@@ -35,9 +39,25 @@ class Dolma(Layout):
         ):
             table = csv.writer(text, lineterminator="\n")
             start = 0
-            meta = shard.meta()
-            for ends in shard.ends():
-                for end in ends.tolist():
-                    name, source, number = next(meta)
-                    table.writerow([start, end, name or "", source, number + 1])  # lines count from 1
-                    start = end
+            ends = chain.from_iterable(ends.tolist() for ends in shard.ends())
+            for end, (name, source, number) in zip(ends, shard.meta()):
+                table.writerow([start, end, name or "", source, number + 1])  # lines count from 1
+                start = end
+
+    def lengths_in(self, paths: Sequence[AnyPath]) -> Iterator[npt.NDArray[np.int64]]:
+        lengths = (int(row[1]) - int(row[0]) for row in _rows(paths[1]))
+        while some := list(islice(lengths, LENGTHS)):
+            yield np.array(some, np.int64)
+
+    def meta_in(self, paths: Sequence[AnyPath]) -> Iterator[list[Any]]:
+        for _, _, name, source, number in _rows(paths[1]):
+            yield [name or None, source, int(number) - 1]
+
+
+def _rows(path: AnyPath) -> Iterator[list[str]]:
+    with (
+        path.open("rb") as file,
+        gzip.GzipFile("", "rb", fileobj=cast(BinaryIO, file)) as unpacked,
+        io.TextIOWrapper(unpacked, "utf-8", "surrogateescape", newline="") as text,
+    ):
+        yield from csv.reader(text)

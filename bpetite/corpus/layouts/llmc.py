@@ -7,11 +7,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import FormatError
-from ..sources.paths import AnyPath
+from ..read.paths import AnyPath
 from .layout import Layout, OpenShard
 from .token_file import TokenFile, count_tokens
-
-__all__ = ["LlmC", "open_llmc"]
 
 
 class LlmC(Layout):
@@ -19,21 +17,18 @@ class LlmC(Layout):
     suffix = ".bin"
     header = 1024
     eot = "prepend"
-    exact = True
+    fills_shards = True
     numbered = True
+    joins = False
     shard_tokens: int | None = 10**8  # as its own scripts have it
     most_tokens = 2**31 - 1
     codes: ClassVar[dict[str, tuple[int, int]]] = {"uint16": (20240520, 1), "uint32": (20240801, 7)}
 
     def least_tail(self, shard_tokens: int) -> int:
-        # Training stops at a shard that is smaller than one step of all its processes, usually half a million tokens;
-        # so shards of the usual 100 million tokens get a last one of at least a million.
+        # Training stops at a shard smaller than one step of all its processes, usually half a million tokens.
         return max(1, min(shard_tokens // 10, 1 << 20))
 
     def head(self, shard: OpenShard) -> bytes:
-        if shard.tokens > self.most_tokens:
-            raise ValueError(f"{shard.base}: {shard.tokens} tokens are too many for one llm.c file (below 2^31); "
-                             "give shard_tokens=")
         magic, version = self.codes[shard.dtype.name]
         return struct.pack("<3i", magic, version, shard.tokens) + bytes(self.header - 12)
 

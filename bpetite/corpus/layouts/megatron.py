@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
-from .layout import Layout, OpenShard
-
-__all__ = ["Megatron"]
+from ...errors import FormatError
+from ..read.paths import AnyPath, read_numbers
+from .layout import LENGTHS, Layout, OpenShard
 
 
 class Megatron(Layout):
@@ -45,3 +47,22 @@ class Megatron(Layout):
             firsts = np.cumsum(lengths > 0) + first
             file.write(firsts.astype("<i8").tobytes())
             first = int(firsts[-1])
+
+    def lengths_in(self, paths: Sequence[AnyPath]) -> Iterator[npt.NDArray[np.int64]]:
+        head = 9 + struct.calcsize("<QBQQ")
+        with paths[1].open("rb") as sizes, paths[1].open("rb") as firsts:
+            magic = sizes.read(head)
+            if len(magic) < head or magic[:9] != b"MMIDIDX\0\0":
+                raise FormatError(f"{paths[1]}: not an index of Megatron's")
+            sequences, documents = struct.unpack("<QQ", magic[18:])
+            firsts.seek(head + 12 * sequences + 8)
+            last, left = 0, documents - 1
+            while left:
+                ends = read_numbers(firsts, "<i8", min(LENGTHS, left))
+                if not len(ends):
+                    raise FormatError(f"{paths[1]}: ends before its last document")
+                has_one = np.diff(ends, prepend=last) > 0
+                lengths = np.zeros(len(ends), np.int64)
+                lengths[has_one] = read_numbers(sizes, "<i4", int(has_one.sum()))
+                last, left = int(ends[-1]), left - len(ends)
+                yield lengths

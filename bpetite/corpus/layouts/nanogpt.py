@@ -3,11 +3,9 @@ from __future__ import annotations
 
 from .layout import Layout
 
-__all__ = ["NanoGPT"]
-
 
 class NanoGPT(Layout):
     name = "nanogpt"
     suffix = ".bin"
-    exact = True
+    fills_shards = True
     dtypes: tuple[str, ...] = ("uint16",)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -11,14 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError
-from ..sources.paths import AnyPath, read_numbers
+from ..read.paths import AnyPath, read_numbers
 from .layout import LENGTHS, Layout, OpenShard
 from .token_file import TokenFile, count_tokens
 
-__all__ = ["Npy", "NpyFile"]
-
-#: Bytes of the header of an array: always the same, as NumPy leaves room for any shape.
-HEADER = 128
+HEADER = 128  # bytes: NumPy leaves room for any shape
 
 
 class Npy(Layout):
@@ -32,10 +29,12 @@ class Npy(Layout):
         return npy_header(shard.dtype, shard.tokens)
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
-        file.write(npy_header(np.dtype("<i8"), shard.documents + 1))
-        file.write(bytes(8))
+        file.write(npy_header(np.dtype("<i8"), shard.documents + 1) + bytes(8))
         for ends in shard.ends():
             file.write(ends.astype("<i8").tobytes())
+
+    def lengths_in(self, paths: Sequence[AnyPath]) -> Iterator[npt.NDArray[np.int64]]:
+        return NpyFile(paths[0]).lengths()
 
 
 class NpyFile(TokenFile):
@@ -49,7 +48,7 @@ class NpyFile(TokenFile):
             self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
             if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
                 raise FormatError(f"{self.offsets}: does not begin with offset 0")
-            self.documents: int | None = ends - 1
+            self.documents = ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         last = documents = 0
@@ -60,7 +59,7 @@ class NpyFile(TokenFile):
                 wrong = (lengths < 0) | (ends > self.tokens)
                 if wrong.any():
                     raise FormatError(f"{self.offsets}: document {documents + int(wrong.argmax())} ends at token "
-                                      f"{ends[wrong][0]}: before the one before it, or behind {self.path.name}")
+                                      f"{ends[wrong][0]}, before the one before it or after the end of tokens")
                 documents += len(lengths)
                 last = int(ends[-1])
                 yield lengths

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, ClassVar
 
@@ -10,8 +11,6 @@ import numpy.typing as npt
 
 from ...errors import MissingExtraError
 from .layout import Layout, OpenShard
-
-__all__ = ["Parquet"]
 
 
 class Parquet(Layout):
@@ -22,6 +21,8 @@ class Parquet(Layout):
     meta = True
     dtypes: tuple[str, ...] = ("uint32",)
     spooled = True
+    keeps_whole = True
+    joins = False
     eot = "none"
     row_group_tokens: ClassVar[int] = 4 << 20
     row_group_rows: ClassVar[int] = 1 << 16
@@ -50,12 +51,11 @@ class Parquet(Layout):
     def _groups(self, shard: OpenShard) -> Iterator[npt.NDArray[np.int64]]:
         group: list[int] = []
         tokens = 0
-        for lengths in shard.lengths():
-            for length in lengths.tolist():
-                if group and (tokens + length > self.row_group_tokens or len(group) == self.row_group_rows):
-                    yield np.array(group, np.int64)
-                    group, tokens = [], 0
-                group.append(length)
-                tokens += length
+        for length in chain.from_iterable(lengths.tolist() for lengths in shard.lengths()):
+            if group and (tokens + length > self.row_group_tokens or len(group) == self.row_group_rows):
+                yield np.array(group, np.int64)
+                group, tokens = [], 0
+            group.append(length)
+            tokens += length
         if group:
             yield np.array(group, np.int64)

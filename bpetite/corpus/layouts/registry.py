@@ -3,61 +3,35 @@ from __future__ import annotations
 
 import os
 import struct
-from typing import Any
 
 import numpy as np
 
 from ...errors import FormatError
-from ..sources.paths import AnyPath, path_of
+from ..read.paths import AnyPath, path_of
 from .datatrove import Datatrove
 from .dolma import Dolma
 from .layout import Layout
-from .litdata import Litdata
 from .llmc import LlmC, open_llmc
-from .mds import Mds
 from .megatron import Megatron
 from .nanogpt import NanoGPT
 from .npy import Npy, NpyFile
 from .parquet import Parquet
-from .spool import Spool
 from .token_file import TokenFile, count_tokens
 
-__all__ = ["DTYPES", "LAYOUTS", "layout_in", "layout_of", "open_in", "open_token_file"]
-
 LAYOUTS: dict[str, type[Layout]] = {
-    layout.name: layout for layout in (Npy, NanoGPT, LlmC, Megatron, Datatrove, Dolma, Parquet, Mds, Litdata)
+    layout.name: layout for layout in (Npy, NanoGPT, LlmC, Megatron, Datatrove, Dolma, Parquet)
 }
 
 DTYPES = ("uint16", "uint32", "int32")
 
 
 def layout_of(name: str) -> Layout:
-    """The layout of a ``format``.
-
-    Raises:
-        ValueError: No layout has this name.
-    """
     if name not in LAYOUTS:
         raise ValueError(f"format {name!r} is not one of {', '.join(LAYOUTS)}")
     return LAYOUTS[name]()
 
 
-def layout_in(manifest: dict[str, Any]) -> Layout:
-    """The layout of the files that a manifest lists: a spool, for a part."""
-    layout = layout_of(manifest["format"])
-    return layout if manifest["rank"] is None else Spool(layout)
-
-
-def open_in(folder: AnyPath, manifest: dict[str, Any], name: str) -> TokenFile:
-    reader = layout_in(manifest).reader
-    if reader is not None:
-        raise FormatError(f"{folder / name}: {manifest['format']} files are read by {reader}")
-    return open_token_file(folder / name, format=manifest["format"], dtype=manifest["dtype"])
-
-
-def open_token_file(
-    path: str | os.PathLike[str], *, format: str | None = None, dtype: str | None = None
-) -> TokenFile:
+def open_token_file(path: str | os.PathLike[str], *, format: str | None = None, dtype: str | None = None) -> TokenFile:
     """A token file of NumPy, nanoGPT or llm.c, in bounded memory.
 
     Args:
@@ -92,8 +66,8 @@ def _sniff(path: AnyPath) -> str:
         return "megatron"
     if head[:8] in [struct.pack("<2i", magic, version) for magic, version in LlmC.codes.values()]:
         return "llmc"
-    for start, ending, format in ((b"\x93NUMPY", "", "npy"), (b"PAR1", "", "parquet"), (b"", ".mds", "mds")):
-        if head.startswith(start) and path.name.endswith(ending):
+    for start, format in ((b"\x93NUMPY", "npy"), (b"PAR1", "parquet")):
+        if head.startswith(start):
             return format
     if path.name.endswith((".ds", ".ds.index", ".ds.metadata")):
         return "datatrove"

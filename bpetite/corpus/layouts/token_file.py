@@ -3,50 +3,37 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError
-from ..sources.paths import AnyPath, read_numbers
-from .layout import fill
-
-__all__ = ["CHUNK", "Span", "TokenFile", "count_tokens", "document_chunks"]
+from ..read.paths import AnyPath, read_numbers
+from .layout import group_by_tokens
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
 
 
-@dataclass
-class Span:
-    """Consecutive tokens of a file.
-
-    ``lengths`` are the lengths of its documents, all whole, or None where the layout does not keep them;
-    then documents may cross spans.
-    """
+class Span(NamedTuple):
+    """Consecutive tokens of a file, with the lengths of its documents, all whole. None where the layout does not keep
+    them; then documents may cross spans."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64] | None = None
 
 
+@dataclass(eq=False)
 class TokenFile:
-    """One file (or pair of files) of tokens.
+    """One file (or pair of files) of tokens."""
 
-    Attributes:
-        path, format, dtype: What it is.
-        tokens: Their number.
-        documents: Their number, or None where the layout does not say.
-        header: Bytes before the tokens.
-    """
-
-    def __init__(self, path: AnyPath, format: str, dtype: np.dtype[Any], header: int, tokens: int) -> None:
-        self.path = path
-        self.format = format
-        self.dtype = dtype
-        self.tokens = tokens
-        self.documents: int | None = None
-        self.header = header
+    path: AnyPath
+    format: str
+    dtype: np.dtype[Any]
+    header: int  # bytes before the tokens
+    tokens: int  # their number
+    documents: int | None = None  # their number, where the layout says it
 
     def read(self, start: int, count: int) -> npt.NDArray[Any]:
         """Tokens from ``start`` on, fewer than ``count`` only at the end."""
@@ -64,17 +51,16 @@ class TokenFile:
             return
         for lengths in self.lengths():
             done = 0
-            for documents, tokens, _ in fill(lengths, 0, 0, CHUNK):
+            for documents, tokens, _ in group_by_tokens(lengths, 0, 0, CHUNK):
                 yield Span(self.read(start, tokens), lengths[done : done + documents])
                 start, done = start + tokens, done + documents
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
-        """The length of each document in tokens, some at a time; only where ``documents`` is known."""
+        """The lengths of the documents, some at a time; only where ``documents`` is known."""
         raise NotImplementedError
 
 
 def count_tokens(path: AnyPath, header: int, dtype: np.dtype[Any]) -> int:
-    """The number of tokens in a file, by its size."""
     size = path.stat().st_size - header
     if size < 0 or size % dtype.itemsize:
         raise FormatError(f"{path}: {size + header} bytes are not a whole number of {dtype.name} tokens")
@@ -85,10 +71,8 @@ def document_chunks(
     files: Iterable[TokenFile], eot: str, eot_id: int | None
 ) -> Iterator[tuple[npt.NDArray[Any], bool]]:
     """The documents of token files without their end-of-text tokens, as (tokens, whether a document ends after them).
-
     Where a layout keeps no document lengths, the end-of-text token separates documents; without one (``eot="none"``)
-    all tokens are one document.
-    """
+    all tokens are one document."""
     open_document = False
     for file in files:
         for span in file.spans():

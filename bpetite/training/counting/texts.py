@@ -30,7 +30,7 @@ from .spilling import LEAST_MEMORY, Runs, memory_bytes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Corpus", "Progress", "Repeated", "count_as", "count_pretokens", "gathered", "texts_not_paths"]
+__all__ = ["Corpus", "Part", "Progress", "Repeated", "count_as", "count_pretokens", "gathered", "texts_not_paths"]
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
@@ -165,6 +165,10 @@ def count_as(
 _FILE_NAME = re.compile(r"\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|gz|zst|bz2|xz)")
 
 
+class Part(bytes):
+    """A part of a document, cut where its pattern certainly cuts: the document goes on in the next text."""
+
+
 class Repeated:
     """An iterable that calls a function for its iterator, each time anew."""
 
@@ -252,7 +256,7 @@ def _count(
     def jobs() -> Iterator[Job]:
         nonlocal documents
         for first, batch, size in batches(texts, _batch_size(texts, len(counters))):
-            documents = first + len(batch)
+            documents += len(batch) - sum(isinstance(text, Part) for text in batch)
             yield from _jobs(first, batch, size, preparation)
 
     for size in _in_order(jobs(), counters, runs):

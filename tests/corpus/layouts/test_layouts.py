@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from corpus_tools import EOT, byte_codec, documents_in, ids, read_llmc, read_megatron, run
+from corpus_tools import EOT, byte_codec, documents_in, ids, read_megatron, run
 
 DOCUMENTS = ["ab", "", "céd", "e\0\nf"]
 
@@ -23,33 +23,18 @@ def appended(documents: list[str]) -> list[int]:
     return [token for text in documents for token in [*ids(text), EOT]]
 
 
-def test_npy(source: Path, ram_path: Path) -> None:
+def test_npy_and_nanogpt(source: Path, ram_path: Path) -> None:
     run(source, ram_path / "o.npy")
     tokens = np.load(ram_path / "o.npy", mmap_mode="r")
-    assert tokens.dtype == np.uint16
-    assert tokens.tolist() == appended(DOCUMENTS)
+    assert (tokens.dtype, tokens.tolist()) == (np.uint16, appended(DOCUMENTS))
     assert np.load(ram_path / "o.offsets.npy").dtype == np.int64
     assert documents_in(ram_path / "o.npy") == [[*ids(text), EOT] for text in DOCUMENTS]
-
-
-def test_nanogpt_is_memory_mapped_uint16(source: Path, ram_path: Path) -> None:
-    run(source, ram_path / "train.bin", format="nanogpt")
-    assert np.memmap(ram_path / "train.bin", dtype=np.uint16, mode="r").tolist() == appended(DOCUMENTS)
-    assert (ram_path / "train.bin").stat().st_size == 2 * len(appended(DOCUMENTS))
-
-
-def test_llmc(source: Path, ram_path: Path) -> None:
-    run(source, ram_path / "o", format="llmc")
-    prepended = [token for text in DOCUMENTS for token in [EOT, *ids(text)]]
-    assert read_llmc(ram_path / "o_000000.bin") == (np.uint16, prepended)
-    run(source, ram_path / "large", format="llmc", codec=byte_codec(100_000))
-    assert read_llmc(ram_path / "large_000000.bin") == (np.uint32, prepended)
-    assert (ram_path / "o_000000.bin").read_bytes()[:12] == struct.pack("<3i", 20240520, 1, len(prepended))
+    run(source, ram_path / "train.bin", format="nanogpt", codec=byte_codec(65_536))
+    assert (ram_path / "train.bin").read_bytes() == np.array(appended(DOCUMENTS), "<u2").tobytes()
 
 
 def test_megatron_to_the_byte(source: Path, ram_path: Path) -> None:
     run(source, ram_path / "o", format="megatron")
-    assert read_megatron(ram_path / "o") == (np.uint16, [ids(text) for text in DOCUMENTS])
     # the empty document repeats an index and has no sequence
     assert (ram_path / "o_text_document.idx").read_bytes() == (
         b"MMIDIDX\x00\x00" + struct.pack("<QBQQ", 1, 8, 3, 5) + struct.pack("<3i", 2, 4, 4)
@@ -58,13 +43,10 @@ def test_megatron_to_the_byte(source: Path, ram_path: Path) -> None:
     assert (ram_path / "o_text_document.bin").read_bytes() == np.array(
         [token for text in DOCUMENTS for token in ids(text)], "<u2"
     ).tobytes()
-
-
-@pytest.mark.parametrize(("vocab_size", "dtype"), [(65_499, np.uint16), (65_500, np.int32), (200_000, np.int32)])
-def test_megatron_dtype_by_its_own_rule(source: Path, ram_path: Path, vocab_size: int, dtype: type) -> None:
-    run(source, ram_path / "o", format="megatron", codec=byte_codec(vocab_size), eot="append")
-    # as in its preprocess_data.py, an empty document has no end-of-text token
-    assert read_megatron(ram_path / "o") == (dtype, [[*ids(text), EOT] if text else [] for text in DOCUMENTS])
+    for size, dtype in ((65_499, np.uint16), (65_500, np.int32), (200_000, np.int32)):  # by its own rule
+        run(source, ram_path / str(size), format="megatron", codec=byte_codec(size), eot="append")
+        # as in its preprocess_data.py, an empty document has no end-of-text token
+        assert read_megatron(ram_path / str(size)) == (dtype, [[*ids(text), EOT] if text else [] for text in DOCUMENTS])
 
 
 def test_datatrove(source: Path, ram_path: Path) -> None:
@@ -72,18 +54,6 @@ def test_datatrove(source: Path, ram_path: Path) -> None:
     assert np.fromfile(ram_path / "o.ds", "<u2").tolist() == appended(DOCUMENTS)
     assert np.fromfile(ram_path / "o.ds.index", "<u8").tolist() == [3, 4, 9, 14]
     assert (ram_path / "o.ds.metadata").read_bytes() == b"bytes|2\n14\n14.0 T"
-
-
-def test_dolma(source: Path, ram_path: Path) -> None:
-    run(source, ram_path / "o", format="dolma")
-    assert np.fromfile(ram_path / "o.npy", "<u2").tolist() == appended(DOCUMENTS)
-    with gzip.open(ram_path / "o.csv.gz", "rt", newline="") as text:
-        rows = list(csv.reader(text))
-    path = str(source)
-    assert rows == [
-        ["0", "3", "n0", path, "1"], ["3", "4", "n1", path, "2"],
-        ["4", "9", "n2", path, "3"], ["9", "14", "n3", path, "4"],
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("found", ["a\nb", "a\rb", "\n"])
@@ -110,35 +80,6 @@ def test_parquet(source: Path, ram_path: Path) -> None:
     assert table.to_pydict() == {"id": ["n0", "n1", "n2", "n3"], "input_ids": [ids(text) for text in DOCUMENTS]}
 
 
-@pytest.mark.parametrize("format", ["npy", "nanogpt", "llmc"])
-@pytest.mark.parametrize("eot", ["append", "prepend", "none"])
-def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> None:
-    from bpetite.corpus.layouts.registry import open_token_file
-    from bpetite.corpus.layouts.token_file import document_chunks
-
-    made = run(source, ram_path / "o", format=format, eot=eot)
-    first = next(name for name in made["files"] if not name.endswith((".idx", ".offsets.npy")))
-    file = open_token_file(ram_path / first, format=format)
-    expected = {
-        "append": appended(DOCUMENTS),
-        "prepend": [token for text in DOCUMENTS for token in [EOT, *ids(text)]],
-        "none": ids("".join(DOCUMENTS)),
-    }[eot]
-    assert [token for span in file.spans() for token in span.tokens.tolist()] == expected
-    assert file.read(1, 4).tolist() == expected[1:5]
-    assert file.tokens == made["tokens"] == len(expected)
-    documents: list[list[int]] = [[]]
-    assert file.documents is None or file.documents == 4
-    for piece, ends in document_chunks([file], eot, EOT):
-        documents[-1] += piece.tolist()
-        if ends:
-            documents.append([])
-    if eot == "none" and format in ("nanogpt", "llmc"):
-        assert documents == [ids("".join(DOCUMENTS)), []]
-    else:
-        assert documents == [*[ids(text) for text in DOCUMENTS], []]
-
-
 @pytest.mark.parametrize(
     ("format", "vocab_size", "dtype", "message"),
     [
@@ -147,7 +88,7 @@ def test_eot_everywhere(source: Path, ram_path: Path, format: str, eot: str) -> 
         ("npy", 65_537, "uint16", "do not fit uint16.*dtype='uint32'"),
         ("megatron", 300, "uint32", "only uint16 and int32"),
         ("megatron", 2**31 + 1, "auto", "do not fit int32"),
-        ("parquet", 300, "uint16", "only uint32"),
+        ("parquet", 300, "uint16", "only uint32"), ("bin", 300, "auto", "'bin' is not one of npy, nanogpt"),
     ],
 )
 def test_ids_that_do_not_fit_are_refused(
@@ -156,12 +97,3 @@ def test_ids_that_do_not_fit_are_refused(
     with pytest.raises(ValueError, match=message):
         run(source, ram_path / "new" / "o", format=format, dtype=dtype, codec=byte_codec(vocab_size))
     assert not (ram_path / "new").exists()
-
-
-def test_nanogpt_takes_65536(source: Path, ram_path: Path) -> None:
-    assert run(source, ram_path / "o", format="nanogpt", codec=byte_codec(65_536))["documents"] == 4
-
-
-def test_unknown_format(source: Path, ram_path: Path) -> None:
-    with pytest.raises(ValueError, match="'bin' is not one of npy, nanogpt"):
-        run(source, ram_path / "o", format="bin")

@@ -10,59 +10,38 @@ from corpus_tools import EOT, ids, run
 from bpetite.corpus import open_token_file
 from bpetite.corpus.layouts import npy
 from bpetite.corpus.layouts import token_file as spans
-from bpetite.corpus.run.outputs import find_manifest
+from bpetite.corpus.merge import find_manifest
+from bpetite.corpus.write.manifest import shards_in
 from bpetite.errors import FormatError
 
 FORMATS = ["npy", "nanogpt", "llmc"]
 
-#: Formats that other packages read, and the name of a reader.
-ELSEWHERE = {
-    "datatrove": "DatatroveFileDataset", "dolma": "memmap", "parquet": "read_table", "mds": "StreamingDataset",
-    "litdata": "TokensLoader", "megatron": "IndexedDataset",
-}  # fmt: skip
+
+def shards_of(path: Path) -> list[str]:
+    """The names of the files of tokens that a manifest lists, if there is one."""
+    found = find_manifest(path)
+    assert found is not None
+    return [shard[0]["name"] for shard in shards_in(found[1])]
 
 
 @pytest.fixture
 def made(ram_path: Path) -> Path:
     (ram_path / "in.txt").write_text("ab<|endoftext|><|endoftext|>cde<|endoftext|>f")
-    for format in (*FORMATS, *ELSEWHERE):
+    for format in FORMATS:
         run(ram_path / "in.txt", ram_path / format, format=format, eot="append", shard_tokens=6)
     return ram_path
 
 
 def test_kinds_are_found_by_content(made: Path) -> None:
-    found = {}
-    for format in FORMATS:
-        place = find_manifest(made / format)
-        assert place is not None
-        assert len(place[2]) == 2
-        first = place[0].parent / place[2][0][0]["name"]
+    for format, documents, tokens in (("npy", 2, 4), ("nanogpt", None, 6), ("llmc", None, 6)):
+        first, _ = (made / name for name in shards_of(made / format))
         if format == "nanogpt":
             with pytest.raises(FormatError, match="give format="):
                 open_token_file(first)
             file = open_token_file(first, format=format, dtype="uint16")
         else:
             file = open_token_file(first)
-        found[format] = (file.format, file.documents, file.tokens)
-    assert {format: found[format][0] for format in FORMATS} == {format: format for format in FORMATS}
-    assert found["npy"] == ("npy", 2, 4)
-    assert found["nanogpt"] == ("nanogpt", None, 6)
-
-
-@pytest.mark.parametrize("format", ELSEWHERE)
-def test_formats_with_readers_of_their_own_are_named(made: Path, format: str) -> None:
-    found = find_manifest(made / format)
-    assert found is not None
-    with pytest.raises(FormatError, match=ELSEWHERE[format]):
-        open_token_file(found[0].parent / found[2][0][0]["name"], format=format)
-
-
-def test_fortran_order_is_refused(ram_path: Path) -> None:
-    np.save(ram_path / "a.npy", np.asfortranarray(np.arange(6, dtype=np.uint16).reshape(2, 3)))
-    with pytest.raises(FormatError, match="not rows of integers"):
-        open_token_file(ram_path / "a.npy")
-    np.save(ram_path / "b.npy", np.arange(6, dtype=np.uint16).reshape(2, 3))
-    assert open_token_file(ram_path / "b.npy").read(0, 6).tolist() == [*range(6)]
+        assert (file.format, file.documents, file.tokens) == (format, documents, tokens)
 
 
 def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,25 +58,16 @@ def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_manifests_are_found_from_any_name(made: Path) -> None:
-    manifest = made / "npy.manifest.json"
-    both = ["npy_000000.npy", "npy_000001.npy"]
-    for name, files in (
-        ("npy", both), ("npy.npy", both), ("npy.manifest.json", both), ("npy_000001.npy", both[1:]),
-        ("npy_000001.offsets.npy", both[1:]),
-    ):  # fmt: skip
+    for name in ("npy", "npy.npy", "npy.manifest.json", "npy_000001.npy", "npy_000001.offsets.npy"):
         found = find_manifest(made / name)
-        assert found is not None
-        assert (found[0], [shard[0]["name"] for shard in found[2]]) == (manifest, files), name
+        assert found is not None, name
+        assert found[0] == made / "npy.manifest.json"
+    assert shards_of(made / "npy") == ["npy_000000.npy", "npy_000001.npy"]
     assert find_manifest(made / "nothing") is None
     assert find_manifest(made) is None
-    (made / "folder").mkdir()
-    run(made / "in.txt", made / "folder", val_fraction=0.5)
-    found = find_manifest(made / "folder" / "val.npy")
-    assert found is not None
-    assert [shard[0]["name"] for shard in found[2]] == ["val.npy"]
-    found = find_manifest(made / "folder")
-    assert found is not None
-    assert [shard[0]["name"] for shard in found[2]] == ["train.npy", "val.npy"]
+    run(made / "in.txt", f"{made}/folder/", val_fraction=0.5)
+    for name in ("folder", "folder/val.npy", "folder/manifest.json"):
+        assert shards_of(made / name) == ["train.npy", "val.npy"]
 
 
 def test_damaged_files(made: Path) -> None:
@@ -124,12 +94,14 @@ def test_damaged_files(made: Path) -> None:
         with pytest.raises(FormatError, match=message):
             open_token_file(damage(*arguments), format=format)
     path = damage("npy_000000.offsets.npy", struct.pack("<2q", 4, 3), 136)
-    with pytest.raises(FormatError, match="ends at token 3: before the one before it"):
+    with pytest.raises(FormatError, match="ends at token 3, before the one before it"):
         list(open_token_file(path.with_name("npy_000000.npy")).spans())
-    (made / "two.npy").write_bytes(b"")
-    np.save(made / "two.npy", np.zeros((2, 2, 2), np.uint16))
-    with pytest.raises(FormatError, match="not rows of integers"):
-        open_token_file(made / "two.npy")
+    for array in (np.zeros((2, 2, 2), np.uint16), np.asfortranarray(np.arange(6, dtype=np.uint16).reshape(2, 3))):
+        np.save(made / "two.npy", array)
+        with pytest.raises(FormatError, match="not rows of integers"):
+            open_token_file(made / "two.npy")
+    np.save(made / "two.npy", np.arange(6, dtype=np.uint16).reshape(2, 3))
+    assert open_token_file(made / "two.npy").read(0, 6).tolist() == [*range(6)]
     for text in ("", "{}", "[1]", '{"manifest": 99}'):
         (made / "bad.manifest.json").write_text(text)
         with pytest.raises(FormatError, match=r"bad\.manifest\.json"):
@@ -142,7 +114,4 @@ def test_a_name_that_ends_like_an_index(ram_path: Path, format: str, name: str) 
     """Which files hold tokens follows from their places in the manifest, not from how their names end."""
     (ram_path / "in.txt").write_text("ab<|endoftext|>c")
     run(ram_path / "in.txt", ram_path / name, format=format)
-    found = find_manifest(ram_path / f"{name}.manifest.json")
-    assert found is not None
-    assert [shard[0]["name"] for shard in found[2]] == [f"{name}.npy"]
-    assert len(found[2][0]) == 2
+    assert shards_of(ram_path / f"{name}.manifest.json") == [f"{name}.npy"]

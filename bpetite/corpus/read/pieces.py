@@ -1,0 +1,180 @@
+"""The inputs of a corpus cut into pieces, once: ranks, tasks and threads take runs of neighbouring pieces.
+
+The cut depends only on the inputs, so every rank finds the same pieces. Plain text and JSON lines are cut at multiples
+of `PIECE`, where the reader finds the next block; Parquet at row groups. Other inputs are one piece each.
+"""
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from itertools import accumulate, pairwise
+from typing import NamedTuple
+
+from .blocks import BLOCK, Piece, Position
+from .expanding import Expander
+from .find import GIVEN, STDIN, Input
+from .parquet import row_groups
+from .stores import is_url, open_bytes
+
+PIECE = 4 * BLOCK  # bytes
+MANY = 10_000  # inputs beyond which the size of their text is not looked up
+SAMPLE = 4 << 20  # bytes of a compressed file from which the size of its text is estimated
+
+#: Bytes of text of a byte on disk, about: of compressed files, and of Parquet, which is compressed inside.
+EXPANSION = {"gz": 3, "zst": 3, "bz2": 4, "xz": 4, "parquet": 2}
+
+
+class Share(NamedTuple):
+    """The share of a rank: the pieces that begin between two places."""
+
+    start: Position
+    stop: Position
+
+
+def cut_pieces(
+    inputs: Sequence[Input], share: Share, at: Position | None = None, size: int = PIECE
+) -> Iterator[Piece]:
+    """The pieces of a share, from the place ``at`` on, where an earlier run ended. ``size`` is a multiple of the size
+    of a block."""
+    first = share.start if at is None else max(at, share.start)
+    for number in range(first.input, min(len(inputs), share.stop.input + bool(share.stop.offset))):
+        low = share.start.offset if number == share.start.input else 0
+        high = share.stop.offset if number == share.stop.input else None
+        for start, stop in _ranges(inputs[number], size):
+            if start < low or (high is not None and start >= high):
+                continue
+            if at is None or number > at.input:
+                yield Piece(number, start, stop, at_block=start == 0 or inputs[number].kind == "parquet")
+            elif stop is None or stop > at.offset:
+                yield Piece(number, at.offset, stop, at.inside)
+                at = None
+
+
+def _ranges(source: Input, size: int) -> Iterable[tuple[int, int | None]]:
+    """(start, stop) of the pieces of an input."""
+    if source.compression is None and not source.once:
+        if source.kind in ("text", "whole", "jsonl"):
+            starts = range(0, max(1, source.size), size)
+            return ((start, start + size if start + size < source.size else None) for start in starts)
+        if source.kind == "parquet" and not is_url(source.path):
+            with suppress(ValueError, OSError):  # also errors of Arrow; the reader says what is wrong
+                return _row_ranges(row_groups(source)[1], size) or [(0, None)]
+    return [(0, None)]
+
+
+def _row_ranges(groups: Iterable[tuple[int, int, int]], size: int) -> list[tuple[int, int | None]]:
+    pieces: list[tuple[int, int | None]] = []
+    held = 0
+    for first, after, bytes_of in groups:
+        if pieces and held + bytes_of <= size:
+            pieces[-1] = (pieces[-1][0], after)
+            held += bytes_of
+        else:
+            pieces.append((first, after))
+            held = bytes_of
+    return pieces
+
+
+def group_pieces(pieces: Iterable[Piece], inputs: Sequence[Input], size: int = PIECE) -> Iterator[list[Piece]]:
+    """Neighbouring pieces together, so that a run of small files is as much work as a piece of a large one."""
+    run: list[Piece] = []
+    held = 0
+    for piece in pieces:
+        more = text_of(inputs[piece.input]) if piece.stop is None else piece.stop - piece.start
+        if run and held + more > size:
+            yield run
+            run, held = [], 0
+        run.append(piece)
+        held += more
+    if run:
+        yield run
+
+
+def share(inputs: Sequence[Input], rank: int, world_size: int, *, whole: bool = False) -> Share:
+    """The `Share` of a rank in 0 .. world_size - 1; in the order of ranks, the shares are the whole.
+
+    Args:
+        inputs: From `find_sources`.
+        whole: Keep every input whole.
+
+    Raises:
+        ValueError: The rank is out of range, or an input can be read only once.
+    """
+    if not 0 <= rank < world_size:
+        raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
+    return shares(inputs, world_size, whole=whole)[rank]
+
+
+def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
+    """The `share` of each rank."""
+    end = Position(len(inputs))
+    if world_size == 1:
+        return [Share(Position(), end)]
+    for source in inputs:
+        if source.kind == GIVEN:
+            raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
+                             "dataset.shard(...), and an output of its own")
+        if source.once:
+            name = "standard input (-)" if source.path == STDIN else source.path
+            raise ValueError(f"{name} can be read only once, and cannot be shared between ranks; name files")
+    places, bases = _weighed(inputs, whole)
+    starts = [0]
+    for rank in range(1, world_size):
+        wanted = bases[-1] * rank / world_size
+        at = bisect_left(bases, wanted)
+        at -= at > 0 and wanted - bases[at - 1] < bases[at] - wanted  # the nearest one
+        left = world_size - rank  # ranks that are to have a piece each, while there are enough
+        starts.append(max(starts[-1], min(max(at, starts[-1] + 1), len(places) - left)))
+    cuts = [*(places[at] if at < len(places) else end for at in starts), end]
+    return [Share(low, high) for low, high in pairwise(cuts)]
+
+
+def text_in_shares(inputs: Sequence[Input], cut: Sequence[Share], *, whole: bool = False) -> list[int]:
+    """Bytes of text in each share, about."""
+    places, bases = _weighed(inputs, whole)
+    ends = [bases[bisect_left(places, one.stop)] for one in cut]
+    return [end - start for start, end in pairwise([0, *ends])]
+
+
+def _weighed(inputs: Sequence[Input], whole: bool) -> tuple[list[Position], list[int]]:
+    """(the places where pieces begin, the bytes of text before each, and of all)."""
+    places: list[Position] = []
+    sizes: list[int] = []
+    measure = text_of if len(inputs) > MANY else text_in
+    for number, source in enumerate(inputs):
+        ranges = [(0, None)] if whole else list(_ranges(source, PIECE))
+        sizes += [measure(source) // len(ranges)] * len(ranges)
+        places += [Position(number, start) for start, _ in ranges]
+    return places, [0, *accumulate(sizes)]
+
+
+def text_of(source: Input) -> int:
+    """Bytes of text, roughly, by the size on disk."""
+    return source.size * EXPANSION.get(source.compression or source.kind, 1)
+
+
+def text_in(source: Input) -> int:
+    """Bytes of text: of a compressed file as it says itself, or by the ratio of its first bytes."""
+    if source.compression is None or is_url(source.path) or not source.size:
+        return text_of(source)
+    with open_bytes(source.path) as file:
+        expander, text = Expander(file, source.compression), 0
+        try:
+            while expander.read < SAMPLE and not expander.ended:
+                text += len(expander.more())
+        except ValueError:  # damaged: its reader says so
+            return text_of(source)
+        if expander.ended:
+            return text
+        estimate = text * source.size // expander.read
+        said = 0
+        if source.compression == "gz":  # the last four bytes are the size of the last member, modulo 2^32
+            file.seek(source.size - 4)
+            said = int.from_bytes(file.read(4), "little")
+        elif source.compression == "zst":
+            import zstandard
+
+            file.seek(0)
+            said = zstandard.frame_content_size(file.read(18))
+    return said if estimate < 2 * said < 4 * estimate else estimate

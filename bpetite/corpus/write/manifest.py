@@ -1,0 +1,96 @@
+"""The manifest beside an output. It names no time and no machine: equal inputs and options give equal manifests."""
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import regex
+
+from ...errors import FormatError
+from ...release import __version__
+from ...splitting.pattern.unicode_version import unicode_version
+from ..layouts.registry import layout_of
+from ..read.find import Input
+from ..read.paths import AnyPath
+from ..read.readers import parsers
+
+VERSION = 5
+
+#: The most inputs that are listed by name; of more, the manifest has the number and the digest.
+LISTED = 10_000
+
+
+def digest(value: object) -> str:
+    """SHA-256 of a JSON value, in hex digits."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def libraries(inputs: Sequence[Input] = ()) -> dict[str, str]:
+    """The versions that decide the tokens, and the versions of packages that parse the inputs."""
+    own = {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version()}
+    return {**own, **parsers(inputs)}
+
+
+def entries_in(manifest: dict[str, Any]) -> list[dict[str, Any]]:
+    return [*manifest["files"], *([manifest["rejected"]] if "rejected" in manifest else [])]
+
+
+def input_entries(inputs: Sequence[Input]) -> dict[str, Any]:
+    """The inputs of a run for its manifest."""
+    listed = [{"path": one.path, "bytes": one.size, "version": one.version} for one in inputs[:LISTED]]
+    return {
+        "count": len(inputs),
+        "bytes": sum(one.size for one in inputs),
+        "digest": digest([one.describe() for one in inputs]),
+        "files": listed if len(inputs) <= LISTED else [],
+    }
+
+
+def file_entries(shards: Mapping[str, Sequence[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """The files of the shards of each split, for a manifest."""
+    return [
+        {**file, "split": split, "tokens": shard["tokens"], "documents": shard["documents"]}
+        for split, finished in shards.items()
+        for shard in finished
+        for file in shard["files"]
+    ]
+
+
+def shards_in(manifest: dict[str, Any]) -> Iterator[list[dict[str, Any]]]:
+    """The entries of each shard's files, the file of tokens first."""
+    size = len(layout_of(manifest["format"]).outputs(Path("x")))
+    files = manifest["files"]
+    yield from (files[at : at + size] for at in range(0, len(files), size))
+
+
+def manifest_bytes(manifest: dict[str, Any]) -> bytes:
+    """The content of the file, with its own checksum."""
+    checked = {**manifest, "checksum": digest(manifest)}
+    return json.dumps(checked, indent=1, ensure_ascii=True).encode() + b"\n"
+
+
+def read_manifest(path: AnyPath) -> dict[str, Any]:
+    """Read a manifest; raises FormatError if it was changed, or has another version."""
+    try:
+        manifest = json.loads(path.read_bytes())
+        version, checksum = manifest["manifest"], manifest.pop("checksum", None)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as wrong:
+        raise FormatError(f"{path}: not a manifest of a token file: {wrong}") from None
+    if version != VERSION:
+        raise FormatError(f"{path}: manifest version {version!r}; this release reads {VERSION}")
+    if checksum != digest(manifest):
+        raise FormatError(f"{path}: has been changed since it was written; its checksum differs")
+    for file in entries_in(manifest):
+        check_name(file["name"], path)
+    return dict(manifest)
+
+
+def check_name(name: str, where: AnyPath) -> str:
+    """The name; raises FormatError for a path, because files that a manifest or a state lists are moved and deleted."""
+    if name in ("", ".", "..") or "\0" in name or os.path.basename(name) != name:
+        raise FormatError(f"{where}: {name!a} is not the name of a file beside it")
+    return name

@@ -1,0 +1,172 @@
+"""The names of the files of an output, and what in a folder belongs to it."""
+from __future__ import annotations
+
+import getpass
+import os
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import xxhash
+
+from ...errors import FormatError, file_exists
+from ..layouts.layout import Layout
+from ..layouts.registry import LAYOUTS
+from ..read.find import STDIN
+from ..read.paths import AnyPath, RemotePath, exists, names_in, path_of
+from ..read.stores import is_url, local_name, store_of
+from .manifest import entries_in, read_manifest
+
+#: The list of rejected records, among the streams of an output; those of tokens are "all", or "train" and "val".
+REJECTED = "rejected"
+
+
+@dataclass(frozen=True)
+class Names:
+    """The file names of an output in the folder ``place``; ``stem`` is "" for a folder of its own."""
+
+    place: AnyPath
+    stem: str
+    layout: Layout
+    numbered: bool
+
+    def base(self, split: str, index: int = 0) -> str:
+        """The name of a shard without suffix: out, out_000001, out_train_000001; in a folder tokens, train, ..."""
+        name = self.stem or "tokens"
+        if split != "all":
+            name = f"{self.stem}_{split}" if self.stem else split
+        return f"{name}_{index:06d}" if self.numbered else name
+
+    def sibling(self, name: str) -> str:
+        return in_stem(self.stem, name)
+
+    @property
+    def manifest(self) -> AnyPath:
+        return self.place / self.sibling("manifest.json")
+
+    @property
+    def rejected(self) -> str:
+        return self.sibling("rejected.jsonl.gz")
+
+    @property
+    def folder(self) -> Path:
+        """The local folder of all that is unfinished; for a URL, among the user's temporary files."""
+        if isinstance(self.place, Path):
+            return self.place / self.sibling("partial")
+        user = os.getuid() if hasattr(os, "getuid") else getpass.getuser()
+        digest = xxhash.xxh3_64(f"{self.place}/{self.stem}".encode()).hexdigest()
+        return Path(tempfile.gettempdir(), f"bpetite-{user}", f"{self.stem or 'tokens'}-{digest}.partial")
+
+    def of_rank(self, rank: int, world_size: int) -> Names:
+        stem = f"{self.stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
+        return Names(self.place, stem, self.layout, self.numbered)
+
+    def refuse_existing(self, splits: Iterable[str]) -> None:
+        """Raises FileExistsError if a file of this output is there before a run."""
+        for split in splits:
+            for path in self.layout.outputs(Path(self.base(split))):
+                if exists(self.place / path.name):
+                    raise file_exists(self.place / path.name, "exists already; overwrite=True replaces it")
+
+
+def in_stem(stem: str, name: str) -> str:
+    """The name of a file of an output."""
+    return f"{stem}.{name}" if stem else name
+
+
+def names_of(
+    output: str | os.PathLike[str], layout: Layout, *, shard_tokens: int | None = None, val_fraction: float = 0.0
+) -> Names:
+    """The names of an output: a path or URL with or without its suffix, or a folder, which ends with "/". With
+    ``val_fraction``, an output named "train" has a second file, "val", beside it.
+
+    >>> from ..layouts.nanogpt import NanoGPT
+    >>> names_of("data/out.bin", NanoGPT()).base("train")
+    'out_train'
+    >>> names_of("data/train.bin", NanoGPT(), val_fraction=0.1).base("val")
+    'val'
+    """
+    name = local_name(output)
+    if not name:
+        raise ValueError("the output has no name; give one, or a folder ('.' is this one)")
+    path = path_of(name)
+    if name.endswith(("/", os.sep)) or path.name in ("", ".", ".."):
+        place, stem = path, ""
+    elif path.is_dir():
+        raise ValueError(f"{name}: a folder has this name; {name}/ writes into it, another name makes files beside it")
+    else:
+        for other, kind in LAYOUTS.items():
+            if name.endswith(kind.suffix) and not name.endswith(layout.suffix):
+                raise ValueError(f"{name}: {kind.suffix} is the suffix of format={other!r}; {layout.name} has "
+                                 f"{layout.suffix}")
+        place, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
+        if val_fraction and stem == "train":
+            stem = ""
+    return Names(place, stem, layout, layout.numbered or shard_tokens is not None)
+
+
+def splits_of(val_fraction: float) -> tuple[str, ...]:
+    return ("train", "val") if val_fraction else ("all",)
+
+
+def place_and_stems(path: AnyPath) -> tuple[AnyPath, list[str]]:
+    """The folder of an output, and the stems that it may have, by its own name or that of one of its files; "" for a
+    folder of its own.
+
+    >>> place_and_stems(Path("data/x_train_000002.offsets.npy"))[1]
+    ['x_train_000002.offsets.npy', 'x_train_000002', 'x_train', 'x', 'x_train_000002.offsets']
+    """
+    if path.is_dir():
+        return path, [""]
+    endings = {one.name.removeprefix("x") for kind in LAYOUTS.values() for one in kind().outputs(Path("x"))}
+    endings |= {".manifest.json", ".partial"}
+    names = [path.name, *(path.name.removesuffix(end) for end in sorted(endings, key=len, reverse=True)
+                          if path.name.endswith(end))]
+    stems: list[str] = []
+    for name in names:
+        stems.append(name)
+        head, _, number = name.rpartition("_")
+        if len(number) >= 6 and number.isdecimal():
+            stems.append(head)
+            name = head
+        stems += [name.removesuffix(f"_{split}") for split in ("train", "val") if name.endswith(f"_{split}")]
+    if {"train", "val", "tokens"} & {*stems} or path.name == "manifest.json":
+        stems.append("")  # a folder of its own
+    return path.parent, list(dict.fromkeys(stems))
+
+
+def ranks_in(place: AnyPath, stem: str, ending: str) -> list[str]:
+    """The stems of the ranks that have a file or folder with this ending, in order."""
+    start = f"{stem or 'tokens'}.rank"
+    names = sorted(name.removesuffix(ending) for name in names_in(place)
+                   if name.startswith(start) and name.endswith(ending))
+    return [name for name in names if len(name) == len(start) + 12 and name[len(start) + 5 :].startswith("of")]
+
+
+def _one_spelling(url: RemotePath) -> str:
+    store, path = store_of(str(url))
+    return f"{type(store)}:{path}"
+
+
+def without_own(paths: Iterable[str], names: Names) -> Iterator[bool]:
+    """Yield for each path if it may be an input: False for files of the output and its ranks, unfinished ones too."""
+    files: set[str] = set()
+    for stem in (names.stem, *ranks_in(names.place, names.stem, ".manifest.json")):
+        manifest = names.place / in_stem(stem, "manifest.json")
+        with suppress(FileNotFoundError, FormatError):
+            files |= {manifest.name, *(one["name"] for one in entries_in(read_manifest(manifest)))}
+    folders = [names.sibling("partial"), *(f"{one}.partial" for one in ranks_in(names.place, names.stem, ".partial"))]
+    place = os.path.realpath(names.place) if isinstance(names.place, Path) else _one_spelling(names.place)
+    own = {os.path.join(place, name) for name in files}
+    inside = tuple(os.path.join(place, name, "") for name in folders)
+    real_head = cache(os.path.realpath)
+    for path in paths:
+        if path != STDIN and not is_url(path):
+            head, tail = os.path.split(path)
+            path = os.path.join(real_head(head), tail)
+        elif path != STDIN and not isinstance(names.place, Path):
+            path = _one_spelling(RemotePath(path))
+        yield path not in own and not path.startswith(inside)

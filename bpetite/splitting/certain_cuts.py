@@ -1,0 +1,110 @@
+"""Places where a split pattern certainly cuts, whatever stands before them: there a text can be cut for readers.
+
+Two characters of a synchronizing word lead the transducer to one state from every state (scanner_tables.py). From there
+on its cuts depend on nothing before these characters. So a few characters show a certain cut.
+"""
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .compile.scanner_tables import ScannerTables
+from .pretokenizer import Pretokenizer
+
+__all__ = ["CertainCuts", "certain_cuts"]
+
+#: The most characters between a cut and the character that shows it, the latter included.
+BACK = 4
+
+#: Characters that are looked at together.
+AT_ONCE = 4096
+
+
+class CertainCuts(NamedTuple):
+    """Finds certain cuts.
+
+    Attributes:
+        tables: Of the pattern's scanner.
+        literals: Special tokens and separators, which cut a text before the pattern does.
+        ascii_only: Look at ASCII characters alone: no normal form changes them where ASCII follows.
+    """
+
+    tables: ScannerTables
+    literals: tuple[bytes, ...]
+    ascii_only: bool
+
+    @property
+    def margin(self) -> int:
+        """Bytes beside the characters that show a cut, which may hold the rest of a literal."""
+        return max(map(len, self.literals), default=1)
+
+    def first(self, data: bytes, start: int) -> int:
+        """The first certain cut of UTF-8 text at ``start`` or after it; -1 if the text shows none.
+
+        The result depends only on the bytes from ``start - margin`` up to ``margin`` bytes after the characters that
+        show the cut.
+        """
+        tables, stage = self.tables, array("H", self.tables.stage)
+        while start < len(data) and data[start] & 0xC0 == 0x80:
+            start += 1
+        places: list[int] = []  # of the characters since the first of the synchronizing word
+        state = column = -1
+        at = start
+        while at < len(data):
+            stop = min(at + AT_ONCE, len(data))
+            while stop < len(data) and data[stop] & 0xC0 == 0x80:
+                stop += 1
+            for character in data[at:stop].decode("utf-8", "surrogateescape"):
+                point = ord(character)
+                size = 1 if point < 0x80 or 0xDC80 <= point <= 0xDCFF else 2 if point < 0x800 else 3 + (point > 0xFFFF)
+                if 0xD800 <= point <= 0xDFFF or (self.ascii_only and point >= 0x80):
+                    state = column = -1
+                    at += size
+                    continue
+                code = point if point < 0x80 else tables.pages[stage[point >> 6] * 64 + (point & 63)]
+                if state < 0:
+                    before, column = column, tables.column[code]
+                    places = [places[-1], at] if before >= 0 else [at]
+                    if before >= 0:
+                        state = tables.synchronized[before * tables.columns + column] - 1
+                else:
+                    places.append(at)
+                    out = tables.out[code * tables.states + state]
+                    state = tables.next[code * tables.states + state]
+                    back = max((back for back in range(BACK) if out >> back & 1), default=-1)
+                    cut = places[-1 - back] if 0 <= back < len(places) else -1
+                    if cut >= start and self._is_free(data, places[0], at + size):
+                        return cut
+                    if cut >= 0:
+                        state = column = -1  # a literal is there: begin anew after these characters
+                at += size
+        return -1
+
+    def _is_free(self, data: bytes, start: int, stop: int) -> bool:
+        """True if no literal takes part of some bytes, and nothing that follows changes them."""
+        if stop + self.margin > len(data) or (self.ascii_only and data[stop] >= 0x80):
+            return False
+        for literal in self.literals:
+            found = data.find(literal, max(0, start - len(literal) + 1), stop + len(literal) - 1)
+            if found >= 0:
+                return False
+        return True
+
+
+def certain_cuts(pretokenizer: Pretokenizer, literals: Sequence[str], normalized: bool) -> CertainCuts | None:
+    """The certain cuts of a pattern; None if it has none, as one that is not compiled.
+
+    Args:
+        literals: Special tokens and separators, which cut a text first.
+        normalized: Whether a normal form of Unicode changes the text before.
+
+    >>> from .pretokenizer import pretokenizer
+    >>> cuts = certain_cuts(pretokenizer(), ["<|endoftext|>"], normalized=False)
+    >>> cuts.first(b"one two three four five", 2)
+    7
+    """
+    tables = pretokenizer.tables
+    if tables is None or not any(tables.synchronized):
+        return None
+    return CertainCuts(tables, tuple(literal.encode() for literal in literals if literal), normalized)

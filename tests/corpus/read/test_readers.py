@@ -1,0 +1,205 @@
+"""Reading: documents of every kind of file, in blocks of any size, in bounded memory."""
+import bz2
+import gzip
+import io
+import json
+import lzma
+import os
+import random
+import sys
+from collections import deque
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec, read, run, some_documents, texts_in
+
+from bpetite.corpus import RecordError, find_sources
+from bpetite.corpus.read.blocks import Piece, Reading
+from bpetite.corpus.read.expanding import ZSTANDARD_STEP, Expander, _Stepwise
+from bpetite.corpus.read.readers import read_blocks
+from bpetite.errors import MissingExtraError
+
+DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
+
+
+MAKERS = {
+    "txt": lambda documents: "".join(f"{text}<|endoftext|>" for text in documents).encode(),
+    "jsonl": lambda documents: "".join(json.dumps({"text": text}) + "\n" for text in documents).encode(),
+    "json": lambda documents: json.dumps([{"text": text} for text in documents], indent=2, ensure_ascii=False).encode(),
+}
+
+
+def pack(data: bytes, compression: str) -> bytes:
+    """In two members, and an empty one between them."""
+    if not compression:
+        return data
+    compress: Any = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}.get(compression)
+    compress = compress or pytest.importorskip("zstandard").compress
+    return b"".join(map(compress, (data[: len(data) // 2], b"", data[len(data) // 2 :])))
+
+
+@pytest.mark.parametrize("compression", ["", "gz", "zst", "bz2", "xz"])
+@pytest.mark.parametrize("suffix", MAKERS)
+def test_every_kind(ram_path: Path, suffix: str, compression: str) -> None:
+    path = ram_path / f"in.{suffix}.{compression}".rstrip(".")
+    for mark in (b"", b"\xef\xbb\xbf"):
+        path.write_bytes(pack(mark + MAKERS[suffix](DOCUMENTS), compression))
+        for block in (1, 2, 3, 5, 16, 100, 1 << 20):
+            assert read(path, block=block) == DOCUMENTS
+
+
+def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
+    """Raw, run-length and compressed blocks, frames without data, with and without checksum, read in any pieces."""
+    zstandard = pytest.importorskip("zstandard")
+    texts = [random.Random(1).randbytes(200_000).hex(), "a" * 600_000, "b c " * 100_000, ""]
+    data = b"\x50\x2a\x4d\x18\x03\0\0\0abc"
+    for number, text in enumerate(texts):
+        frame = zstandard.ZstdCompressor(write_checksum=number % 2 == 1, write_content_size=number < 2)
+        data += frame.compress(f"{text}|".encode()) + b"\x5f\x2a\x4d\x18\0\0\0\0"
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(data)
+    assert read(path, separator=b"|") == texts
+    for size in (1, 2, 3, 1000):
+        reading = _Stepwise(zstandard.ZstdDecompressor().decompressobj(), ZSTANDARD_STEP)
+        frame = zstandard.ZstdCompressor(write_checksum=True).compress(texts[2].encode())
+        out = b"".join(reading.decompress(frame[at : at + size], 1 << 20) for at in range(0, len(frame), size))
+        while not reading.eof:
+            out += reading.decompress(b"", 1 << 20)
+        assert out == texts[2].encode()
+
+
+def test_a_zstandard_bomb_is_expanded_in_parts(ram_path: Path) -> None:
+    zstandard = pytest.importorskip("zstandard")
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(zstandard.compress(b"a" * (300 << 20)))
+    with path.open("rb") as file:
+        expander = Expander(file, "zst")
+        sizes = []
+        while not expander.ended:
+            sizes.append(len(expander.more()))
+    assert sum(sizes) == 300 << 20
+    assert max(sizes) <= 65 << 20
+
+
+@pytest.mark.parametrize("log", [27, 31, 32, 41])
+def test_long_windows_of_zstandard(ram_path: Path, log: int) -> None:
+    """As ``zstd --long=31`` writes them, and longer ones."""
+    pytest.importorskip("zstandard")
+    block = b"hello|there"
+    frame = b"\x28\xb5\x2f\xfd\0" + bytes([log - 10 << 3]) + (len(block) << 3 | 1).to_bytes(3, "little") + block
+    path = ram_path / "in.txt.zst"
+    path.write_bytes(frame)
+    if log > 31:
+        with pytest.raises(RecordError, match=r"in\.txt\.zst:1: damaged .* requires too much memory"):
+            run(path, ram_path / "o")
+    else:
+        assert read(path, separator=b"|") == ["hello", "there"]
+
+
+def test_a_mark_inside_is_text(ram_path: Path) -> None:
+    path = ram_path / "in.txt"
+    path.write_bytes("\ufeff\ufeffa<|endoftext|>\ufeffb".encode())
+    assert read(path) == ["\ufeffa", "\ufeffb"]  # text is what it was, but for the start of the file
+    path = ram_path / "joined.jsonl"
+    path.write_bytes(('\ufeff{"text": "a"}\n{"text": "b"}\n' * 2 + '\ufeff{"text": "\ufeffc"}').encode())
+    assert read(path) == ["a", "b", "a", "b", "\ufeffc"]
+    path.write_bytes('{"text": "a"}\n\ufeff\n\ufeff \r\n{"text": "b"}\n\ufeff'.encode())
+    assert read(path) == ["a", "b"]  # a line that holds a mark alone is blank
+
+
+def test_json_of_all_shapes(ram_path: Path) -> None:
+    path = ram_path / "in.json"
+    for data in (
+        '{"text": "a"}', '{\n "text": "a"\n}\n', '[{"text": "a"}]', ' [ {"text": "a"} ] ', '{"text": "a"}\n',
+        '[\n{"text":\n"a"}\n]',
+    ):  # fmt: skip
+        path.write_text(data)
+        for block in (1, 4, 1000):
+            assert read(path, block=block) == ["a"], data
+    path.write_text('{"text": "a"}\n{"text": "b"}')
+    for block in (1, 4, 1000):
+        assert read(path, block=block) == ["a", "b"]
+    path.write_text('{"text": "a"} {"text": "b"}')
+    with pytest.raises(RecordError, match=r"in\.json: row 1: malformed JSON: Extra data"):
+        run(path, ram_path / "o")
+    for data in ("", "[]", " \n", "[\n]\n"):
+        path.write_text(data)
+        assert read(path) == []
+
+
+def test_nested_keys(ram_path: Path) -> None:
+    path = ram_path / "in.jsonl"
+    path.write_text('{"a": {"b": "nested"}}\n{"a.b": "literal", "a": {"b": "x"}}\n{"a": 1}\n')
+    assert read(path, text_key="a.b") == ["nested", "literal"]
+
+
+@pytest.mark.parametrize("name", ["in.txt", "in.jsonl", "in.txt.gz", "in.parquet", "whole.txt"])
+@pytest.mark.parametrize("change", ["appended", "cut short", "overwritten", "replaced"])
+def test_a_file_that_changes_while_it_is_read(ram_path: Path, name: str, change: str) -> None:
+    path, new, whole = ram_path / name, ram_path / "new", name == "whole.txt"
+    documents = [f"document {n} " * 50 for n in range(2000)]
+    if name == "in.parquet":
+        pa = pytest.importorskip("pyarrow")
+        pytest.importorskip("pyarrow.parquet").write_table(pa.table({"text": documents}), path, row_group_size=100)
+    else:
+        path.write_bytes(pack(MAKERS[name.split(".")[1]](documents), "gz" if name.endswith("gz") else ""))
+    blocks = read_blocks(find_sources([path], whole_files=whole).inputs, [Piece(0)], Reading(block=10_000))
+    if not whole:
+        next(blocks)
+    data, status = path.read_bytes(), path.stat()
+    if change == "replaced":
+        new.write_bytes(data)
+        if whole:
+            os.utime(new, ns=(status.st_mtime_ns, status.st_mtime_ns - 1))
+        os.replace(new, path)
+    else:
+        with path.open("r+b") as file:
+            file.write(data + b"x" if change == "appended" else data)
+            file.truncate(len(data) // 2 if change == "cut short" else None)
+        if change == "overwritten":
+            os.utime(path, ns=(1, 1))
+    with pytest.raises(ValueError, match=rf"{name}: "):
+        deque(blocks, 0)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("text", "txt"), ("jsonl", "jsonl"), ("json", "json")])
+def test_standard_input(ram_path: Path, kind: str, suffix: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def give(data: bytes) -> None:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+    give(b"\xef\xbb\xbf" + MAKERS[suffix](DOCUMENTS))
+    run("-", ram_path / "o", input_kind=kind)
+    assert texts_in(ram_path / "o.npy") == DOCUMENTS
+    if kind == "jsonl":
+        give(b'{"text": "a"}\n' * 50 + b"\n{}\n")
+        with pytest.raises(ValueError, match=r"^<stdin>:52: no text"):
+            run("-", ram_path / "p", block=40, input_kind=kind)
+
+
+def test_many_small_files_are_worked_on_together(ram_path: Path) -> None:
+    folder = ram_path / "in"
+    folder.mkdir()
+    for n, text in enumerate(some_documents(1500)):
+        (folder / f"{n:05d}.txt").write_text(text, encoding="utf-8")
+    calls = []
+    codec = byte_codec()
+
+    def counting(texts: Any) -> Any:
+        calls.append(len(texts))
+        return codec.encode(texts)
+
+    run(folder, ram_path / "o", whole_files=True, codec=replace(codec, encode=counting))
+    assert texts_in(ram_path / "o.npy") == some_documents(1500)
+    assert len(calls) <= 3
+
+
+@pytest.mark.parametrize(("module", "name"), [("zstandard", "in.txt.zst"), ("pyarrow", "in.parquet")])
+def test_a_missing_extra_is_named(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str
+) -> None:
+    (ram_path / name).write_bytes(b"x")
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf"{module}: pip install 'bpetite\[corpus\]'"):
+        run(ram_path / name, ram_path / "o")

@@ -1,0 +1,81 @@
+"""What ``overwrite=True`` deletes: files of the output that it replaces, and none of those that the new one lists."""
+import gzip
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from corpus_tools import byte_codec
+
+from bpetite.cluster import encode_corpus as encode_on_cluster
+from bpetite.corpus import RecordError, encode_corpus, merge_outputs
+from bpetite.corpus.write.partial import PartialFolder
+
+DOCUMENTS = "<|endoftext|>".join(f"document {number}" for number in range(60))
+
+
+def files_of(manifest: dict[str, Any], folder: Path) -> None:
+    for file in manifest["files"]:
+        assert (folder / file["name"]).stat().st_size == file["bytes"]
+
+
+def test_shards_that_a_merged_output_lists_stay(ram_path: Path) -> None:
+    (ram_path / "in.txt").write_text(DOCUMENTS)
+    inputs = [ram_path / "in.txt", ram_path / "more.txt"]
+    inputs[1].write_text(DOCUMENTS)
+    for rank in range(2):
+        encode_corpus(inputs, ram_path / "o", byte_codec(), format="llmc", rank=rank, world_size=2)
+    for _ in range(2):
+        manifest = merge_outputs(ram_path / "o", overwrite=True)
+        assert len(manifest["files"]) == 2
+        files_of(manifest, ram_path)
+
+
+def test_shards_of_a_cluster_stay(ram_path: Path) -> None:
+    inputs = [ram_path / "a.txt", ram_path / "b.txt"]
+    for path in inputs:
+        path.write_text(DOCUMENTS)
+
+    def mapped(function: Any, items: Any) -> Iterable[Any]:
+        return map(function, items)
+
+    for _ in range(2):
+        made = encode_on_cluster(
+            mapped, inputs, ram_path / "o", byte_codec(), task_bytes=600, format="llmc", overwrite=True
+        )
+        assert len(made["files"]) == 2  # ranks without text make none
+        assert all((ram_path / name).exists() for name in made["files"])
+
+
+def test_files_that_a_killed_run_has_moved_go(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed while its shards moved to their place; then the command is given with larger shards."""
+    (ram_path / "in.txt").write_text(DOCUMENTS)
+    move, moved = PartialFolder._move, []
+
+    def killed(self: PartialFolder, file: dict[str, Any]) -> None:
+        if len(moved) == 3:
+            raise KeyboardInterrupt
+        moved.append(file["name"])
+        move(self, file)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(PartialFolder, "_move", killed)
+        with pytest.raises(KeyboardInterrupt):
+            encode_corpus(ram_path / "in.txt", ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=100)
+    made = encode_corpus(
+        ram_path / "in.txt", ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=500, overwrite=True
+    )
+    assert {path.name for path in ram_path.glob("o*")} == {"o.manifest.json", *made["files"]}
+
+
+def test_a_run_does_not_go_on_behind_damage(ram_path: Path) -> None:
+    """A run that ends at damage has taken documents of the damaged member; with skip it begins anew, and says so."""
+    data = gzip.compress(("<|endoftext|>".join(map(str, range(700_000)))).encode())
+    (ram_path / "in.txt.gz").write_bytes(data[: len(data) * 3 // 4])
+    options: dict[str, Any] = {"checkpoint_seconds": 0}
+    with pytest.raises(RecordError, match="cut short"):
+        encode_corpus(ram_path / "in.txt.gz", ram_path / "o", byte_codec(), **options)
+    with pytest.raises(ValueError, match="overwrite=True starts anew"):
+        encode_corpus(ram_path / "in.txt.gz", ram_path / "o", byte_codec(), on_error="skip", **options)
+    made = encode_corpus(ram_path / "in.txt.gz", ram_path / "o", byte_codec(), on_error="skip", overwrite=True)
+    assert (made["documents"], made["problems"]["damaged-file"]["count"]) == (0, 1)
