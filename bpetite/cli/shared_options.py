@@ -14,6 +14,7 @@ from ..corpus.options import ErrorPolicy, choices_of
 from ..corpus.options import Options as CorpusOptions
 from ..corpus.read.blocks import Reading
 from ..corpus.read.documents import read_labelled
+from ..corpus.read.find import refuse_unread
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from .reports import bytes_bar, say
@@ -236,6 +237,7 @@ class Sample:
         self.settings = CorpusOptions(**options)
         self.settings.check()
         self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
+        refuse_unread(self.sources.left_out, self.settings.on_error)
         self.reading: Reading = self.settings.reading()
         self.on_error: ErrorPolicy = self.settings.on_error
 

@@ -12,6 +12,7 @@ from ..corpus import Input, Options, Share, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
 from ..corpus.options import ReadingOptions, parted
 from ..corpus.read.blocks import Reading
+from ..corpus.read.find import refuse_unread
 from ..corpus.read.pieces import text_in_shares, text_of
 from ..corpus.run import ignore
 from ..corpus.training import reading_for
@@ -91,7 +92,9 @@ def count_pretokens(
     cutting = Cutting.of(**parted(options, CountOptions)[0])
     settings = Options(**parted(options, ReadingOptions)[0])
     settings.check()
-    inputs, reading = as_sources(sources, settings).inputs, reading_for(cutting, settings)
+    located, reading = as_sources(sources, settings), reading_for(cutting, settings)
+    refuse_unread(located.left_out, settings.on_error)
+    inputs = located.inputs
     count_here([], **vars(cutting))  # finds a pattern that is no regular expression
     count = max(1, math.ceil(sum(map(text_of, inputs)) / task_bytes))
     cut = shares(inputs, count)

@@ -189,10 +189,7 @@ def _merge(
             made = {split: _write(names, outputs, split, shuffle, progress) for split in splits}
             manifest["files"] = file_entries(made)
             for shard in itertools.chain.from_iterable(made.values()):
-                for name in shard["drop"]:
-                    (partial.folder / name).unlink()
-                for file in shard["files"]:
-                    os.truncate(partial.folder / file["name"], file["bytes"])
+                partial.settle(shard)
         if REJECTED in manifest:
             records = sum(one[REJECTED]["records"] for _, one in outputs)
             manifest[REJECTED] = write_rejected(partial.folder / names.rejected, _rejected(outputs), records)

@@ -17,7 +17,7 @@ from .api import SourcesLike, as_sources
 from .options import Options, ReadingOptions, parted
 from .read.blocks import Reading
 from .read.documents import read_documents
-from .read.find import Input
+from .read.find import Input, refuse_unread
 from .read.readers import require
 
 
@@ -65,6 +65,7 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     settings.check()
     chosen = chosen_options(vocab_size, learning)
     located = as_sources(sources, settings)
+    refuse_unread(located.left_out, settings.on_error)
     require(located.inputs)
     check_trainable(chosen)
     superwords = chosen.superwords_from is not None  # which span the places where a text would be cut

@@ -65,6 +65,14 @@ def test_records_with_problems(tmp_path: Path) -> None:
     assert len(messages) == 1
 
 
+def test_a_file_that_no_reader_knows(tmp_path: Path) -> None:
+    write(tmp_path, "a.txt")
+    (tmp_path / "b.md").write_text("# no text of a corpus")
+    with pytest.raises(ValueError, match=r"b\.md: no reader for this suffix"):
+        Tokenizer.train_from_files(tmp_path, 270, special_tokens=[])
+    assert Tokenizer.train_from_files(tmp_path, 270, special_tokens=[], on_error="skip") == LEARNED
+
+
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [

@@ -100,7 +100,7 @@ class PartialFolder:
         write_file(self.folder / STATE, json.dumps(state, separators=(",", ":")).encode(), overwrite=True)
         self.state = state
         for shard in finished:
-            self._settle(shard)
+            self.settle(shard)
         finished = [*self._unsent, *finished]
         if self._store is not None and finished:
             if (claim := (_parsed(self._remote(STATE)) or {}).get("claim")) != self._claim:
@@ -117,7 +117,8 @@ class PartialFolder:
             self._copied = {*copied}
             self._unsent = []
 
-    def _settle(self, shard: dict[str, Any]) -> None:
+    def settle(self, shard: dict[str, Any]) -> None:
+        """Cut the files of a finished shard to their length, and delete what it was made from."""
         for file in shard["files"]:
             path = self.folder / check_name(file["name"], self.folder)
             if path.exists() and path.stat().st_size > file["bytes"]:
@@ -132,7 +133,7 @@ class PartialFolder:
         assert self.state is not None
         known = {STATE, LOCK, MANIFEST, *_growing_files(self.state)}
         for shard in (shard for finished in self.state["finished"].values() for shard in finished):
-            self._settle(shard)
+            self.settle(shard)
             for file in shard["files"]:
                 known.add(check_name(file["name"], self.folder))
                 here = self.folder / file["name"]
