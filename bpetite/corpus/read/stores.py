@@ -258,9 +258,10 @@ class RemoteFile(io.RawIOBase):
 
         def fetched() -> bytes:
             data: bytes = store.cat_file(path, start=start, end=stop)
-            if len(data) != stop - start:
-                raise ConnectionError(f"{len(data)} bytes at {start} where {stop - start} were asked for (where the "
-                                      "server gives no ranges, download the file)")
+            if len(data) > stop - start:
+                raise ValueError("the server gives no ranges; download the file")
+            if len(data) < stop - start:
+                raise ConnectionError(f"{len(data)} bytes at {start} where {stop - start} were asked for")
             return data
 
         store, path = store_of(self.url)

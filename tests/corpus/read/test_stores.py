@@ -167,7 +167,7 @@ def test_the_web(ram_path: Path) -> None:
         assert texts_in(ram_path / "o.npy") == ["a", "b"]
         with pytest.raises(FileNotFoundError, match="no such object"):
             run(f"{server.address}/b.jsonl", ram_path / "p")
-        with pytest.raises(ValueError, match=r"large\.txt: .*where the server gives no ranges, download the file"):
+        with pytest.raises(ValueError, match=r"large\.txt: the server gives no ranges; download the file"):
             run(f"{server.address}/large.txt", ram_path / "p")
     assert not list(ram_path.glob("p*"))
 
