@@ -44,6 +44,15 @@ def test_text_comes_back_byte_for_byte(ram_path: Path, tok: str, format: str, te
         assert bpe("decode", out)[:2] == (0, text)
 
 
+def test_tokens_without_ends_are_one_document(ram_path: Path, tok: str) -> None:
+    source = ram_path / "in.txt"
+    source.write_text("a<|endoftext|>b")
+    assert bpe("encode", source, "-t", tok, "-o", ram_path / "o", "-f", "nanogpt", "--eot", "none")[0] == 0
+    assert bpe("decode", ram_path / "o")[:2] == (0, "ab")
+    code, _, error = bpe("merge", "-o", "")
+    assert (code, "the output has no name" in error) == (2, True)
+
+
 def test_streams(ram_path: Path, tok: str) -> None:
     """A real process: the summary alone on standard output, people's lines on standard error, no bar in a pipe."""
     done = subprocess.run(

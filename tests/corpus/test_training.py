@@ -63,6 +63,8 @@ def test_records_with_problems(tmp_path: Path) -> None:
     found = Tokenizer.train_from_files(path, 270, special_tokens=[], on_error="skip", log=messages.append)
     assert found == LEARNED
     assert len(messages) == 1
+    with pytest.raises(RecordError, match="too long|longer"):
+        Tokenizer.train_from_files(write(tmp_path, "a.txt"), 270, max_document_bytes=3)
 
 
 def test_a_file_that_no_reader_knows(tmp_path: Path) -> None:
