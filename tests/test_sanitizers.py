@@ -18,11 +18,10 @@ CORE = [
     "corpus/read/test_records.py",
 ]  # fmt: skip
 LONG = (
-    "test_long_texts_under_several_patterns", "test_members_are_found", "test_same_merges_as_tokenizers",
     "test_any_number_of_threads", "test_code_points_of_every_kind_in_every_context", "test_a_signal_ends",
     "test_special_tokens_with_the_same_first_byte", "test_texts_of_every_kind", "test_random_patterns",
     "test_random_syntax", "test_edited_patterns", "test_hash_seeds", "takes_time_that_grows",
-    "of_a_published_encoding", "one_character_at_a_time", "memory_of_many", "test_every_valid_character_passes",
+    "one_character_at_a_time", "memory_of_many", "test_every_valid_character_passes",
     "test_characters_over_the_edges_of_blocks", "no_step_of_a_long_pretoken",
 )  # fmt: skip
 REST = all_but(LONG, CORE)
@@ -30,7 +29,6 @@ REST = all_but(LONG, CORE)
 #: Targets that reach compiled code, and seconds for each.
 FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "lines", "native", "tiktoken", "compiled")
 SECONDS = 2
-
 
 
 @pytest.fixture(scope="module")
