@@ -9,7 +9,7 @@ import click
 from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..errors import counted
-from .base import Command
+from .base import Command, usage
 from .reports import Watch, bytes_bar, refuse_nothing, report_problems, say, show, show_json
 from .shared_options import (
     all_files,
@@ -55,7 +55,8 @@ def command(
     input. The number goes to standard output.
     """
     settings = Options(**options)
-    settings.check()
+    with usage():
+        settings.check()
     if not files and files_from is None and not sys.stdin.isatty():
         files = ("-",)  # as for tokens
     try:

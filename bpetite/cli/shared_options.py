@@ -17,6 +17,7 @@ from ..corpus.read.documents import read_labelled
 from ..corpus.read.find import refuse_unread
 from ..errors import counted
 from ..tokenizer import Tokenizer
+from .base import usage
 from .reports import bytes_bar, say
 
 __all__ = [
@@ -235,7 +236,8 @@ class Sample:
 
     def __init__(self, files: Sequence[str], *, files_from: Any = None, null: bool = False, **options: Any) -> None:
         self.settings = CorpusOptions(**options)
-        self.settings.check()
+        with usage():
+            self.settings.check()
         self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
         refuse_unread(self.sources.left_out, self.settings.on_error)
         self.reading: Reading = self.settings.reading()

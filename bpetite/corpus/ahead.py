@@ -1,7 +1,7 @@
 """Work ahead by threads on several sources at a time.
 
 Threads, not processes: the tokenizer, decompression, hashes and file writes all release the interpreter lock, and
-threads share one tokenizer and hand over arrays without a copy. docs/corpus.md has the numbers.
+threads share one tokenizer and hand over arrays without a copy.
 """
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ def ahead(
     """The results of generators in order; threads run the generator whose results are due, and the next ones.
 
     Up to ``held`` results of a source wait in memory. More results go to a nameless file in the folder ``aside`` while
-    their source is not due; without the folder, the thread waits. Results are no ints. An error is raised after the
-    results before it. To close this generator ends the threads and closes the sources; so no source may be an input
-    that can keep its reader waiting, such as a terminal.
+    their source is not due; without the folder, the thread waits. A result must not be an int. An error is raised
+    after the results before it. To close this generator ends the threads and closes the sources; so no source may
+    be an input that can keep its reader waiting, such as a terminal.
     """
     left = iter(sources)
     readers: deque[_Reader[Result]] = deque()

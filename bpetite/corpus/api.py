@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Any, TypeAlias
 
+from ..errors import check_integer
 from .options import Options
 from .plan import Plan
 from .read.find import Sources, find_sources, refuse_unread
@@ -134,6 +135,7 @@ def count_corpus(
     Raises:
         TypeError, RecordError, ValueError, OSError: As `encode_corpus`.
     """
+    check_integer("jobs", jobs, 1)
     if tokenizer is None:
         raise TypeError("count_corpus() missing 1 required argument: 'tokenizer'")
     chosen = replace(

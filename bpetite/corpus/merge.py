@@ -193,7 +193,7 @@ def _merge(
         if REJECTED in manifest:
             records = sum(one[REJECTED]["records"] for _, one in outputs)
             manifest[REJECTED] = write_rejected(partial.folder / names.rejected, _rejected(outputs), records)
-        partial.publish(manifest, overwrite=overwrite)
+        partial.publish(manifest, overwrite=overwrite, listing=listed_only)
     except BaseException:
         if partial.folder.is_dir() and not (partial.folder / MANIFEST).exists():
             partial.delete()

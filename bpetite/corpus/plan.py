@@ -108,6 +108,8 @@ class Plan:
         options.check()
         self.layout.check_shards(self.shard_tokens)
         _ = self.dtype
+        if options.special not in (Options.special, self.codec.special):
+            raise ValueError(f"special={options.special!r} is not what the Codec does: {self.codec.special!r}")
         if self.eot != "none" and self.codec.eot_id is None:
             raise ValueError("the tokenizer has no end-of-text token; eot='none' writes none")
         is_text = any(source.kind == "text" for source in self.inputs)
@@ -216,10 +218,11 @@ def _by_name(identity: dict[str, Any]) -> dict[str, Any]:
     return {
         **identity["options"],
         **{name: identity[name] for name in ("format", "dtype", "eot", "separator", "on_error", "rank")},
-        "tokenizer": identity["tokenizer"]["fingerprint"][:8],
+        "tokenizer": identity["tokenizer"]["fingerprint"],
+        **{name: identity["tokenizer"][name] for name in ("vocab_size", "eot_id", "eot_text")},
         **identity["libraries"],
         "number of inputs": inputs["count"],
         **{f"input {number}": f"{one['path']} ({one['bytes']} bytes, {one['version']})"
            for number, one in enumerate(inputs["files"], 1)},
-        **({} if inputs["files"] else {"inputs": inputs["digest"][:8]}),
+        **({} if inputs["files"] else {"inputs": inputs["digest"]}),
     }  # fmt: skip

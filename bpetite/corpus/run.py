@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import file_exists
+from ..errors import check_integer, file_exists
 from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
 from .layouts.layout import meta_line
@@ -155,8 +155,7 @@ def run(
 ) -> dict[str, Any]:
     """Do the work of a rank, or the rest of it; once it is finished, do nothing. Arguments, result and errors are those
     of `bpetite.corpus.encode_corpus`; ``problems`` is called before ``progress`` with the number of problems so far."""
-    if jobs < 1:
-        raise ValueError(f"jobs {jobs} is not at least 1")
+    check_integer("jobs", jobs, 1)
     began, log = time.perf_counter(), log or ignore
     check_plan(plan)
     done = None if plan.options.overwrite else finished(plan)

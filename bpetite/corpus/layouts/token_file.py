@@ -84,7 +84,7 @@ def document_chunks(
             else:
                 at = 0
                 for end in np.flatnonzero(span.tokens == eot_id).tolist():
-                    if eot == "append" or open_document:
+                    if eot == "append" or open_document or end > at:  # a shard may begin inside a document
                         yield span.tokens[at:end], True
                     open_document = eot == "prepend"
                     at = end + 1

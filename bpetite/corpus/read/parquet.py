@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Any
 
+from ...errors import FormatError
 from .blocks import Block, Piece, Position, Reading
 from .find import Input
 from .problems import Flaw
@@ -19,11 +20,16 @@ TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "bina
 
 @lru_cache(maxsize=8)
 def row_groups(source: Input) -> tuple[Any, list[tuple[int, int, int]]]:
-    """(the metadata of a Parquet file; (first row, row after the last, bytes) of each row group)."""
+    """(the metadata of a Parquet file; (first row, row after the last, bytes) of each row group);
+    raises FormatError for a file that is none."""
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with Stream(source, ranges=True) as stream, pq.ParquetFile(stream.file) as file:
-        metadata = file.metadata
+    with Stream(source, ranges=True) as stream:
+        try:
+            metadata = pq.read_metadata(stream.file)
+        except (pa.ArrowException, OSError) as wrong:
+            raise FormatError(_cause(wrong)) from None
     groups, row = [], 0
     for number in range(metadata.num_row_groups):
         about = metadata.row_group(number)
@@ -56,7 +62,7 @@ def _rows(stream: Stream, source: Input, piece: Piece, reading: Reading) -> Iter
             stream.file, metadata=metadata, buffer_size=1 << 20, pre_buffer=is_url(source.path),
             page_checksum_verification=True,
         )  # fmt: skip
-    except (pa.ArrowException, OSError) as wrong:
+    except (pa.ArrowException, OSError, FormatError) as wrong:
         yield damaged("damaged-file", f"not a Parquet file: {_cause(wrong)}")
         return
     with file:

@@ -11,6 +11,7 @@ from contextlib import suppress
 from itertools import accumulate, pairwise
 from typing import NamedTuple
 
+from ...errors import FormatError
 from .blocks import BLOCK, Piece, Position
 from .expanding import Expander
 from .find import GIVEN, STDIN, Input
@@ -58,7 +59,7 @@ def _ranges(source: Input, size: int) -> Iterable[tuple[int, int | None]]:
             starts = range(0, max(1, source.size), size)
             return ((start, start + size if start + size < source.size else None) for start in starts)
         if source.kind == "parquet" and not is_url(source.path):
-            with suppress(ValueError, OSError):  # also errors of Arrow; the reader says what is wrong
+            with suppress(FormatError):  # the reader says what is wrong
                 return _row_ranges(row_groups(source)[1], size) or [(0, None)]
     return [(0, None)]
 

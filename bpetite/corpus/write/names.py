@@ -158,6 +158,8 @@ def without_own(paths: Iterable[str], names: Names) -> Iterator[bool]:
         manifest = names.place / in_stem(stem, "manifest.json")
         with suppress(FileNotFoundError, FormatError):
             files |= {manifest.name, *(one["name"] for one in entries_in(read_manifest(manifest)))}
+    with suppress(OSError, FormatError):  # of a run that was killed while its files moved here
+        files |= {one["name"] for one in entries_in(read_manifest(names.folder / "manifest.json"))}
     folders = [names.sibling("partial"), *(f"{one}.partial" for one in ranks_in(names.place, names.stem, ".partial"))]
     place = os.path.realpath(names.place) if isinstance(names.place, Path) else _one_spelling(names.place)
     own = {os.path.join(place, name) for name in files}

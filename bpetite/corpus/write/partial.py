@@ -28,6 +28,7 @@ from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_mani
 from .names import Names
 
 STATE, LOCK, MANIFEST = "state.json", "lock", "manifest.json"
+LISTING = "listing.json"  # a manifest of files that others have made: they stay where they are
 
 ANEW = "overwrite=True starts anew"
 IN_THE_WAY = "exists, and is no folder of an unfinished run; move it away"
@@ -157,11 +158,12 @@ class PartialFolder:
         self.publish(manifest, overwrite=overwrite)
         return manifest
 
-    def publish(self, manifest: dict[str, Any], *, overwrite: bool) -> None:
+    def publish(self, manifest: dict[str, Any], *, overwrite: bool, listing: bool = False) -> None:
         """Move the listed files that are here to their place, and then the manifest. Without ``overwrite``, a file in
-        the way is an error, and nothing is moved. After a kill at any moment, it can be called again."""
+        the way is an error, and nothing is moved. After a kill at any moment, it can be called again. ``listing``: the
+        files were made by ranks, and no later run of this output may delete them."""
         files = entries_in(manifest)
-        made = self.folder / MANIFEST
+        made = self.folder / (LISTING if listing else MANIFEST)
         if not made.exists():  # else an earlier process was killed here
             if self._store is None and not overwrite:
                 for file in files:
@@ -192,8 +194,10 @@ class PartialFolder:
 
     def _move(self, file: dict[str, Any]) -> None:
         here, place = self.folder / file["name"], self._place(file)
-        if not here.exists():
-            return  # moved by an earlier process
+        if not here.exists():  # moved by an earlier process, or made by a rank
+            if not exists(place) or place.stat().st_size != file["bytes"]:
+                raise FormatError(f"{place}: missing, or not of {file['bytes']} bytes as it was made; {ANEW}")
+            return
         if isinstance(place, Path):
             os.replace(here, place)
         else:
@@ -218,7 +222,7 @@ class PartialFolder:
 
     def start_over(self) -> None:
         """Delete all but the lock, and the files that a killed process has moved to their place."""
-        with suppress(FileNotFoundError):
+        with suppress(FileNotFoundError, FormatError):
             for file in entries_in(read_manifest(self.folder / MANIFEST)):
                 if not (self.folder / file["name"]).exists():
                     self._place(file).unlink(missing_ok=True)
