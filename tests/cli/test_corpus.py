@@ -49,6 +49,13 @@ def test_tokens_without_ends_are_one_document(ram_path: Path, tok: str) -> None:
     source.write_text("a<|endoftext|>b")
     assert bpe("encode", source, "-t", tok, "-o", ram_path / "o", "-f", "nanogpt", "--eot", "none")[0] == 0
     assert bpe("decode", ram_path / "o")[:2] == (0, "ab")
+    long = ram_path / "long.txt"
+    long.write_text("a" * 900 + "<|endoftext|>b")
+    options = ("-t", tok, "-f", "llmc", "--shard-tokens", "50", "-o", ram_path / "s")
+    assert bpe("encode", long, *options)[0] == 0
+    shards = sorted(ram_path.glob("s_*.bin"))
+    assert len(shards) > 2
+    assert "".join(bpe("decode", shard)[1] for shard in shards).replace("<|endoftext|>", "") == "a" * 900 + "b"
     code, _, error = bpe("merge", "-o", "")
     assert (code, "the output has no name" in error) == (2, True)
 

@@ -68,6 +68,11 @@ def test_shards_of_ranks_are_listed(ram_path: Path, inputs: list[Path]) -> None:
     parts = ranks(inputs, ram_path / "o", shard_tokens=300)
     with pytest.raises(ValueError, match="name an output in their folder"):
         merge_outputs(ram_path / "elsewhere" / "o", parts)
+    shard = next(ram_path.glob("o.rank00001*.npy"))
+    shard.rename(ram_path / "away")
+    with pytest.raises(FormatError, match="missing, or not of"):
+        merge_outputs(ram_path / "o", delete=True)
+    (ram_path / "away").rename(shard)
     manifest = merge_outputs(ram_path / "o", delete=True)
     kept = {file["name"] for file in manifest["files"]}
     assert {path.name for path in ram_path.glob("o.*")} == kept | {"o.manifest.json"}

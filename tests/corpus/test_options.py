@@ -28,7 +28,9 @@ def test_unknown_options(ram_path: Path) -> None:
     [
         ({"eot": "maybe"}, "eot 'maybe'"), ({"on_error": "x"}, "on_error 'x'"), ({"shard_tokens": 0}, "shard_tokens 0"),
         ({"val_fraction": 1.0}, "val_fraction 1.0"), ({"separator": ""}, "separator must not be empty"),
-        ({"jobs": 0}, "jobs must be at least 1"), ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
+        ({"jobs": 0}, "jobs must be at least 1"),
+        ({"codec": byte_codec(), "special": "error"}, "special='error' is not what the Codec does: 'text'"),
+        ({"codec": byte_codec(eot=False)}, "no end-of-text token"),
         ({"codec": byte_codec(eot=False), "eot": "none"}, "give separator= or whole_files=True"),
         ({"rank": 3, "world_size": 2}, "rank 3"),
         ({"rejected": True}, "rejected= means nothing with on_error='fail', which ends at the first problem"),

@@ -9,6 +9,7 @@ from corpus_tools import byte_codec
 
 from bpetite.cluster import encode_corpus as encode_on_cluster
 from bpetite.corpus import RecordError, encode_corpus, merge_outputs
+from bpetite.corpus.write import partial as module
 from bpetite.corpus.write.partial import PartialFolder
 
 DOCUMENTS = "<|endoftext|>".join(f"document {number}" for number in range(60))
@@ -29,6 +30,27 @@ def test_shards_that_a_merged_output_lists_stay(ram_path: Path) -> None:
         manifest = merge_outputs(ram_path / "o", overwrite=True)
         assert len(manifest["files"]) == 2
         files_of(manifest, ram_path)
+
+
+def test_shards_stay_when_their_list_was_not_published(
+    ram_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before its last step, a merge leaves a list of files in its folder, which a later run may not delete."""
+    inputs = [ram_path / "in.txt", ram_path / "more.txt"]
+    for path in inputs:
+        path.write_text(DOCUMENTS)
+    for rank in range(2):
+        encode_corpus(inputs, ram_path / "o", byte_codec(), format="llmc", rank=rank, world_size=2)
+    shards = sorted(ram_path.glob("o.rank*.bin"))
+    with monkeypatch.context() as killed:
+        killed.setattr(module, "sync_folder", lambda _: 1 / 0)
+        killed.setattr(PartialFolder, "delete", lambda *_, **__: None)
+        with pytest.raises(ZeroDivisionError):
+            merge_outputs(ram_path / "o")
+    assert len([*(ram_path / "o.partial").iterdir()]) > 1
+    encode_corpus(inputs[0], ram_path / "o", byte_codec(), format="llmc")
+    assert len(shards) == 2
+    assert sorted(ram_path.glob("o.rank*.bin")) == shards
 
 
 def test_shards_of_a_cluster_stay(ram_path: Path) -> None:

@@ -178,6 +178,30 @@ def test_a_lock_on_a_folder_that_is_deleted_is_none(
         run_plan(plan)
 
 
+@pytest.mark.parametrize("other", [{"tokenizer_digest": "bytes-257-"}, {"eot_text": "<eot>"}])
+def test_another_tokenizer_of_a_like_name(ram_path: Path, inputs: list[Path], other: dict[str, Any]) -> None:
+    """Of which only what messages would not show is another."""
+    codec = replace(byte_codec(), tokenizer_digest="bytes-257")
+    begin(often(inputs, ram_path / "out", codec=codec))
+    with pytest.raises(ValueError, match=r"begun with (tokenizer|eot_text) "):
+        run_plan(often(inputs, ram_path / "out", codec=replace(codec, **other), separator="<|endoftext|>"))
+
+
+def test_files_that_have_moved_are_no_inputs(
+    ram_path: Path, inputs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed before the manifest was in its place, a run whose output is in the folder of its inputs goes on."""
+    folder = inputs[0].parent
+    with monkeypatch.context() as killed:
+        killed.setattr(module, "sync_folder", lambda _: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            run(folder, folder / "o")
+    assert (folder / "o.npy").exists()
+    assert not (folder / "o.manifest.json").exists()
+    run(folder, folder / "o")
+    assert len(texts_in(folder / "o.npy")) == 60
+
+
 @pytest.mark.parametrize("what", ["state", "file", "link", "lock"])
 def test_what_is_no_folder_of_a_run_stays(ram_path: Path, inputs: list[Path], what: str) -> None:
     out, folder = ram_path / "out" / "o", ram_path / "out" / "o.partial"
