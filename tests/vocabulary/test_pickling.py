@@ -129,9 +129,11 @@ def test_a_worker_has_one_object_for_all_its_work(method: str) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 @pytest.mark.parametrize("kind", [Tokenizer, Own])
 def test_a_worker_has_what_it_was_forked_with(kind: type[Tokenizer]) -> None:
-    """Its first pickle is made after the fork; objects of another class or content stay apart."""
-    others = [Tokenizer.train("a b", 256), Tokenizer.__new__(Tokenizer)]
-    tok = kind.from_vocab(TOK.to_vocab().replace(name="forked"))
+    """Its first pickle is made after the fork; objects of another class or content stay apart. Their names are of this
+    test alone, because a worker is given any equal object that lives, also one of another test."""
+    plain = Tokenizer.train("a b", 256).to_vocab().replace(name=f"plain, beside {kind.__name__}")
+    others = [Tokenizer.from_vocab(plain), Tokenizer.__new__(Tokenizer)]
+    tok = kind.from_vocab(TOK.to_vocab().replace(name=f"forked as {kind.__name__}"))
     with get_context("fork").Pool(1) as pool:
         for one in (tok, tok.to_vocab(), others[0]):
             assert pool.apply(_number, (one,))[1] == id(one)
