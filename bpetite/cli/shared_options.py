@@ -235,7 +235,7 @@ class Sample:
     """FILES as the options of a command say, as often as they are needed."""
 
     def __init__(self, files: Sequence[str], *, files_from: Any = None, null: bool = False, **options: Any) -> None:
-        self.settings = CorpusOptions(**options)
+        self.settings: CorpusOptions = CorpusOptions(**options)
         with usage():
             self.settings.check()
         self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)

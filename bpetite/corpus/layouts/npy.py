@@ -48,7 +48,7 @@ class NpyFile(TokenFile):
             self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
             if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
                 raise FormatError(f"{self.offsets}: does not begin with offset 0")
-            self.documents = ends - 1
+            self.documents: int | None = ends - 1
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         last = documents = 0

@@ -98,7 +98,7 @@ class GrowingFile:
         way_out = "overwrite=True starts anew"
         if state is not None and not path.exists():
             raise FormatError(f"{path}: missing; {way_out}")
-        self.file = open_own(path, new=state is None)
+        self.file: BinaryIO = open_own(path, new=state is None)
         try:
             if state is not None:
                 self.size, digest = state

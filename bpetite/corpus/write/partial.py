@@ -43,7 +43,8 @@ class PartialFolder:
         self.names = names
         self.folder: Path = names.folder
         self._store = names.place if isinstance(names.place, RemotePath) else None
-        self.claimed = self._has_state = False
+        self.claimed: bool = False
+        self._has_state = False
         self._copied: set[str] = set()  # growing files that the store has
         self._unsent: list[dict[str, Any]] = []  # finished shards of an earlier process that the store lacks
         self._claim: dict[str, Any] = {

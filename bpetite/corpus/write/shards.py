@@ -108,7 +108,7 @@ class ShardWriter:
         self, names: Names, split: str, dtype: str, tokenizer: str, shard_tokens: int | None,
         state: dict[str, Any] | None = None,
     ) -> None:
-        self.layout = names.layout
+        self.layout: Layout = names.layout
         self._names = names
         self._split = split
         self._dtype = np.dtype(dtype).newbyteorder("<")
