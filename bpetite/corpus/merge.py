@@ -20,7 +20,7 @@ from .run import ignore, write_rejected
 from .write.growing import CHUNK, check_file
 from .write.manifest import entries_in, file_entries, read_manifest, shards_in
 from .write.names import REJECTED, Names, in_stem, names_of, place_and_stems, ranks_in, splits_of
-from .write.partial import MANIFEST, PartialFolder, clean_up
+from .write.partial import PartialFolder, clean_up
 from .write.shards import ShardWriter
 
 #: (path of a manifest, its content).
@@ -195,7 +195,7 @@ def _merge(
             manifest[REJECTED] = write_rejected(partial.folder / names.rejected, _rejected(outputs), records)
         partial.publish(manifest, overwrite=overwrite, listing=listed_only)
     except BaseException:
-        if partial.folder.is_dir() and not (partial.folder / MANIFEST).exists():
+        if partial.folder.is_dir() and partial.unpublished() is None:
             partial.delete()
         raise
     finally:

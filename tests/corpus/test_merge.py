@@ -1,5 +1,6 @@
 """Outputs of ranks made one, and documents in a random order: what is refused, and what every order has."""
 import json
+import os
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,26 @@ def test_shards_of_ranks_are_listed(ram_path: Path, inputs: list[Path]) -> None:
     manifest = merge_outputs(ram_path / "o", delete=True)
     kept = {file["name"] for file in manifest["files"]}
     assert {path.name for path in ram_path.glob("o.*")} == kept | {"o.manifest.json"}
+
+
+def test_a_list_that_a_killed_process_has_moved_is_its_own(
+    ram_path: Path, inputs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranks(inputs, ram_path / "o", shard_tokens=300, rejected=True, on_error="skip")
+    replace = os.replace
+
+    def killed(source: Path, place: Path) -> None:
+        if Path(place).name == "o.manifest.json":
+            raise KeyboardInterrupt
+        replace(source, place)
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        merge_outputs(ram_path / "o")
+    monkeypatch.undo()
+    assert (ram_path / "o.rejected.jsonl.gz").exists()
+    assert merge_outputs(ram_path / "o")["documents"] == 90
+    assert not (ram_path / "o.partial").exists()
 
 
 @pytest.mark.parametrize("format", ["npy", "megatron"])

@@ -710,7 +710,8 @@ def check_draw(one: Draw, folder: Path, most: int) -> Counter[str]:
         listed = {file["name"] for file in json.loads(reference["o.manifest.json"])["files"]}
         kept -= {name for name in kept if ".rank" in name} - listed
     assert {name: files.get(name) for name in kept} == {name: reference[name] for name in kept}
-    assert not {name for name in files.keys() - kept if one.delete or one.how != "merged" or ".rank" not in name}
+    left = {name for name in files.keys() - kept if one.delete or one.how != "merged" or ".rank" not in name}
+    assert not left, left
     assert not list((machine.disk / "tmp").glob("*/*"))
     compare(one, reference, expected, problems, size)
     if one.how in ("one", "cluster"):

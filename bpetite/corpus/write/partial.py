@@ -149,14 +149,21 @@ class PartialFolder:
             if path.name not in known:
                 path.unlink()
 
+    def unpublished(self) -> tuple[str, dict[str, Any]] | None:
+        """The manifest of a process that was killed while it published, by its name here: `MANIFEST` or `LISTING`."""
+        for name in (MANIFEST, LISTING):
+            if (self.folder / name).exists():
+                return name, read_manifest(self.folder / name)
+        return None
+
     def publish_rest(self, *, overwrite: bool, of: dict[str, Any] | None = None) -> dict[str, Any] | None:
         """Publish again after a kill; returns the manifest, or None if there is none, or another run's than ``of``."""
-        if not (self.folder / MANIFEST).exists():
+        if (found := self.unpublished()) is None:
             return None
-        manifest = read_manifest(self.folder / MANIFEST)
-        if of is not None and any(manifest[name] != of[name] for name in ("run", "rank", "options")):
+        name, manifest = found
+        if name == LISTING if of is None else any(manifest[key] != of[key] for key in ("run", "rank", "options")):
             return None
-        self.publish(manifest, overwrite=overwrite)
+        self.publish(manifest, overwrite=overwrite, listing=name == LISTING)
         return manifest
 
     def publish(self, manifest: dict[str, Any], *, overwrite: bool, listing: bool = False) -> None:
@@ -222,9 +229,10 @@ class PartialFolder:
         self._lock.close()
 
     def start_over(self) -> None:
-        """Delete all but the lock, and the files that a killed process has moved to their place."""
-        with suppress(FileNotFoundError, FormatError):
-            for file in entries_in(read_manifest(self.folder / MANIFEST)):
+        """Delete all but the lock, and the files that a killed process made and moved to their place."""
+        with suppress(FormatError):
+            name, manifest = self.unpublished() or ("", {"files": []})
+            for file in entries_in({**manifest, "files": []} if name == LISTING else manifest):
                 if not (self.folder / file["name"]).exists():
                     self._place(file).unlink(missing_ok=True)
         self._empty()
@@ -257,16 +265,21 @@ def _growing_files(state: dict[str, Any]) -> list[str]:
 
 def read_state(names: Names) -> dict[str, Any] | None:
     """The state of an unfinished output, which a process may be writing; None if there is none."""
+    state = _state_or_claim(names)
+    return state if state is not None and state["identity"] is not None else None
+
+
+def _state_or_claim(names: Names) -> dict[str, Any] | None:
     state = _parsed(names.folder / STATE)
     if state is None and isinstance(names.place, RemotePath):
         state = _parsed(names.place / names.sibling(f"partial.{STATE}"))
-    return state if state is not None and state["identity"] is not None else None
+    return state
 
 
 def clean_up(names: Names, run: str) -> None:
     """Delete the folder of a process that was killed after the manifest of its run was in place."""
     with suppress(OSError, FormatError):
-        if names.folder.exists() or read_state(names) is not None:
+        if names.folder.exists() or _state_or_claim(names) is not None:
             partial = PartialFolder(names)
             if partial.state is None or partial.state["identity"]["run"] == run:
                 partial.delete(done=True)

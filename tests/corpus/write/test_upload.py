@@ -4,6 +4,7 @@ Kills, failing calls and changes of the machine are drawn by test_model.py.
 """
 from __future__ import annotations
 
+import json
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from faulty_store import faulty, fresh
 from bpetite.corpus import Plan, merge_outputs, open_token_file
 from bpetite.corpus.merge import find_manifest
 from bpetite.corpus.run import run
+from bpetite.corpus.write.manifest import VERSION
 from bpetite.errors import FormatError
 
 pytest.importorskip("fsspec")
@@ -171,6 +173,16 @@ def test_another_run_on_another_machine(work: Path, monkeypatch: pytest.MonkeyPa
         view("faulty").pipe(f"/out/{name}_000000.npy", b"of something else")
         with pytest.raises(FileExistsError, match=says):
             run(plan(work, f"faulty://out/{name}", shard_tokens=2000))
+
+
+def test_a_claim_that_a_finished_run_has_left(work: Path) -> None:
+    """A run whose files all fit one shard has only a claim in the store; a process killed at its end leaves it."""
+    one = plan(work, "memory://out/o", often=False, shard_tokens=None)
+    run(one)
+    claim = {"version": VERSION, "identity": None, "copied": {}, "claim": {"host": "other", "folder": "x"}}
+    view("memory").pipe_file("/out/o.partial.state.json", json.dumps(claim).encode())
+    run(one)
+    assert {*stored()} == {"o.npy", "o.offsets.npy", "o.manifest.json"}
 
 
 def test_a_run_that_has_been_replaced_ends(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
