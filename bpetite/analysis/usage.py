@@ -15,7 +15,6 @@ import numpy.typing as npt
 import regex
 
 from ..tokenizer import Tokenizer
-from ..training.counting.texts import gathered
 from .scripts import COMMON, scripts_of
 
 __all__ = ["ALL", "Meter", "ScriptUse", "Usage", "blocks", "measure", "chunks_of"]
@@ -189,14 +188,22 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
 
 
 def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
-    """Yield the texts of a group, about BLOCK characters at a time. OUT: how many texts each group has."""
+    """Yield the texts of a group, about BLOCK characters at a time; the largest group when HELD characters wait.
 
-    def cut() -> Iterator[tuple[str, str]]:
-        for group, text in pairs:
-            documents[group] += 1
-            yield from ((group, chunk) for chunk in chunks_of(text))
-
-    return gathered(cut(), BLOCK, HELD)
+    OUT: documents: how many texts each group has.
+    """
+    waiting: dict[str, list[str]] = {}
+    sizes: Counter[str] = Counter()
+    for group, text in pairs:
+        documents[group] += 1
+        for chunk in chunks_of(text):
+            waiting.setdefault(group, []).append(chunk)
+            sizes[group] += len(chunk)
+            if sizes[group] >= BLOCK or sizes.total() >= HELD:
+                ((largest, _),) = sizes.most_common(1)
+                yield largest, waiting.pop(largest)
+                del sizes[largest]
+    yield from waiting.items()
 
 
 def chunks_of(text: str) -> Iterator[str]:

@@ -9,9 +9,8 @@ from ..lazy import names_of
 if TYPE_CHECKING:
     from .counting.counts import CountFile, PretokenCounts, merge_count_files
     from .counting.texts import count_pretokens
-    from .parity import train_parity
 
-__all__ = ["CountFile", "PretokenCounts", "count_pretokens", "merge_count_files", "train_parity"]
+__all__ = ["CountFile", "PretokenCounts", "count_pretokens", "merge_count_files"]
 
 if not TYPE_CHECKING:  # one that counts waits for no trainer
     __getattr__, __dir__ = names_of(__name__, __all__, {
@@ -19,5 +18,4 @@ if not TYPE_CHECKING:  # one that counts waits for no trainer
         "PretokenCounts": "counting.counts",
         "count_pretokens": "counting.texts",
         "merge_count_files": "counting.counts",
-        "train_parity": "parity",
     })  # fmt: skip

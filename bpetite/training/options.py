@@ -196,7 +196,7 @@ def train_config(method: str, options: Mapping[str, Any], before: Vocab | None =
     """The record of a training, as JSON holds it: the options and the release.
 
     Args:
-        method: "train", "train_parity", "extend" or "prune".
+        method: "train", "extend" or "prune".
         options: The arguments of the call.
         before: The vocabulary that it began with; its own record is kept under "after".
     """

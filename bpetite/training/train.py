@@ -28,7 +28,6 @@ __all__ = [
     "check_trainable",
     "continue_from",
     "learn_until",
-    "merger_of",
     "new_merger",
     "new_vocab",
     "train",
@@ -158,11 +157,9 @@ def check_cut(counts: Counts) -> None:
         )
 
 
-def merger_of(
-    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, sharing: Merger | None = None
-) -> Merger:
-    """A merger that holds these pre-tokens, and shares the tokens of the merger `sharing`."""
-    merger = new_merger(options, sharing=sharing)
+def merger_of(counts: Mapping[bytes, int] | CountFile, options: TrainingOptions) -> Merger:
+    """A merger that holds these pre-tokens."""
+    merger = new_merger(options)
     _add(merger, counts)
     return merger
 
@@ -186,7 +183,7 @@ def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
     merger.add(reader_of(counts))
 
 
-def new_merger(options: TrainingOptions, max_words: int = 0, sharing: Merger | None = None) -> Merger:
+def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
     """A merger that learns as the options say; words come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
@@ -194,7 +191,6 @@ def new_merger(options: TrainingOptions, max_words: int = 0, sharing: Merger | N
         min(options.max_token_bytes or 0, MAX_LENGTH),
         ORDER if options.tie_break == "tokenizers" else bytes(range(256)),
         max_words,
-        sharing,
     )
 
 

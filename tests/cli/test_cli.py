@@ -1,5 +1,4 @@
 """The command line as a user runs it: real processes, exit codes, what goes to which stream."""
-import json
 import os
 import subprocess
 import sys
@@ -10,7 +9,6 @@ from commands import bpe
 from paths import PACKAGES
 
 from bpetite import Tokenizer, patterns
-from bpetite.training import train_parity
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
 
@@ -108,29 +106,3 @@ def test_train_superwords(tmp_path: Path) -> None:
     assert Tokenizer.load(tmp_path / "tok.json") == expected
     refused = bpe(*command, tmp_path / "other.json", "--memory", "64M")
     assert (refused.code, "--superwords-from does not go with --memory" in refused.err) == (2, True)
-
-
-def test_train_parity(tmp_path: Path) -> None:
-    texts = {"de": "der Hund und der Bund\n" * 3, "en": "the dog and the fog\n" * 9}
-    for folder in ("train", "dev"):
-        for name, text in texts.items():
-            (tmp_path / folder / name).mkdir(parents=True)
-            (tmp_path / folder / name / "a.txt").write_text(text)
-    command = ["train", tmp_path / "train", "-n", 270, "-o", tmp_path / "tok.json", "--parity", "folder"]
-    done = bpe(*command, "--dev", tmp_path / "dev", "--global-merges", 3)
-    assert done.code == 0, done.err
-    expected = train_parity(texts, 270, dev=texts, global_merges=3)
-    assert Tokenizer.load(tmp_path / "tok.json") == expected
-    assert Tokenizer.load(tmp_path / "tok.json").to_vocab().train_config == expected.to_vocab().train_config
-    records = "".join(json.dumps({"text": text, "lang": name}) + "\n" for name, text in texts.items())
-    (tmp_path / "a.jsonl").write_text(records)
-    command = ["train", tmp_path / "a.jsonl", "-n", 270, "-o", tmp_path / "tok.json", "--overwrite"]
-    assert bpe(*command, "--parity", "lang").code == 0
-    assert Tokenizer.load(tmp_path / "tok.json") == train_parity(texts, 270)
-    for more, message in (
-        (["--parity", "lang", "--memory", "64M"], "--parity does not go with --memory"),
-        (["--parity", "lang", "--superwords-from", 260], "--parity does not go with --superwords-from"),
-        (["--dev", "a"], "--dev goes with --parity"), (["--global-merges", 3], "--global-merges goes with --parity"),
-    ):  # fmt: skip
-        refused = bpe(*command, *more)
-        assert (refused.code, message in refused.err) == (2, True)

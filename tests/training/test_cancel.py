@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, count_pretokens
-from bpetite.training import train_parity
 from tests.support.alarms import Alarm, SecondRing, alarm
 from tests.support.running import running_threads
 
@@ -29,8 +28,6 @@ WAYS: dict[str, Callable[..., Any]] = {
     "extend by superwords": lambda **options: Tokenizer.train(TEXTS, 270).extend(
         TEXTS, 9, superword_pattern="superbpe", **options
     ),
-    "parity": lambda **options: train_parity({"a": TEXTS, "b": TEXTS[1:]}, 280, **options),
-    "parity after all": lambda **options: train_parity({"a": TEXTS, "b": TEXTS[1:]}, 280, global_merges=9, **options),
     "count": lambda **options: count_pretokens(TEXTS, memory="1MB", **options),
 }
 
@@ -64,7 +61,6 @@ SIGNALLED: dict[str, Callable[[bytes], Any]] = {
     "counting, not ASCII": lambda words: count_pretokens([words.decode().replace("e", "é")] * 4, num_threads=1),
     "counting, on disk": lambda words: count_pretokens([words] * 4, memory="1MB", num_threads=2),
     "merging": lambda words: Tokenizer.train_from_counts({words: 1}, 100_000),
-    "merging, two languages": lambda words: train_parity({"a": {words: 1}, "b": {b"ab": 1}}, 100_000),
     "extending": lambda words: Tokenizer.train("ab", 256).extend({words: 1}, 100_000),
 }
 

@@ -9,7 +9,6 @@ import pytest
 import regex
 
 from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
-from bpetite.training import train_parity
 from bpetite.training.counting.texts import texts_not_paths
 from bpetite.training.options import DEFAULTS, TrainOptions
 
@@ -243,7 +242,6 @@ def test_help_shows_the_options_one_by_one() -> None:
         (lambda **options: Tokenizer.train("ab", 256, **options), "min_count"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "superwords_from"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "num_threads"),
-        (lambda **options: train_parity({"de": "ab"}, 256, **options), "superwords_from"),
         (lambda **options: Tokenizer.train("ab", 256).extend("ab", 0, **options), "special_ids"),
         (lambda **options: count_pretokens("ab", **options), "min_frequency"),
     ],

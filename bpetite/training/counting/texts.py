@@ -4,13 +4,12 @@ from __future__ import annotations
 import os
 import re
 from array import array
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from ...core._special import Specials
 from ...core._threads import in_order, thread_count
@@ -30,7 +29,7 @@ from .spilling import LEAST_MEMORY, Runs, memory_bytes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Corpus", "Part", "Progress", "Repeated", "count_as", "count_pretokens", "gathered", "texts_not_paths"]
+__all__ = ["Corpus", "Part", "Progress", "Repeated", "count_as", "count_pretokens", "texts_not_paths"]
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
@@ -39,7 +38,6 @@ Progress = Callable[[str, int, int | None], object]
 PART = 1 << 20  # characters (bytes of bytes) counted in one job
 PRETOKENS = 1 << 14  # counted at a time where `regex` splits
 
-AnyText = TypeVar("AnyText", bound=Text)
 
 #: Texts, or counts of their pre-tokens.
 Corpus = Text | Iterable[Text] | Mapping[bytes, int] | CountFile
@@ -205,25 +203,6 @@ def _is_path(document: object) -> bool:
     if isinstance(document, str):
         return len(document) < 4096 and not {"\n", "\0"} & set(document) and os.path.isfile(document)
     return isinstance(document, os.PathLike)
-
-
-def gathered(pairs: Iterable[tuple[str, AnyText]], block: int, held: int) -> Iterator[tuple[str, list[AnyText]]]:
-    """Yield the texts of a group, about `block` characters of them at a time.
-
-    Args:
-        pairs: Groups and texts, in any order.
-        held: The most characters that wait, in all groups; beyond, the largest group is yielded.
-    """
-    waiting: dict[str, list[AnyText]] = {}
-    sizes: Counter[str] = Counter()
-    for group, text in pairs:
-        waiting.setdefault(group, []).append(text)
-        sizes[group] += len(text)
-        if sizes[group] >= block or sizes.total() >= held:
-            ((largest, _),) = sizes.most_common(1)
-            yield largest, waiting.pop(largest)
-            del sizes[largest]
-    yield from waiting.items()
 
 
 def _counted(

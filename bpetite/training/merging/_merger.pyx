@@ -56,7 +56,7 @@ cdef struct neighbour:          # of a pair that has been joined
 cdef class NewPairs:
     """The pairs of the token just made: entries[2 * x] is (x, token), entries[2 * x + 1] is (token, x).
 
-    Between two merges all are EMPTY, so mergers that share their tokens share these.
+    Between two merges all are EMPTY.
     """
     cdef pair_entry* entries
     cdef uint64_t room
@@ -88,7 +88,6 @@ cdef class Merger:
         first: The 256 bytes in the order of their internal ids.
         max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. Words are
             separated by spaces; 0 for no limit.
-        tokens_of: A merger whose tokens this one shares, instead of `first`.
     """
     cdef Words words
     cdef WordEncoder encoder           # of the pre-tokens; None where they are added as bytes
@@ -106,9 +105,9 @@ cdef class Merger:
     cdef bp_watch watch
 
     def __cinit__(self, int64_t min_frequency=1, bint ties_by_bytes=False, uint64_t max_token_bytes=0,
-                  bytes first=bytes(range(256)), uint32_t max_words=0, Merger tokens_of=None):
-        self.known = LearnedTokens(first) if tokens_of is None else tokens_of.known
-        self.new_pairs = NewPairs() if tokens_of is None else tokens_of.new_pairs
+                  bytes first=bytes(range(256)), uint32_t max_words=0):
+        self.known = LearnedTokens(first)
+        self.new_pairs = NewPairs()
         self.words = Words(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 
@@ -181,18 +180,6 @@ cdef class Merger:
             finished = run(self, token_limit, work_limit)
         return finished
 
-    def best(self):
-        """The pair that :meth:`learn` would learn next, (left, right) in internal ids, or None."""
-        cdef uint64_t key
-        begin(self)
-        return (key >> 32, key & 0xFFFFFFFF) if self.pairs.best(&key) else None
-
-    def learn_pair(self, uint32_t left, uint32_t right):
-        """Learn a pair of internal ids; returns the id of its token. :func:`join_together` joins the pair."""
-        if left >= self.known.count or right >= self.known.count:
-            raise ValueError(f"no token has the internal id {max(left, right)}")
-        return record(self, left, right)
-
     # ---- what was learned -----------------------------------------------------------------------------------------
 
     @property
@@ -220,28 +207,6 @@ cdef class Merger:
         for at in range(0, <Py_ssize_t> self.learned_count, 2):
             pairs.append((ids[self.learned[at]], ids[self.learned[at + 1]]))
         return tuple(pairs)
-
-
-def join_together(list mergers not None, uint32_t left, uint32_t right, uint32_t token):
-    """Join a pair that one of several mergers, which share their tokens, has learned.
-
-    Returns:
-        (number of a merger, how many tokens fewer its words have), for those that have fewer.
-    """
-    cdef list fewer = []
-    cdef Merger merger
-    cdef Py_ssize_t number
-    for merger in mergers:
-        begin(merger)
-        if left >= merger.known.count or right >= merger.known.count or token >= merger.known.count:
-            raise ValueError(f"no token has the internal id {max(left, right, token)}")
-        merger.pairs.prefetch(<uint64_t> left << 32 | right)
-    for number, merger in enumerate(mergers):
-        bp_watch_begin(&merger.watch, NULL)
-        join_everywhere(merger, left, right, token)
-        if merger.joined:
-            fewer.append((number, merger.joined))
-    return fewer
 
 
 cdef int begin(Merger self) except -1 nogil:
