@@ -1,10 +1,8 @@
 """A conversation to token ids, with special tokens from its template and from trusted messages only.
 
-Most conversations are rendered once: the special tokens of the text are those that the template marks as its own, so
-all of it can be encoded. Otherwise, as after a literal in a message, or where a filter changes the role in ``'<|' +
-role + '|>'``, the conversation is rendered once more, with masks in place of the characters of texts that are not
-trusted. The two texts must be equal but for masks, and then a special token without a mask comes from no such text. A
-filter, a slice or a seam between two texts cannot change that, because each character is followed to its place.
+A conversation is rendered twice: as it is, and with masks in place of the characters of texts that are not trusted.
+Both results must be equal but for the masks. Then a special token without a mask comes from no such text. A filter, a
+slice or a seam between two texts cannot change that, because each character is followed to its place.
 """
 from __future__ import annotations
 
@@ -12,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cached_property, partial
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -33,7 +31,7 @@ from .masks import (
 )
 
 try:
-    from .templates import MARK, NAMED, ROLES, ChatTemplate, Model, Role, literals_in, special_spans
+    from .templates import NAMED, ChatTemplate, Model, literals_in, special_spans
 except ImportError:
     raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
 
@@ -49,6 +47,10 @@ REASONING = ("reasoning_content", "thinking", "reasoning")
 #: The trusted keys of a message with a trusted role; its name and its calls are not among them.
 WRITTEN = frozenset(("role", "content", *REASONING))
 ROLE = frozenset(("role",))
+#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
+ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
+#: A mask beside which a special token stands alone, as beside a character that is no part of a word.
+NO_WORD = "\x0e"
 
 
 class ChatEncoding:
@@ -185,34 +187,23 @@ def encode(
     known = None if tools is None else [_plain(tool) for tool in tools]
     others = {name: _plain(value) for name, value in variables.items()}
     model = Model.of(tokenizer)
-    compiled = model.template(tokenizer, template, tools is not None)
+    compiled = model.template(template, tools is not None)
     context = model.named | {
         "strftime_now": datetime.now().strftime, "documents": None, **others,
         "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
     }  # fmt: skip
-    kept = [_trusted_keys(message, trusted) for message in chat]
-    for message, keys in zip(chat, kept, strict=True) if compiled.takes_roles else ():
-        if keys:
-            message["role"] = ROLES.get(message["role"]) or Role(message["role"])
-    named = "".join(texts_in(value for name, value in others.items() if name in NAMED))
     doubtful = [value for name, value in others.items() if name not in NAMED]
     doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
-    every = "\0".join(texts_in(chain(doubtful, *map(dict.values, chat))))
-    markable = compiled.markable and MARK not in every and MARK not in named
-    # ordinary text and special tokens of the template's own, in turn
-    parts = compiled.render_marked(context).split(MARK) if markable else [compiled.render(context)]
-    text, bare = "".join(parts), MARK.join(parts[::2])
-    if not (model.may_have_special(bare) or model.may_have_special(every)):
+    every = "\0".join(texts_in(chain(doubtful, others.values(), *map(dict.values, chat))))
+    text = compiled.render(context)
+    if not (model.may_have_special(text) or model.may_have_special(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
+    kept = [_trusted_keys(message, trusted) for message in chat]
     for message, keys in zip(chat, kept, strict=True):
         doubtful += [value for key, value in message.items() if key not in keys]
-    ends = [*accumulate(map(len, parts))]
-    own, literal_spans = [*zip(ends[::2], ends[1::2])], special_spans(tokenizer, text)
-    if markable and literal_spans == own and not special_spans(tokenizer, "\0".join(texts_in(doubtful))):
-        return ChatEncoding(tokenizer, compiled, context, text, None)
-    literals = {text[start:end] for start, end in {*literal_spans}.difference(own)}.union(literals_in(tokenizer, bare))
+    literals = {text[start:end] for start, end in special_spans(tokenizer, text)}.union(literals_in(tokenizer, text))
     as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
-    char = next(free_characters(every + named + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
+    char = next(free_characters(every + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
     change = partial(_masked, tokenizer, char, masking(char, frozenset(literals), any_text=not as_it_is))
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
@@ -296,7 +287,7 @@ def _parts(tokenizer: Tokenizer, text: str, masked: str, char: str) -> list[tupl
     """The segments of a text: special tokens without a mask are trusted."""
     if "single_word" in chain(*tokenizer._vocab.token_flags.values()):  # those look whether a word is beside them
         pairs = zip(masked, text, strict=True)
-        masked = "".join([MARK if one == char and not regex.match(r"\w", other) else one for one, other in pairs])
+        masked = "".join([NO_WORD if one == char and not regex.match(r"\w", other) else one for one, other in pairs])
     edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]
     cuts = [0, *edges, len(text)]
     return [(text[start:end], bool(number % 2)) for number, (start, end) in enumerate(pairwise(cuts))]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import chain, product
+from itertools import accumulate, chain, product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -95,10 +95,19 @@ def _stripping(name: str) -> Callable[..., Any]:
     return strip
 
 
-def _changing(name: str) -> Callable[..., Any]:
+def _changing(name: str) -> Callable[[Masked], str]:
+    """A change of case; a mask stands for as many characters as the character that it masks becomes."""
+
     def change(text: Masked) -> str:
-        changed, seen = getattr(str, name)(text), getattr(text.seen, name)()
-        return Masked.of(changed, seen) if len(changed) == len(seen) else changed
+        seen: str = getattr(text.seen, name)()
+        one = "lower" if name == "capitalize" else name
+        sizes = [len(getattr(char, one if at else name)()) for at, char in enumerate(text.seen)]
+        if sum(sizes) != len(seen):
+            return str(getattr(str, name)(text))
+        ends = [*accumulate(sizes)]
+        pairs = zip(text, text.seen, ends, sizes, strict=True)
+        parts = [seen[end - size : end] if mask == char else mask * size for mask, char, end, size in pairs]
+        return Masked.of("".join(parts), seen)
 
     return change
 
@@ -109,7 +118,7 @@ for _name in ("startswith", "endswith", "find", "index", "count"):
     setattr(Masked, _name, _seeing(getattr(str, _name)))
 for _name in ("strip", "lstrip", "rstrip"):
     setattr(Masked, _name, _stripping(_name))
-for _name in ("lower", "upper"):
+for _name in ("lower", "upper", "capitalize"):
     setattr(Masked, _name, _changing(_name))
 
 

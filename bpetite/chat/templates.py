@@ -1,11 +1,4 @@
-"""Chat templates in Jinja's sandbox, with the settings and the helpers of ``transformers``.
-
-A template is compiled in two forms. In the marked one, each special token that the template itself puts out stands
-between two control characters. No message has this character, so it proves where the special token comes from, and what
-a user writes cannot be mistaken for what the template writes. Only text that goes straight to the output is marked,
-which the logic of a template never sees: without marks the two forms render the same text. A special token may go over
-a trusted role, as in ``'<|' + message.role + '|>'``.
-"""
+"""Chat templates in Jinja's sandbox, with the settings and helpers of ``transformers``; special tokens in texts."""
 from __future__ import annotations
 
 import json
@@ -13,48 +6,30 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cached_property, partial, reduce
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import Template, TemplateError, nodes
+from jinja2 import TemplateError, nodes
 from jinja2.exceptions import SecurityError
 from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
-from jinja2.visitor import NodeTransformer
 
 if TYPE_CHECKING:
     from jinja2.parser import Parser
 
     from ..tokenizer import Tokenizer
 
-__all__ = ["MARK", "ROLES", "ChatTemplate", "Model", "Role", "literals_in", "special_spans"]
+__all__ = ["NAMED", "ChatTemplate", "Model", "literals_in", "special_spans"]
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-#: Appended to the name of such a variable where it is put out.
-MARKED = "__marked"
-#: The filter that puts marks around a role, see :meth:`_Marker._with_roles`.
-AROUND = "around__marked"
-#: On either side of a special token that a template puts out.
-MARK = "\x0e"
 #: Attributes that every dict has, which templates see before its keys.
 OF_DICTS = frozenset(dir(dict))
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
 #: Characters that are counted; for more, special tokens are searched for.
 FEW = 4
-
-
-class Role(str):
-    """A role that may be a part of a special token. What a filter makes of it is a plain str, which may not."""
-
-    __slots__ = ()
-
-
-#: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
-ROLES = {name: Role(name) for name in ("system", "developer", "user", "assistant", "tool", "function")}
 
 
 #: The two texts that a generation block puts out at its ends.
@@ -93,12 +68,6 @@ class _Environment(ImmutableSandboxedEnvironment):
             return obj[attribute]
         return super().getattr(obj, attribute)
 
-    def form(self, tree: nodes.Template) -> Callable[[dict[str, Any]], str]:
-        """The function that renders a template."""
-        made = Template.from_code(self, self.compile(tree), {})
-        made.globals = dict(self.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
-        return made.render
-
 
 class _Namespace(Namespace):
     """The namespace of ``transformers``: no name begins with an underscore, which would reach into Python."""
@@ -120,54 +89,18 @@ _environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
 
 class ChatTemplate:
-    """A template, compiled for the special tokens of a tokenizer.
+    """A compiled template.
 
     Attributes:
+        render: Gives the text of a context.
         has_generation: It has generation blocks.
-        markable: Its own texts hold no mark.
-        takes_roles: A special token may go over a trusted role.
     """
 
-    def __init__(self, tokenizer: Tokenizer, source: str) -> None:
-        self._tokenizer, self._source = tokenizer, source
-        self._kept: dict[str, str] = {}
-        environment = _environment.overlay()
-        environment.filters = {**_environment.filters, AROUND: self._around}
-        tree = environment.parse(source)
-        self.markable: bool = not any(MARK in (_text(one) or "") for one in tree.find_all(nodes.Expr))
-        marked = _Marker(self._mark).marked(tree, environment)
-        self._names = [name for name in NAMED if any(one.name == name + MARKED for one in marked.find_all(nodes.Name))]
-        self.takes_roles: bool = any(one.name == AROUND for one in marked.find_all(nodes.Filter))
-        self._render_marked = environment.form(marked)
+    def __init__(self, source: str) -> None:
+        made = _environment.from_string(source)
+        made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
+        self.render: Callable[[dict[str, Any]], str] = made.render
         self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
-
-    @cached_property
-    def render(self) -> Callable[[dict[str, Any]], str]:
-        """Gives the text, rendered by the template as it is."""
-        return _environment.form(_environment.parse(self._source))
-
-    def _mark(self, text: str) -> str:
-        """A text with marks around its special tokens."""
-        marked = self._kept.get(text)
-        if marked is None:
-            cuts = [0, *(at for span in special_spans(self._tokenizer, text) for at in span), len(text)]
-            marked = MARK.join([text[start:end] for start, end in pairwise(cuts)])
-            self._kept = {text: marked} | (self._kept if len(self._kept) < KEPT else {})
-        return marked
-
-    def _around(self, value: Any, before: str, after: str) -> Any:
-        """The sum, with marks that go over the value if that is a trusted role."""
-        if type(value) is Role:
-            return self._mark(before + value + after)
-        return self._mark(before) + value + self._mark(after)
-
-    def render_marked(self, context: dict[str, Any]) -> str:
-        """The text with marks around the special tokens that the template puts out.
-
-        No text of the context holds :data:`MARK`.
-        """
-        named = {name + MARKED: self._mark(context[name]) for name in self._names if type(context.get(name)) is str}
-        return self._render_marked(context | named)
 
     @contextmanager
     def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
@@ -177,103 +110,6 @@ class ChatTemplate:
             yield
         finally:
             _edges.reset(token)
-
-
-class _Marker(NodeTransformer):
-    """Puts marks into what a template puts out as it is, also by a variable that nothing else reads."""
-
-    def __init__(self, mark: Callable[[str], str]) -> None:
-        self._mark = mark
-        self._put_out: list[nodes.Node] = []
-        self._holders: list[nodes.Output | nodes.Assign] = []
-        self._kept: set[str] = set()
-
-    def marked(self, tree: nodes.Template, environment: _Environment) -> nodes.Template:
-        """The tree with marks."""
-        names = [*tree.find_all(nodes.Name)]
-        self._kept = stored = {name.name for name in names if name.ctx != "load"}
-        while True:
-            self._put_out.clear()
-            self._holders.clear()
-            self.visit(tree)
-            shown = {id(node) for node in self._put_out}
-            read = {name.name for name in names if name.ctx == "load" and id(name) not in shown}
-            if self._kept.isdisjoint(read):
-                break
-            self._kept = self._kept - read
-        for holder in self._holders:
-            if isinstance(holder, nodes.Assign):
-                holder.node = self._sum(holder.node)
-            else:
-                holder.nodes = self._with_roles([*map(self._sum, holder.nodes)], shown=True)
-        for node in self._put_out:
-            if isinstance(node, nodes.TemplateData):
-                node.data = self._mark(node.data)
-            elif isinstance(node, nodes.Const):
-                node.value = self._mark(node.value)
-            elif isinstance(node, nodes.Name) and node.name in NAMED and node.name not in stored:
-                node.name += MARKED
-        tree.set_environment(environment)
-        return tree
-
-    def _sum(self, node: Any) -> Any:
-        """The node, with filters for its roles if it is a sum."""
-        parts = [node]
-        while isinstance(parts[0], nodes.Add):
-            parts[:1] = [parts[0].left, parts[0].right]
-        made = self._with_roles(parts)
-        return node if len(made) == len(parts) else reduce(nodes.Add, made)
-
-    def _with_roles(self, parts: list[Any], shown: bool = False) -> list[Any]:
-        """The parts of a sum or, where they are ``shown``, of an output: a filter stands for each three of them in
-        which a role would complete a special token."""
-        made: list[Any] = []
-        for part in parts:
-            made.append(part)
-            before, after = _text(made[-3]) if len(made) > 2 else None, _text(part)
-            if before and after and any(map(partial(self._completes, before, after), ROLES)):
-                self._put_out = [node for node in self._put_out if node is not made[-3] and node is not part]
-                value = nodes.Filter(made[-2], "string", [], [], None, None) if shown else made[-2]
-                made[-3:] = [nodes.Filter(value, AROUND, [nodes.Const(before), nodes.Const(after)], [], None, None)]
-        return made
-
-    def _completes(self, before: str, after: str, role: str) -> bool:
-        marked = self._mark(before + role + after)
-        return marked.count(MARK) > self._mark(before).count(MARK) + self._mark(after).count(MARK)
-
-    def _leave(self, node: nodes.Node) -> nodes.Node:
-        return node
-
-    visit_Macro = visit_CallBlock = visit_AssignBlock = visit_FilterBlock = _leave
-
-    def visit_Output(self, node: nodes.Output) -> nodes.Output:
-        self._holders.append(node)
-        self._show(*node.nodes)
-        return node
-
-    def visit_Assign(self, node: nodes.Assign) -> nodes.Assign:
-        if isinstance(node.target, nodes.Name) and node.target.name in self._kept:
-            self._holders.append(node)
-            self._show(node.node)
-        return node
-
-    def _show(self, *shown: nodes.Node | None) -> None:
-        for node in shown:
-            if isinstance(node, nodes.Add):
-                self._show(node.left, node.right)
-            elif isinstance(node, nodes.Concat):
-                self._show(*node.nodes)
-            elif isinstance(node, nodes.CondExpr):
-                self._show(node.expr1, node.expr2)
-            elif isinstance(node, nodes.TemplateData | nodes.Name) or (
-                isinstance(node, nodes.Const) and isinstance(node.value, str)
-            ):
-                self._put_out.append(node)
-
-
-def _text(node: nodes.Node) -> str | None:
-    value = node.data if isinstance(node, nodes.TemplateData) else getattr(node, "value", None)
-    return value if isinstance(node, nodes.TemplateData | nodes.Const) and isinstance(value, str) else None
 
 
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
@@ -348,7 +184,7 @@ class Model:
         """True unless the first characters of special tokens tell that the text has none."""
         return self._firsts is None or any(map(text.__contains__, self._firsts))
 
-    def template(self, tokenizer: Tokenizer, template: str | None, with_tools: bool) -> ChatTemplate:
+    def template(self, template: str | None, with_tools: bool) -> ChatTemplate:
         """The template of a source, or the model's template of this name; None for the model's own.
 
         Raises:
@@ -366,5 +202,5 @@ class Model:
         if compiled is None:
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
-            compiled = self._compiled[source] = ChatTemplate(tokenizer, source)
+            compiled = self._compiled[source] = ChatTemplate(source)
         return compiled
