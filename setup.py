@@ -29,7 +29,7 @@ SHARED = "bpetite._cython_views"
 # merge is made at a time. Elsewhere they only cost time to compile: half of it, for all modules together.
 LEVELS = {
     "-O3": "_merge core._decode core._ids core._special core._worker formats._json_tokens splitting.scan._byte_splits "
-    "splitting.scan._scan training.counting._text_counter training.merging._pairs vocabulary._compiled",
+    "splitting.scan._scan training.counting._text_counter training.merging._pairs",
     "-O2": "core._batch core._encode core._tokenizer_base formats._ranks "
     "training.counting._count_table training.merging._merger training.merging._words vocabulary._merge_builder "
     "vocabulary._merge_list vocabulary._tokens",

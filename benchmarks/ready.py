@@ -65,13 +65,6 @@ from tiktoken.load import load_tiktoken_bpe
 public.load_tiktoken_bpe = lambda *_, **__: load_tiktoken_bpe(path)
 encode = tiktoken.get_encoding("o200k_base").encode_ordinary    # by its name, which its pickle holds
 """
-LOAD_COMPILED = """
-import bpetite.formats.compiled, bpetite.tokenizer
-before = resident()
-began = time.process_time_ns()
-encode = bpetite.Tokenizer.load(path).encode_ordinary
-loaded = (time.process_time_ns() - began) / 1e6
-"""
 UNPICKLE = """
 os.environ["BPETITE_CACHE_DIR"] = os.path.join(os.path.dirname(path), "openai")
 import pickle
@@ -138,7 +131,6 @@ ROWS: dict[str, tuple[str, str, str, str]] = {
     "json-o200k": (OURS + END, TOKENIZERS + END, "tokenizers", "o200k/tokenizer.json"),
     "json-llama3": (OURS + END, TOKENIZERS + END, "tokenizers", "llama3/tokenizer.json"),
     "json-gpt2": (OURS + END, TOKENIZERS + END, "tokenizers", "gpt2/tokenizer.json"),
-    "compiled": (LOAD_COMPILED + END, "", "", "o200k.bpetite"),
     "pool": (OURS_BY_NAME + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
     "pool-of-file": (OURS_TIKTOKEN + POOL, TIKTOKEN + POOL, "tiktoken", "openai/o200k_base.tiktoken"),
     "datasets": (OURS_BY_NAME + DATASETS, TIKTOKEN + DATASETS, "tiktoken", "openai/o200k_base.tiktoken"),
@@ -170,10 +162,6 @@ def prepare(folder: Path) -> None:
     for name, tok in (("o200k", o200k), ("llama3", llama3)):
         (folder / name).mkdir()
         tok.to_merges().save(folder / name / "tokenizer.json")
-    o200k.save(folder / "o200k.bpetite")
-    with open(folder / "o200k.bpetite", "rb") as file:  # read it from the disk, as after a restart
-        os.fsync(file.fileno())
-        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
     (folder / "o200k-of-file.pickle").write_bytes(pickle.dumps(o200k))
     os.environ["BPETITE_CACHE_DIR"] = str(folder / "openai")
     (folder / "o200k.pickle").write_bytes(pickle.dumps(get_encoding("o200k_base")))

@@ -71,10 +71,8 @@ cdef inline void space_free(merge_space* space) noexcept nogil:
 
 
 @cython.final
-@cython.no_gc
 cdef class MergeTable:
     cdef bp_pairs pairs
-    cdef object owner                      # of the memory of a mapped table; None where it is the table's own
     cdef readonly Py_ssize_t size          # pairs
     cdef readonly Py_ssize_t ranks         # ranks: more than pairs where one is listed twice
 

@@ -71,12 +71,10 @@ cdef struct known_pair:
 
 
 @cython.final
-@cython.no_gc                  # its owner refers to nothing, and must outlive it
 cdef class MergeTable:
     """Pair of token ids -> (rank, id of the token that the pair becomes); immutable once it is filled.
 
-    ``MergeTable()`` has no merges, and hashes with the process's secret unless it gets a key of 48 bytes;
-    :mod:`bpetite.vocabulary._merge_builder` fills one from a merge list or from ranks.
+    ``MergeTable()`` has no merges; :mod:`bpetite.vocabulary._merge_builder` fills one from a merge list or from ranks.
 
     >>> from bpetite import Tokenizer
     >>> table = Tokenizer.train("ab ab ab", 258).to_vocab().merge_table
@@ -84,12 +82,11 @@ cdef class MergeTable:
     (0, 256)
     """
 
-    def __cinit__(self, bytes key=None):
-        self.pairs.secret = secret if key is None else draw_secret(key)
+    def __cinit__(self):
+        self.pairs.secret = secret
 
     def __dealloc__(self):
-        if self.owner is None:
-            bp_pairs_free(&self.pairs)
+        bp_pairs_free(&self.pairs)
 
     def __len__(self):
         return self.size

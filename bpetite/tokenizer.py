@@ -305,8 +305,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             path: A file or directory; if there is none, the name of the packaged tokenizer ("bpetite-32k"), of an
                 encoding or a model ("o200k_base", "gpt-4o"); see :func:`bpetite.get_encoding`.
-            format: "native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf",
-                "compiled"; found from the content when None.
+            format: "native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"; found
+                from the content when None.
 
         Raises:
             FormatError: The file is damaged or of no known format.
@@ -322,8 +322,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             path: The file or directory.
             format: "native", "huggingface" (a ``.json`` file, else a directory for ``AutoTokenizer``), "tiktoken",
-                "gpt2" (a directory), or "compiled" (loads at once; for this release on this kind of machine). None:
-                ``tokenizer.json`` is huggingface, ``*.tiktoken`` tiktoken, ``*.bpetite`` compiled, others native.
+                or "gpt2" (a directory). None: ``tokenizer.json`` is huggingface, ``*.tiktoken`` tiktoken, others
+                native.
             overwrite: Replace an existing file.
 
         Raises:

@@ -62,7 +62,6 @@ def encodings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
         patch.setenv("BPETITE_CACHE_DIR", str(folder / "absent"))
-        patch.setenv("BPETITE_CACHE", "off")
         patch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9/")
         yield folder
 

@@ -27,7 +27,7 @@ LONG = (
 REST = all_but(LONG, CORE)
 
 #: Targets that reach compiled code, and seconds for each.
-FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "lines", "native", "tiktoken", "compiled")
+FUZZED = ("encode", "vocabulary", "split", "decode", "train", "counts", "lines", "native", "tiktoken")
 SECONDS = 2
 
 

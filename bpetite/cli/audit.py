@@ -6,9 +6,7 @@ from typing import Any
 
 import click
 
-from .. import formats
 from ..analysis import audit, disagreements
-from ..formats.files import binary_format
 from .base import Command
 from .reports import check_output, show, show_json, show_report
 from .shared_options import corpus_options, load_tokenizer, needed_tokenizer, report_options, sampled
@@ -62,8 +60,6 @@ def command(
             show("\n".join(map(str, differing)) or "AutoTokenizer gives the ids of its tokenizer.json")
         raise click.exceptions.Exit(bool(differing))
     loaded = load_tokenizer(tokenizer)
-    if binary_format(tokenizer) == "compiled":
-        formats.compiled.verify(tokenizer)
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)
     if strict and report.faults:

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of, without_collector
 from ..vocabulary.vocab import Vocab
-from .files import FILES, Format, Source, WritableFormat, binary_format, parse_json, read_file, with_settings
+from .files import FILES, Format, Source, WritableFormat, is_gguf, parse_json, read_file, with_settings
 
 if TYPE_CHECKING:
-    from . import compiled, gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
+    from . import gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -33,7 +33,6 @@ __all__ = [
     "WRITABLE_FORMATS",
     "Format",
     "WritableFormat",
-    "compiled",
     "dump",
     "format_by_name",
     "gguf",
@@ -126,9 +125,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         return by_name
     if os.path.isdir(name):
         return _load_directory(name, format)
-    binary = format or binary_format(name)
-    if binary in ("compiled", "gguf"):
-        return cast("Vocab", _module(binary).read(name))
+    if format == "gguf" or (format is None and is_gguf(name)):
+        return cast("Vocab", _module("gguf").read(name))
     data = read_file(name)
     is_model = data[:1] == b"\n" and _module("sentencepiece").recognizes(data)
     if format == "sentencepiece" or (format is None and is_model):
@@ -179,8 +177,6 @@ def format_by_name(path: Source) -> WritableFormat:
 
     >>> format_by_name("out/tokenizer.json"), format_by_name("a.tiktoken"), format_by_name("a.json")
     ('huggingface', 'tiktoken', 'native')
-    >>> format_by_name("a.bpetite")
-    'compiled'
 
     Raises:
         FormatError: The name names a folder, or a file that no format here writes.
@@ -193,8 +189,6 @@ def format_by_name(path: Source) -> WritableFormat:
     name = os.path.basename(whole)
     if name == FILES["huggingface"][0]:
         return "huggingface"
-    if name.endswith(".bpetite"):
-        return "compiled"
     return "tiktoken" if name.endswith(".tiktoken") else "native"
 
 
@@ -229,8 +223,7 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         vocab: The vocabulary.
         path: A file; for "gpt2" a directory, which is made if it does not exist. For "huggingface" a name that ends in
             ``.json`` is a file, and any other a directory, which ``transformers.AutoTokenizer`` then loads.
-        format: By default native, but huggingface for ``tokenizer.json``, tiktoken for ``*.tiktoken`` and compiled
-            for ``*.bpetite``.
+        format: By default native, but huggingface for ``tokenizer.json`` and tiktoken for ``*.tiktoken``.
         overwrite: Replace files that exist.
 
     Raises:

@@ -22,11 +22,10 @@ __all__ = [
     "FILES",
     "Format",
     "GGUF_MAGIC",
-    "MAGIC",
     "Source",
     "TEMPLATES",
     "WritableFormat",
-    "binary_format",
+    "is_gguf",
     "decode_utf8",
     "errors_named",
     "expect_keys",
@@ -40,13 +39,12 @@ __all__ = [
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
-Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf", "compiled"]
-WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "compiled"]
+Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"]
+WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 
 #: JSON's white space.
 BLANKS = " \t\n\r"
-#: The first bytes of a compiled file, and of GGUF.
-MAGIC, GGUF_MAGIC = b"\x93bpetite", b"GGUF"
+GGUF_MAGIC = b"GGUF"
 
 #: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
 FILES: dict[Format, tuple[str, ...]] = {
@@ -90,13 +88,12 @@ def read_file(path: Source) -> bytes:
     return data
 
 
-def binary_format(path: Source) -> Literal["compiled", "gguf"] | None:
-    """The format that a file's first bytes name; None for others, and for a pipe, which can be read only once."""
+def is_gguf(path: Source) -> bool:
+    """True if the file begins as GGUF does; False for a pipe, which can be read only once."""
     if not os.path.isfile(path):
-        return None
+        return False
     with open(path, "rb") as file:
-        begin = file.read(len(MAGIC))
-    return "compiled" if begin == MAGIC else "gguf" if begin.startswith(GGUF_MAGIC) else None
+        return file.read(len(GGUF_MAGIC)) == GGUF_MAGIC
 
 
 def decode_utf8(data: bytes, name: str) -> str:

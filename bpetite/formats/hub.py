@@ -6,9 +6,9 @@ from contextlib import suppress
 
 from ..errors import FormatError, MissingExtraError
 from ..vocabulary.vocab import Vocab
-from . import gpt2, named, unknown_name
 from . import load as load_local
-from .files import BESIDE, FILES, TEMPLATES, Source, with_settings
+from . import named, unknown_name
+from .files import BESIDE, FILES, TEMPLATES, Source
 
 __all__ = ["TIMEOUT", "load"]
 
@@ -58,7 +58,7 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
             name, revision=revision, allow_patterns=wanted, etag_timeout=TIMEOUT, local_files_only=bool(lost)
         )
         if any(os.path.isfile(os.path.join(folder, files[0])) for files in FILES.values()):
-            return _kept(folder, name)
+            return load_local(folder)
     except LocalEntryNotFoundError as absent:
         lost = lost or str(absent)
     if lost:
@@ -69,21 +69,6 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
         )
     known = ", ".join(files[0] for files in FILES.values())
     raise FormatError(f"{name}: no tokenizer that bpetite reads in this repository of the Hub: none of {known}")
-
-
-def _kept(folder: str, name: str) -> Vocab:
-    """The vocabulary in the folder of a repository, from its compiled file if it has been loaded before."""
-    from hashlib import sha256  # these three not at the top: local files are read without them
-
-    from .compiled import kept
-    from .published_ranks import cache_folder
-
-    digest = sha256()
-    for file in sorted({file for files in FILES.values() for file in (*files, gpt2.ADDED)}):
-        with suppress(OSError), open(os.path.join(folder, file), "rb") as opened:
-            digest.update(f"{file} {sha256(opened.read()).hexdigest()} ".encode())
-    vocab = kept(name.replace("/", "--"), digest.digest(), cache_folder(), lambda: load_local(folder))
-    return with_settings(vocab, folder)
 
 
 def _why_lost(name: str, revision: str | None) -> str | None:

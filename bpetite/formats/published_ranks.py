@@ -19,7 +19,6 @@ from ..bytelevel import ORDER, decode_tokens_bytes
 from ..errors import FormatError, warn_caller
 from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.vocab import Vocab
-from .compiled import kept
 from .encodings import PUBLISHED
 from .files import decode_utf8
 from .tiktoken import parse, vocab_of_tokens
@@ -106,9 +105,7 @@ def load(encoding: str) -> Vocab:
     """
     known = PUBLISHED[encoding]
     key = hashlib.sha256(f"{FORMS[encoding][0][0].sha256} {known}".encode()).digest()
-    vocab = kept(
-        encoding, key, cache_folder(), lambda: vocab_of_tokens(_ranks(encoding), encoding, *known, encoding), encoding
-    )
+    vocab = vocab_of_tokens(_ranks(encoding), encoding, *known, encoding)
     vars(vocab)["_pickled"] = key, _of_pickle, encoding  # see bpetite.vocabulary.pickling
     return vocab
 

@@ -78,14 +78,11 @@ cdef extern from "headers/watch.h":
     int bp_watch_check(const bp_watch* watch) except -1
 
 
-# OUT: a secret for keyed hashes of 48 bytes, or from the system's source of random bytes; each module draws its own.
-cdef inline bp_secret draw_secret(bytes drawn=None) except *:
+# A secret for keyed hashes, of the system's random bytes; each module draws its own.
+cdef inline bp_secret draw_secret() except *:
+    from os import urandom
+    cdef bytes drawn = urandom(sizeof(bp_secret))
     cdef bp_secret secret
-    if drawn is None:
-        from os import urandom
-        drawn = urandom(sizeof(bp_secret))
-    if len(drawn) != sizeof(bp_secret):
-        raise ValueError(f"a key has {sizeof(bp_secret)} bytes, not {len(drawn)}")
     memcpy(&secret, PyBytes_AS_STRING(drawn), sizeof(bp_secret))
     secret.odd[0] |= 1
     secret.odd[1] |= 1

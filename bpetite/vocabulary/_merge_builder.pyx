@@ -36,7 +36,7 @@ cdef enum:
     WORTH_A_TRIM = 1 << 16     # tokens; it looks through the whole heap
 
 
-def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None, bytes key=None):
+def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None):
     """The merge table of a vocabulary.
 
     Args:
@@ -47,7 +47,6 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
         excluded: Ids that no merge gives, and that take no part in merges of the ranks kind; an empty token never
             does. A merge of a list that would give one keeps its rank and is never applied.
         results: What :meth:`MergeList.results` gives, if that is known.
-        key: As for :class:`MergeTable`.
 
     Raises:
         TypeError, ValueError: As :class:`MergeList` and its results.
@@ -58,7 +57,7 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
     >>> table.get(0, 1)
     (0, 2)
     """
-    cdef MergeTable table = MergeTable(key)
+    cdef MergeTable table = MergeTable()
     if merges is None:
         _add_ranks(table, tokens, excluded)
     else:

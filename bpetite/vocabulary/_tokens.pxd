@@ -40,7 +40,6 @@ cdef class TokenTable:
     cdef uint64_t mask             # of by_bytes
     cdef int tag_shift             # bits of by_bytes that are the slot's
     cdef bp_secret secret          # of the hashes in by_bytes
-    cdef object owner              # of the memory of a mapped table; None where it is the table's own
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
@@ -74,7 +73,7 @@ cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_
 
 
 # A table of tokens in any order, None where an id occurs twice.
-cdef TokenTable table_of(TokenList tokens, object unreachable, bytes key=*)
+cdef TokenTable table_of(TokenList tokens, object unreachable)
 
 
 # Bytes of the token of a slot; most are in `sizes`, which the caches of the processor hold better than `starts`.

@@ -79,10 +79,8 @@ cdef int by_id(const void* one, const void* other) noexcept nogil:
     return (a > b) - (a < b)
 
 
-cdef TokenTable table_of(TokenList tokens, unreachable, bytes key=None):
+cdef TokenTable table_of(TokenList tokens, unreachable):
     cdef TokenTable table = TokenTable(UNFILLED)
-    if key is not None:
-        table.secret = draw_secret(key)
     return table if fill(table, tokens, unreachable) else None
 
 
@@ -208,7 +206,6 @@ cdef void add_to_index(TokenTable table, Py_ssize_t slot, uint64_t hash) noexcep
     table.repeated += same
 
 
-@cython.no_gc                  # its owner refers to nothing, and must outlive it
 cdef class TokenTable:
     """Tokens of a vocabulary: a mapping of id -> bytes in the order of the ids, which never changes.
 
@@ -237,23 +234,20 @@ cdef class TokenTable:
         if not fill(self, found, unreachable):
             raise ValueError("an id occurs twice")
 
-    def with_tokens(self, dict more not None, unreachable=(), bytes key=None):
-        """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew, and
-        hashes with the process's secret, or with a key of 48 bytes."""
+    def with_tokens(self, dict more not None, unreachable=()):
+        """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew."""
         cdef TokenList found = TokenList()
         cdef Py_ssize_t slot
-        if not (more or unreachable or self.hidden) and key is None:
+        if not (more or unreachable or self.hidden):
             return self
         for slot in range(self.size):
             if self.ids[slot] not in more:
                 add_token(found, self.ids[slot], self.blob + self.starts[slot],
                           self.starts[slot + 1] - self.starts[slot])
         add_all(found, more)
-        return table_of(found, unreachable, key)
+        return table_of(found, unreachable)
 
     def __dealloc__(self):
-        if self.owner is not None:
-            return
         free(self.ids)
         free(self.starts)
         free(self.sizes)

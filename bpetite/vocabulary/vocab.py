@@ -375,11 +375,7 @@ class Vocab(Record):
     @cached_property
     def merge_table(self) -> MergeTable:
         """The merges, listed or of the ranks kind, as the compiled core reads them."""
-        return self.keyed_merge_table(self.tokens)
-
-    def keyed_merge_table(self, tokens: TokenTable, key: bytes | None = None) -> MergeTable:
-        """The merge table over an equal table of tokens, which hashes with a key."""
-        return build_merge_table(tokens, self.merges, self.never_merged, self.merge_results, key)
+        return build_merge_table(self.tokens, self.merges, self.never_merged, self.merge_results)
 
     @property
     def never_merged(self) -> frozenset[int]:

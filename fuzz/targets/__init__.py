@@ -37,7 +37,6 @@ TARGETS = {
     "gpt2": Target(loading.gpt2, loading.gpt2_seeds, (*loading.JSON_WORDS, b"#version: 0.2\n", b"\0", "Ġ".encode())),
     "sentencepiece": Target(loading.sentencepiece, loading.sentencepiece_seeds, ("▁".encode(), b"<0x41>", b"\x18\x04")),
     "gguf": Target(loading.gguf, loading.gguf_seeds, (b"tokenizer.ggml.", b"merges", "▁".encode(), b"<0x41>")),
-    "compiled": Target(loading.compiled, loading.compiled_seeds),
     "encode": Target(encoding.one, encoding.seeds, encoding.WORDS),
     "vocabulary": Target(encoding.vocabulary, encoding.vocabulary_seeds),
     "split": Target(splitting.one, splitting.seeds, splitting.WORDS),

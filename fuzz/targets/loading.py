@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from array import array
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +12,7 @@ from bpetite import FormatError, Tokenizer, Vocab, bytelevel, formats, patterns
 from .scratch import fresh, write
 
 __all__ = [
-    "JSON_WORDS", "compiled", "compiled_seeds", "gguf", "gguf_seeds", "gpt2", "gpt2_seeds", "huggingface",
+    "JSON_WORDS", "gguf", "gguf_seeds", "gpt2", "gpt2_seeds", "huggingface",
     "huggingface_seeds", "native", "native_seeds", "sentencepiece", "sentencepiece_seeds", "tekken", "tekken_seeds",
     "tiktoken", "tiktoken_seeds",
 ]  # fmt: skip
@@ -100,28 +98,6 @@ def gpt2(data: bytes) -> None:
     write("gpt2", "vocab.json", vocab_json)
     write("gpt2", "merges.txt", merges)
     _load(write("gpt2", "merges.txt", merges).parent, "gpt2")
-
-
-def compiled(data: bytes) -> None:
-    """A byte, even for a right header; then what follows the header."""
-    whole = formats.compiled.seal(data[1:])
-    if data[:1] and data[0] % 2:
-        whole = data[1:65] + whole[64:]
-    place = write("compiled", "tok.bpetite", whole)
-    try:
-        vocab = formats.compiled.read(place)
-    except FormatError as error:
-        if len(str(error)) > 2_000:
-            raise AssertionError(f"an error of {len(str(error))} characters") from error
-        return
-    # it may be another tokenizer, but nothing outside of its tables is read
-    tok = Tokenizer.from_vocab(vocab)
-    if tok.scanner in ("regex", "pipeline"):
-        return
-    with suppress(ValueError, KeyError):
-        tok.decode_bytes(tok.encode(TEXT))
-    tok.decode_bytes([*vocab.tokens])
-    vocab.merge_table.apply(array("I", vocab.tokens))
 
 
 # ---- seeds
@@ -266,11 +242,6 @@ def tiktoken_seeds() -> list[bytes]:
     ranks = [vocab for vocab in _vocabs() if vocab.merges is None and not vocab.unreachable]
     whole = {byte: bytes([byte]) for byte in range(256)} | {256: b"ab", 257: b"", 258: b" ab"}
     return [formats.tiktoken.dump(vocab) for vocab in [*ranks, Vocab.build(whole, None, pattern=patterns.CL100K)]]
-
-
-def compiled_seeds() -> list[bytes]:
-    whole = [formats.compiled.dump(vocab) for vocab in _vocabs()]
-    return [*[b"\0" + data[64:] for data in whole], b"\1" + whole[0]]
 
 
 def gpt2_seeds() -> list[bytes]:

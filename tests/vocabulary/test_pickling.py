@@ -143,7 +143,6 @@ def test_a_worker_has_what_it_was_forked_with(kind: type[Tokenizer]) -> None:
 
 @pytest.mark.usefixtures("forgotten")
 def test_a_published_encoding_is_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BPETITE_CACHE", "on")
     monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path))
     vocab = published_ranks.load("gpt2")
     data = pickle.dumps(Tokenizer.from_vocab(vocab))
