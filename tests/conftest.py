@@ -42,10 +42,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "data"
 
-#: Bytes of a text that is made.
-MADE = 12_000_000
-
-
 @pytest.fixture(scope="session", autouse=True)
 def many_processors() -> Iterator[None]:
     """As many threads as a test asks for, on any machine."""
@@ -67,30 +63,30 @@ def encodings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 @pytest.fixture(scope="session")
-def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """shared("text/english.txt") -> the path of a vocabulary or a text; skips the test where there is none.
 
     Files of ``../shared/data`` come first. Without them, vocabularies come out of packages of the test extra and texts
-    are made; see `published` and `made_texts`.
+    are made, of ``size`` bytes; see `published` and `made_texts`.
     """
     folder = tmp_path_factory.mktemp("shared")
 
     @cache
-    def stand_in(name: str) -> Path | None:
+    def stand_in(name: str, size: int) -> Path | None:
         if name == "gpt2":
             pair = [published.write(f"gpt2/{file}", folder) for file in ("vocab.json", "merges.txt")]
             return folder / name if all(pair) else None
         text = Path(name).stem
         if name == f"text/{text}.txt" and text in made_texts.NAMES:
-            path = folder / name
-            path.parent.mkdir(exist_ok=True)
-            path.write_bytes(made_texts.text(text, MADE).encode())
+            path = folder / str(size) / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(made_texts.text(text, size).encode())
             return path
         return published.write(name, folder)
 
-    def find(name: str) -> Path:
+    def find(name: str, size: int = 600_000) -> Path:
         path = SHARED / name
-        found = path if path.exists() else stand_in(name)
+        found = path if path.exists() else stand_in(name, size)
         if found is None:
             pytest.skip(f"neither ../shared/data nor an installed package has {name}")
         return found

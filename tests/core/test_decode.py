@@ -294,7 +294,7 @@ def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
     writer.start()
     decoded = 0
     try:
-        for _ in range(300):
+        for _ in range(100):
             for decode in (tok.decode, lambda ids: tok.decode_bytes(ids).decode()):
                 try:
                     rest = decode(ids)
@@ -308,7 +308,7 @@ def test_ids_that_another_thread_changes_meanwhile(tok: Tokenizer) -> None:
     finally:
         done.set()
         writer.join()
-    assert decoded > 100
+    assert decoded > 30
 
 
 def test_iterables_give_whole_characters_at_once(tok: Tokenizer) -> None:

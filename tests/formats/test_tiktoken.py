@@ -135,7 +135,7 @@ def test_the_same_ids_as_tiktoken_on_the_shared_texts(shared: Callable[[str], Pa
     theirs = encoding(path, name)
     assert Tokenizer.from_tiktoken(theirs) == ours
     for text in ("english", "code", "multilingual"):
-        read = shared(f"text/{text}.txt").read_bytes()[5_000_000:5_200_000].decode("utf-8", "ignore")
+        read = shared(f"text/{text}.txt").read_bytes()[400_000:600_000].decode("utf-8", "ignore")
         ids = theirs.encode(read, allowed_special="all")  # type: ignore[attr-defined]
         assert ours.encode(read) == ids
         assert ours.decode(ids) == read

@@ -112,7 +112,7 @@ groups = st.tuples(sequences(repeated_character), st.sampled_from(["", "", "?", 
 random_patterns = sequences(st.one_of(repeated_character, repeated_character, groups, ignoring_case))
 
 
-@given(random_patterns, st.one_of(st.none(), random_patterns), st.randoms(use_true_random=False))
+@given(random_patterns, st.one_of(st.none(), random_patterns), st.integers(0).map(random.Random))
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     pattern = first if second is None else (first, second)

@@ -244,7 +244,7 @@ print(used // 1000, count_pretokens(text).size // 1_000_000)
 @pytest.mark.parametrize("names", [["multilingual"], ["english", "code", "multilingual"]])
 def test_memory(shared, names):
     """In megabytes: four times the different pre-tokens and 110 beyond the input, and never 250 for 100 of text."""
-    paths = [str(shared(f"text/{name}.txt")) for name in names]
+    paths = [str(shared(f"text/{name}.txt", 12_000_000)) for name in names]
     done = subprocess.run([sys.executable, "-c", MEMORY, *paths], capture_output=True, text=True, check=True)
     used, different = map(int, done.stdout.split())
     assert used <= min(250, 4 * different + 110)

@@ -198,7 +198,7 @@ def test_training_in_parts(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("command", ["encode", "count", "train"])
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in KiB")
 def test_memory_of_one_document_of_300_mb(ram_path: Path, shared: Callable[[str], Path], command: str) -> None:
-    text = shared("text/english.txt").read_bytes()[:5_000_000].replace(b"<|endoftext|>", b"")
+    text = shared("text/english.txt", 5_000_000).read_bytes()[:5_000_000].replace(b"<|endoftext|>", b"")
     with (ram_path / "in.txt").open("wb") as file:
         for _ in range(300_000_000 // len(text)):
             file.write(text)

@@ -12,15 +12,14 @@ from corpus_tools import byte_codec, outputs, plan_of, run, run_plan, some_docum
 from bpetite.corpus import count_corpus, find_sources
 from bpetite.corpus.read.paths import RemotePath
 
-pytest.importorskip("s3fs")
-moto_server = pytest.importorskip("moto.server")
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[str]:
     """An S3 server of this process; its address."""
-    running = moto_server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    pytest.importorskip("s3fs")
+    running = pytest.importorskip("moto.server").ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     running.start()
     host, port = running.get_host_and_port()
     yield f"http://{host}:{port}"

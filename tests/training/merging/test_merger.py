@@ -64,7 +64,7 @@ def test_the_merges_of_huggingface(corpus, vocab_size, pattern, min_frequency, m
 @pytest.mark.parametrize("name", ["english", "code", "multilingual", "cjk", "cs336"])
 def test_the_merges_of_huggingface_on_texts(shared, name):
     length = 300_000 if name == "cjk" else 1_500_000  # that trainer is slow on long pre-tokens
-    data = shared("cs336/corpus.en" if name == "cs336" else f"text/{name}.txt").read_bytes()[:length]
+    data = shared("cs336/corpus.en" if name == "cs336" else f"text/{name}.txt", length).read_bytes()[:length]
     text = data.decode("utf-8", "ignore")
     texts = [text[start : start + 50_000] for start in range(0, len(text), 50_000)]
     theirs = huggingface_merges(texts, 32_000)
