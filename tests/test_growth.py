@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bpetite import Tokenizer, Vocab, analysis, serving
+from bpetite import Tokenizer, Vocab, analysis
 from tests.support.alarms import alarm
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -50,7 +50,6 @@ CALLS: dict[str, Callable[[], object]] = {
     "lstrip of white space": lambda: SPACES.encode(" " * 200_001),
     "lstrip, other white space": lambda: SPACES.encode(" \t" * 100_000),
     "audit of a chain": lambda: analysis.audit(chain(2000)),
-    "completions of nothing": lambda: [serving.completions(SPACES, b"") for _ in range(1000)],
     "merges of ranks": lambda: Tokenizer(BYTES | {256 + k: b"a" * (k + 2) for k in range(1000)}, None).to_merges(),
 }
 

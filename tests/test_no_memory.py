@@ -34,7 +34,7 @@ calls += [
     lambda: tok.truncate(text, 5, truncation_side="left"),
     lambda: tok.decode_bytes(ids, skip_special_tokens=True),
     lambda: [(one.feed(ids), one.flush()) for one in [tok.decode_stream(context=ids[:1])]],
-    lambda: (serving.first_divergence(tok, ids), serving.retokenized(tok, ids), serving.continue_ids(tok, ids, text)),
+    lambda: (serving.first_divergence(tok, ids), serving.continue_ids(tok, ids, text)),
     lambda: serving.encode_bytes(tok, b"ab\\xff ab", errors="bytes"),
     lambda: [batch.input_ids.tolist() for batch in serving.padded_batches(tok, [text, "a"], max_tokens=99)],
     lambda: Tokenizer(tok.vocab, tok.merges, tok.special_tokens).encode("ab"),

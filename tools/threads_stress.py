@@ -98,8 +98,8 @@ def calls_of(tok: Tokenizer, text: str, folder: Path) -> dict[str, Callable[[], 
         "load": saved,
         "pickle": lambda: (pickle.loads(pickle.dumps(tok)) == tok, copy.deepcopy(tok) == tok),
         "serving": lambda: (
-            serving.heal(tok, short), serving.prefixes(tok, b"th").tolist(), serving.completions(tok, b"t").tolist(),
-            serving.is_canonical(tok, ids), serving.encode_segments(tok, [(short, True), (short, False)]),
+            serving.heal(tok, short), serving.is_canonical(tok, ids),
+            serving.encode_segments(tok, [(short, True), (short, False)]),
         ),
     }  # fmt: skip
     if tok.kind == "merges":

@@ -106,7 +106,7 @@ def _trace(
     return origin
 
 
-def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[int]]:
+def align(form: str, text: str, unicode: str | None = None) -> tuple[str, Sequence[int]]:
     """A text in a normal form, and for each of its characters the index of its origin in the text.
 
     Args:
@@ -118,7 +118,7 @@ def align(form: str, text: str, unicode: str | None = None) -> tuple[str, list[i
     ('cafés', [0, 1, 2, 3, 5])
     """
     if unicodedata.is_normalized(form, text):  # type: ignore[arg-type]
-        return text, list(range(len(text)))
+        return text, range(len(text))
     parts: list[str] = []
     sources: list[int] = []
     done = 0

@@ -1,17 +1,15 @@
 """The steps before merging, in Python, for a vocabulary that asks for more than patterns and plain special tokens.
 
 Special tokens that strip white space, a space put before a text, splits that drop or join fragments, rewritten text:
-each is rare, and follows Hugging Face's ``tokenizers``. Splitting by patterns and merging stay compiled, so a text
-without a rare case loses little speed.
+each is rare, and follows Hugging Face's ``tokenizers``. Splitting by patterns and merging stay compiled.
 
 Source: ``added_vocabulary.rs`` in https://github.com/huggingface/tokenizers
 """
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from ..bytelevel import ALPHABET, encode_token
@@ -34,16 +32,16 @@ LATE = frozenset(("normalized", "spelled"))
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
-#: A stretch of the normalized text: the id of its special token or None, its characters, and the start and end of each
-#: in the given text.
-Stretch = tuple[int | None, str, list[int] | None, list[int] | None]
+#: A special token or the text up to the next one: the id or None, the fragments of ordinary text before any step that
+#: sees their printable form, and the start and end of each character in the given text.
+Span = tuple[int | None, list[Fragment], Sequence[int], Sequence[int]]
 
 
 class Pipeline:
-    """Text to special tokens and to stretches that the compiled core encodes.
+    """Text to special tokens and to the ordinary text between them, which the compiled core encodes.
 
     Attributes:
-        pretokenizer: Splits stretches in the core; "none" if they are split here.
+        pretokenizer: Splits ordinary text in the core; "none" if it is split here.
         is_compiled: True if the core does everything that the vocabulary asks for. Then the pipeline only traces.
 
     Args:
@@ -66,10 +64,6 @@ class Pipeline:
         at = steps.index(Printable()) if Printable() in steps else len(steps)
         # the steps that see the text, and those that see its printable form
         self._steps, self._late_steps = steps[:at], steps[at + 1 :]
-        # where normalization drops the beginning of a text, no step sees that beginning
-        self._first_moves = vocab.normalization is not None and any(
-            isinstance(step, Metaspace) and step.prefix == "first" for step in steps
-        )
         self._prefix_space = steps[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
@@ -89,7 +83,7 @@ class Pipeline:
         self.prefix: str = ""
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
-        self._finders: dict[Specials | None, tuple[_Finder, _Finder]] = {}
+        self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
 
     def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
@@ -111,46 +105,38 @@ class Pipeline:
         Args:
             text: The text.
             allowed: The special tokens to recognise; None for none.
-            trusted: (start, end) in characters of the parts in which they are recognised; None for the whole text.
+            trusted: (start, end) in characters of the parts in which they are recognised, as they are written; None for
+                the whole text.
             after: Leaves out what comes from the characters before this one; none of them is trusted.
 
         Yields:
             The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
             the pre-tokens in them.
         """
-        is_first = True
-        trace = trusted is not None or self._first_moves
-        for token_id, stretch, starts, _ in self._stretches(text, allowed, trace=trace, trusted=trusted):
-            is_first = is_first and (starts is None or starts[:1] == [0])
+        # where normalization drops the beginning of a text, no Metaspace may take the rest for it
+        trace = after > 0 or any(isinstance(step, Metaspace) for step in self._steps)
+        for token_id, fragments, starts, _ in self._spans(text, allowed, trusted, trace=trace):
             if token_id is not None:
                 yield token_id
-            elif not (self._steps or self._late_steps or after):
-                space = " " if self._prefix_space and not stretch.startswith(" ") else ""
-                yield (space + stretch).encode("utf-8")
-            else:
-                fragments = self._fragments(stretch, is_first)
-                data, ends = "".join([fragment.text for fragment in fragments]).encode("utf-8"), None
-                if self._steps or self._late_steps:
-                    lengths = (length for fragment in fragments for length in self._lengths(fragment.text))
-                    ends = array("q", accumulate(lengths))
-                if after and starts is not None and starts[0] < after:
-                    new = bisect_left(starts, after)
-                    before = [one.text[: new - one.start + one.put_in] for one in fragments if one.start < new]
-                    cut = len("".join(before).encode("utf-8"))
-                    ends = array("q", [end - cut for end in ends or self.pretokenizer.ends(data) if end > cut])
-                    data = data[cut:]
-                yield data if ends is None else (data, ends)
-            is_first = False
+                continue
+            data, ends = "".join([fragment.text for fragment in fragments]).encode("utf-8"), None
+            if self._steps or self._late_steps:
+                lengths = (length for fragment in fragments for length in self._lengths(fragment.text))
+                ends = array("q", accumulate(lengths))
+            if after and starts and starts[0] < after:
+                new = bisect_left(starts, after)
+                before = [one.text[: new - one.start + one.put_in] for one in fragments if one.start < new]
+                cut = len("".join(before).encode("utf-8"))
+                ends = array("q", [end - cut for end in ends or self.pretokenizer.ends(data) if end > cut])
+                data = data[cut:]
+            yield data if ends is None else (data, ends)
 
     def special_spans(self, text: str, allowed: Specials) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
-        if LATE.isdisjoint(flag for flags in self._flags.values() for flag in flags):
-            cuts = self._finder(allowed)[0].cut(text)
-            return [(start, end, token_id) for start, end, token_id in cuts if token_id is not None]
         return [
             (starts[0], ends[-1], token_id)
-            for token_id, _, starts, ends in self._stretches(text, allowed, trace=True)
-            if token_id is not None and starts is not None and ends is not None
+            for token_id, _, starts, ends in self._spans(text, allowed)
+            if token_id is not None
         ]
 
     def trace(
@@ -159,25 +145,20 @@ class Pipeline:
         """The text that the tokens of a text spell, and the origin of each of its characters; ``trusted`` as for
         :meth:`items`."""
         origin = offsets.Origin()
-        is_first = True
-        for token_id, stretch, starts, ends in self._stretches(text, allowed, trace=True, trusted=trusted):
-            assert starts is not None  # asked for
-            assert ends is not None
-            is_first = is_first and starts[:1] == [0]
+        for token_id, fragments, starts, ends in self._spans(text, allowed, trusted):
             if token_id is not None:
                 origin.add_special(self._tokens[token_id], (starts[0], ends[-1]))
-            for fragment, start, put_in in () if token_id is not None else self._fragments(stretch, is_first):
+            for fragment, start, put_in in fragments:
                 end = start + len(fragment) - put_in
                 # an inserted prefix shares the place of the first character of the text
-                first, last = [starts[start]] * put_in, [ends[start]] * put_in
+                first = [*[starts[start]] * put_in, *starts[start:end]] if put_in else starts[start:end]
+                last, done = [*[ends[start]] * put_in, *ends[start:end]] if put_in else ends[start:end], 0
                 fragment = fragment.replace(self._space, " ") if self._space else fragment  # as the tokens spell it
-                first, last, done = first + starts[start:end], last + ends[start:end], 0
                 for begin, stop in self._unknown_runs(fragment) if self._unknown else ():
                     origin.add(fragment[done:begin].encode("utf-8"), first[done:begin], last[done:begin])
                     origin.add_special(self._unknown, (first[begin], last[stop - 1]))
                     done = stop
                 origin.add(fragment[done:].encode("utf-8"), first[done:], last[done:])
-            is_first = False
         return origin
 
     def _unknown_runs(self, fragment: str) -> Iterator[tuple[int, int]]:
@@ -188,9 +169,9 @@ class Pipeline:
             yield from ((at + start, at + end) for start, end in self._alphabet.unknown_runs(part))
             at += len(part)
 
-    def _fragments(self, stretch: str, is_first: bool) -> list[Fragment]:
-        """The parts of a stretch, with which the text may begin, before any step that sees their printable form."""
-        fragments = [Fragment(stretch)] if stretch else []
+    def _fragments(self, text: str, is_first: bool) -> list[Fragment]:
+        """The parts of ordinary text, with which the whole text may begin."""
+        fragments = [Fragment(text)] if text else []
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), fragments)
         for step in self._steps:
@@ -206,54 +187,45 @@ class Pipeline:
             cuts = splits.apply(step, cuts)
         return [len(cut.text) for cut in cuts]
 
-    def _stretches(
+    def _spans(
         self,
         text: str,
         allowed: Specials | None,
-        *,
-        trace: bool,
         trusted: Sequence[tuple[int, int]] | None = None,
-    ) -> Iterator[Stretch]:
-        early, late = self._finder(allowed)
+        *,
+        trace: bool = True,
+    ) -> Iterator[Span]:
+        """Yield the spans of a text; without `trace`, starts and ends do not follow a normalization."""
+        early, late = self._finder(allowed, as_written=trusted is not None)
+        is_first = True
         for start, end, token_id in early.cut(text, trusted):
-            stretch = text[start:end]
-            starts = list(range(start, end)) if trace else None
-            ends = list(range(start + 1, end + 1)) if trace else None
             if token_id is not None:
-                yield token_id, stretch, starts, ends
-                continue
-            if self._normalize is not None:
-                if starts is not None and ends is not None:
-                    stretch, starts, ends = self._normalize_traced(stretch, starts, ends, whole=trusted is not None)
-                else:
-                    stretch = self._normalize(stretch)
-            inner = proof = None
-            if trusted is not None and starts is not None and ends is not None:
-                inner = [_inside(part, starts, ends) for part in trusted]
-                proof = partial(self._is_made_of, text, trusted, stretch, [*starts, end])
-            for first, last, token_id in late.cut(stretch, inner, proof):
-                inside = starts[first:last] if starts is not None else None
-                outside = ends[first:last] if ends is not None else None
-                yield token_id, stretch[first:last], inside, outside
+                yield token_id, [], range(start, end), range(start + 1, end + 1)
+            else:
+                part = text[start:end]
+                if trace or self._normalize is None:
+                    part, starts, ends = self._normalized(part, start)
+                else:  # tracing took up to twenty times as long
+                    part = self._normalize(part)
+                    starts = ends = range(start, start + len(part))
+                for first, last, token_id in late.cut(part):
+                    is_first = is_first and starts[first] == 0
+                    fragments = self._fragments(part[first:last], is_first) if token_id is None else []
+                    yield token_id, fragments, starts[first:last], ends[first:last]
+                    is_first = False
+            is_first = False
 
-    def _is_made_of(
-        self, text: str, trusted: Sequence[tuple[int, int]], stretch: str, starts: list[int], first: int, last: int
-    ) -> bool:
-        """True if a trusted part alone gives ``stretch[first:last]``, without the characters beside that part."""
-        stop = max(stop for start, stop in trusted if start <= starts[first])
-        own = text[starts[first] : min(starts[last], stop)]  # with the marks that it was composed with
-        return self._normalize is None or stretch[first:last] in self._normalize(own)
-
-    def _finder(self, allowed: Specials | None) -> tuple[_Finder, _Finder]:
-        """The finders of special tokens in the given text and in the normalized text."""
-        finders = self._finders.get(allowed)
+    def _finder(self, allowed: Specials | None, as_written: bool) -> tuple[_Finder, _Finder]:
+        """The finders of special tokens in the given text and in the normalized text; all are found in the given text
+        if they are looked for `as_written`."""
+        finders = self._finders.get((allowed, as_written))
         if finders is None:
             early: dict[str, str] = {}
             late: dict[str, str] = {}
             # of two that look alike once normalized the first counts: special ones come first, then lower ids
             for literal in sorted(() if allowed is None else allowed.literals, key=self._rank):
                 flags = self._flags.get(literal, ())
-                if LATE.isdisjoint(flags):
+                if as_written or LATE.isdisjoint(flags):
                     early[literal] = literal
                 else:
                     normalize = self._normalize if "normalized" in flags else None
@@ -263,52 +235,50 @@ class Pipeline:
             finders = _Finder(early, *settings), _Finder(late, *settings)
             if len(self._finders) >= SUBSETS:
                 self._finders.clear()
-            self._finders[allowed] = finders
+            self._finders[allowed, as_written] = finders
         return finders
 
     def _rank(self, literal: str) -> tuple[bool, int]:
         return "plain" in self._flags.get(literal, ()), self._special_tokens[literal]
 
-    def _normalize_traced(
-        self, text: str, starts: list[int], ends: list[int], *, whole: bool
-    ) -> tuple[str, list[int], list[int]]:
-        """The normalized text, and the start and end of its characters in the given text; an inserted character has
-        the place of a neighbour, or with ``whole`` of all characters that it replaces."""
-        edge = starts[0]
+    def _normalized(self, text: str, edge: int) -> tuple[str, Sequence[int], Sequence[int]]:
+        """Text normalized, and the start and end of its characters in the given text, where it begins at `edge`; an
+        inserted character has the place of a neighbour."""
+        starts: Sequence[int] = range(edge, edge + len(text))
+        ends: Sequence[int] = range(edge + 1, edge + len(text) + 1)
+        sources: Sequence[int]
         for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
-                firsts = lasts = [*[0] * len(one.text), *range(len(text))] if text else []
-                text = one.text + text if text else text
-            elif isinstance(one, Replace | Precompiled):
-                text, firsts, lasts = _replace_traced(one, self._unicode, text)
+                put_in = len(one.text) if text else 0
+                text = one.text[:put_in] + text
+                starts, ends = [*[*starts[:1]] * put_in, *starts], [*[*ends[:1]] * put_in, *ends]
+                continue
+            if isinstance(one, Replace | Precompiled):
+                text, sources = _replaced(one, self._unicode, text)
             else:
-                text, lasts = offsets.align(one, text, self._unicode)
-                firsts = lasts
-            starts = [starts[at] if at >= 0 else edge for at in (firsts if whole else lasts)]
-            ends = [ends[at] if at >= 0 else edge for at in lasts]
+                text, sources = offsets.align(one, text, self._unicode)
+            if sources != range(len(text)):
+                starts = [starts[at] if at >= 0 else edge for at in sources]
+                ends = [ends[at] if at >= 0 else edge for at in sources]
         return text, starts, ends
 
 
-def _inside(part: tuple[int, int], starts: list[int], ends: list[int]) -> tuple[int, int]:
-    """The characters of a stretch that come from a part of the text alone."""
-    first = bisect_left(starts, part[0])
-    return first, max(first, bisect_right(ends, part[1]))
-
-
-def _replace_traced(one: Replace | Precompiled, unicode: str | None, text: str) -> tuple[str, list[int], list[int]]:
-    """The rewritten text, and for each character the first and the last index of its origin: for inserted content the
-    replaced characters, or the one before an empty match, -1 if there is none."""
+def _replaced(one: Replace | Precompiled, unicode: str | None, text: str) -> tuple[str, Sequence[int]]:
+    """The rewritten text, and for each character the index of its origin: for inserted content the last replaced
+    character, or the one before an empty match, -1 if there is none."""
+    found = [*replacements(one, unicode, text)]
     made: list[str] = []
-    firsts: list[int] = []
-    lasts: list[int] = []
+    sources: list[int] = []
+    moved = any(last - first != 1 or len(content) != 1 for first, last, content in found)
     at = 0
-    for first, last, content in replacements(one, unicode, text):
-        made += [text[at:first], content]
-        firsts += [*range(at, first), *[min(first, last - 1)] * len(content)]
-        lasts += [*range(at, first), *[last - 1] * len(content)]
+    for first, last, content in found:
+        made += text[at:first], content
+        if moved:
+            sources += range(at, first)
+            sources += [last - 1] * len(content)
         at = last
-    rest = range(at, len(text))
-    return "".join([*made, text[at:]]), [*firsts, *rest], [*lasts, *rest]
+    made.append(text[at:])
+    return "".join(made), [*sources, *range(at, len(text))] if moved else range(len(text))
 
 
 class _Finder:
@@ -330,12 +300,8 @@ class _Finder:
         self,
         text: str,
         trusted: Sequence[tuple[int, int]] | None = None,
-        proof: Callable[[int, int], bool] | None = None,
     ) -> Iterator[tuple[int, int, int | None]]:
-        """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest.
-
-        ``proof(start, end)`` says whether a literal there is made of trusted characters alone.
-        """
+        """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
         done, seen, regex = 0, text, splits.compiled
         if self._unicode is not None:
             from ..splitting.pattern.unicode_version import stand_ins  # not at the top: it imports `regex`, slowly
@@ -347,8 +313,6 @@ class _Finder:
             for start, end, number in self._specials.spans(text[part:stop])
         )
         for start, end, number in spans:
-            if proof is not None and not proof(start, end):
-                continue
             flags = self._flags[number]
             if "single_word" in flags and (
                 (start > 0 and regex(r"\w").match(seen[start - 1]))

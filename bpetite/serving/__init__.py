@@ -6,15 +6,13 @@ False
 """
 from ..engine.limits import Chunk, Splitter
 from ..engine.padding import padded_batches
-from .canonical import first_divergence, is_canonical
-from .continuing import continue_ids, retokenized
-from .healing import completions, heal, prefixes
+from .healing import heal
+from .sampled import continue_ids, first_divergence, is_canonical
 from .segments import encode_bytes, encode_segments
 
 __all__ = [
     "Chunk",
     "Splitter",
-    "completions",
     "continue_ids",
     "encode_bytes",
     "encode_segments",
@@ -22,6 +20,4 @@ __all__ = [
     "heal",
     "is_canonical",
     "padded_batches",
-    "prefixes",
-    "retokenized",
 ]

@@ -1,28 +1,25 @@
-"""Token healing for a prompt that ends inside a word: its certain ids, and the tokens that can come next."""
+"""Token healing for a prompt that ends inside a word: its certain ids, and the bytes that more text may change."""
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..engine.streaming import encode_iterable
-from ..errors import not_a_text, short_repr
+from ..errors import not_a_text
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..engine.call_options import SpecialSelection, Text
     from ..tokenizer import Tokenizer
 
-__all__ = ["completions", "heal", "prefixes"]
+__all__ = ["heal"]
 
 
 def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
     """The ids of a text that no continuation changes, and the bytes after these, whose ids a continuation decides.
 
     A model that goes on from all ids of "https:" does not give "//", because in its training "://" was one token. So
-    let it go on from these ids, with a next token that begins with the bytes (:func:`completions`) or that the bytes
-    begin with (:func:`prefixes`; the rest of the bytes then constrains the token after it in the same way).
+    let it go on from these ids, with a next token that begins with the bytes, or that the bytes begin with; the rest of
+    the bytes then constrains the token after it in the same way.
 
     For every text x, ``encode(text + x)`` is these ids, then ``encode`` of the bytes, as text, and x.
 
@@ -68,44 +65,3 @@ def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection 
     if may_differ and tokenizer.encode(rest, allowed_special=allowed_special) != ids[certain:]:
         return [], given
     return ids[:certain], rest
-
-
-def completions(tokenizer: Tokenizer, prefix: bytes) -> NDArray[np.uint32]:
-    """The tokens that begin with some bytes; special tokens by their literals.
-
-    Args:
-        prefix: The bytes; every token begins with none.
-
-    Returns:
-        uint32[n], the ids, ascending. The first call sorts the vocabulary, a tenth of a second for 200,000 tokens;
-        then it takes a binary search.
-
-    >>> from bpetite import Tokenizer, serving
-    >>> serving.completions(Tokenizer.train("ab ab ab", 258), b"a")
-    array([ 97, 256], dtype=uint32)
-    """
-    return tokenizer.to_vocab().prefix_index.completions(_bytes(prefix, "prefix"))
-
-
-def prefixes(tokenizer: Tokenizer, data: bytes) -> NDArray[np.uint32]:
-    """The tokens that some bytes begin with; special tokens by their literals.
-
-    Args:
-        data: The bytes.
-
-    Returns:
-        uint32[n], the ids, the shortest token first.
-
-    >>> from bpetite import Tokenizer, serving
-    >>> serving.prefixes(Tokenizer.train("ab ab ab", 258), b"abc")
-    array([ 97, 256], dtype=uint32)
-    """
-    import numpy as np
-
-    return np.array([*tokenizer.to_vocab().prefix_index.prefixes(_bytes(data, "data"))], np.uint32)
-
-
-def _bytes(value: bytes, name: str) -> bytes:
-    if not isinstance(value, bytes):
-        raise TypeError(f"{name} is bytes, not {short_repr(value)}")
-    return value

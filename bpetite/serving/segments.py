@@ -29,7 +29,8 @@ def encode_segments(
 ) -> list[int]:
     """Token ids of a text in segments, with special tokens recognised in trusted ones only.
 
-    A special token that untrusted text spells, or that a seam between two segments runs through, is ordinary text.
+    A special token that untrusted text spells, or that a seam between two segments runs through, is ordinary text. It
+    is found where a segment writes it, whatever a normalization makes of the text.
 
     Args:
         parts: Pairs (text, is it trusted): the text of a template is, the text of users is not.

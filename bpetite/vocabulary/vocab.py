@@ -31,7 +31,6 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
     from ..steps.template import Template
     from ._alphabet import AlphabetTable
     from .alphabet import Alphabet
-    from .prefix_index import PrefixIndex
 
     class Settings(TypedDict, total=False):
         """The fields of a :class:`Vocab` that have defaults, but the pattern."""
@@ -331,13 +330,6 @@ class Vocab(Record):
                 "around a text. Write their literals into the text, or put their ids around those of the text"
             )
         return self.template.around()
-
-    @cached_property
-    def prefix_index(self) -> PrefixIndex:
-        """The tokens in the order of their bytes."""
-        from .prefix_index import PrefixIndex
-
-        return PrefixIndex(self.tokens)
 
     @property
     def eot_token(self) -> int | None:

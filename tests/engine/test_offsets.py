@@ -60,7 +60,8 @@ COMBINING = "ae\u0301\u0327\u0323\u0307ﬁÅṩ가\u1100\u1161\u11a8\u0344\u0f73
 @settings(max_examples=500, deadline=None)
 @given(st.text(COMBINING, max_size=14), st.sampled_from(FORMS))
 def test_align(text: str, form: str) -> None:
-    normal, sources = offsets.align(form, text)
+    normal, places = offsets.align(form, text)
+    sources = [*places]
     assert normal == unicodedata.normalize(form, text)  # type: ignore[arg-type]
     assert sources == sorted(sources)
     bare = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={char: n for n, char in enumerate(ALPHABET)}, merges=[]))
@@ -75,7 +76,7 @@ def test_marks_that_a_version_of_unicode_lacks_stay_where_they_are() -> None:
     text = "xé\u1abf\u0323y"  # U+1ABF is of Unicode 13; as a mark it comes before the accent
     assert offsets.align("NFD", text) == ("xe\u1abf\u0323\u0301y", [0, 1, 2, 3, 3, 4])
     assert offsets.align("NFD", text, "12.1") == ("xe\u0301\u1abf\u0323y", [0, 0, 0, 0, 0, 4])
-    assert offsets.align("NFC", text, "12.1") == (text, [0, 1, 2, 3, 4])
+    assert offsets.align("NFC", text, "12.1") == (text, range(5))
 
 
 def test_aligning_a_long_run_of_marks_takes_time_that_grows_with_it() -> None:

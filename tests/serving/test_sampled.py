@@ -1,15 +1,16 @@
-"""Whether ids are those of their text, against encoding it again."""
+"""Ids that were sampled: whether they are those of their text, and what follows them, held to the plain meaning."""
 from array import array
+from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from limit_cases import CORPUS, END
+from limit_cases import CORPUS, END, flagged, llama, names, pieces, some_texts
 from limit_cases import TOKENIZERS as CASES
 
-from bpetite import Tokenizer, patterns, serving
-from bpetite.errors import UnknownTokenError
+from bpetite import Tokenizer, UnknownTokenError, patterns, serving
+from bpetite.splitting.pretokenizer import pretokenize
 
 SPARSE = {(token_id if token_id < 300 else token_id + 2**31): token for token_id, token in CASES["gpt2"].vocab.items()}
 NAMES = ("gpt2", "gpt2, ranks", "cl100k, ranks", "NFC", "none", "regex", "pipeline")
@@ -126,3 +127,114 @@ def test_a_byte_without_a_token() -> None:
     with pytest.raises(ValueError, match="byte 0x7a, at offset 9001"):
         serving.is_canonical(tok, [97, *[98] * 9000, 300], allowed_special=())
     assert serving.first_divergence(tok, [0xFF, *[98] * 9000, 300], allowed_special=()) == 0
+
+
+# What follows them
+
+PLAIN = [name for name in CASES if "NF" not in name and name not in ("pipeline", "shared id", "flags", "llama")]
+
+
+def behind(tok: Tokenizer, before: str, text: str) -> list[int]:
+    """The ids of ordinary text behind other text: each pre-token alone, and of the first one the new part alone."""
+    ids: list[int] = []
+    at = 0
+    for pretoken in pretokenize(before + text, tok.pattern):
+        new = pretoken[max(len(before) - at, 0) :]
+        at += len(pretoken)
+        ids += tok._encode_pretoken(new.encode()) if new else []
+    return ids
+
+
+@given(st.sampled_from(PLAIN), some_texts, st.lists(st.integers(0, 20), max_size=6), some_texts)
+@settings(max_examples=400)
+def test_ids_of_any_cut_and_a_text(name: str, sampled: str, cuts: list[int], text: str) -> None:
+    tok = CASES[name]
+    edges = sorted({0, *(min(cut, len(sampled)) for cut in cuts), len(sampled)})
+    parts = [sampled[start:end] for start, end in pairwise(edges)]
+    ids = [one for part in parts for one in tok.encode(part)]
+    found = serving.continue_ids(tok, ids, text)
+    assert found[: len(ids)] == ids
+    assert tok.decode_bytes(found) == tok.decode_bytes(ids) + text.encode()
+    specials = {*tok.special_tokens.values()}
+    last = next((at for at in range(len(ids), 0, -1) if ids[at - 1] in specials), 0)
+    before = tok.decode_bytes(ids[last:]).decode()
+    first = next((start for start, _, _ in tok._specials("all")[0].spans(text)), len(text))
+    expected = behind(tok, before, text[:first]) if before else tok.encode(text[:first])
+    assert found == ids + expected + tok.encode(text[first:])
+
+
+@given(names, st.lists(pieces, max_size=5).map("".join), some_texts)
+@settings(max_examples=300)
+def test_after_a_special_token_it_is_the_encoding_of_the_whole(name: str, before: str, text: str) -> None:
+    tok = CASES[name]
+    ids = [*tok.encode_ordinary(before), tok.special_tokens["the cat"]]
+    whole = tok.encode("the cat" + text)
+    assert serving.continue_ids(tok, ids, text) == ids + (whole[1:] if whole[0] == ids[-1] else tok.encode(text))
+    assert serving.continue_ids(tok, [], text) == tok.encode(text)
+    ids = tok.encode(before)
+    assert serving.continue_ids(tok, np.array(ids, np.uint32), text)[: len(ids)] == serving.continue_ids(tok, ids, "")
+    assert serving.continue_ids(tok, ids, "") == ids
+
+
+@given(names, some_texts, some_texts)
+@settings(max_examples=300)
+def test_special_tokens_are_those_of_the_whole_text(name: str, before: str, text: str) -> None:
+    tok = CASES[name]
+    ids, specials = tok.encode_ordinary(before), {*tok.special_tokens.values()} - {tok.special_tokens["<"]}
+    found = serving.continue_ids(tok, ids, text)[len(ids) :]
+    whole = serving.encode_segments(tok, [(before, False), (text, True)])
+    assert [one for one in found if one in specials] == [one for one in whole if one in specials]
+
+
+def test_flags_and_spaces_put_before_texts() -> None:
+    strip, word = (flagged(Tokenizer(BYTES, [], [literal]), {literal: (flag,)}) for literal, flag in
+                   (("<s>", "lstrip"), ("foo", "single_word")))  # fmt: skip
+    assert serving.continue_ids(strip, [97], " <s>b") == strip.encode("a <s>b") == [97, 256, 98]
+    assert serving.continue_ids(word, [97], "xfoo") == word.encode("axfoo")
+    assert serving.continue_ids(word, [97], " foo") == word.encode("a foo") == [97, 32, 256]
+    # its tokenizers put a space before a text, which is none inside one
+    for tok in (llama(), flagged(llama(), {"<s>": ("rstrip",)})):
+        assert serving.continue_ids(tok, tok.encode("the"), " cat") == tok.encode("the cat")
+        ca = tok.encode("ca")
+        assert serving.continue_ids(tok, ca, "t the") == [*ca, tok.token_id("t"), tok.token_id(" the")]
+        assert serving.continue_ids(tok, tok.encode("the<s>"), " the") == tok.encode("the<s> the")
+
+
+BYTES = {byte: bytes([byte]) for byte in range(256)}
+AB = Tokenizer.train("ab ab ab", 258, special_tokens=[END])
+
+
+def test_inside_a_character_and_a_word() -> None:
+    assert serving.continue_ids(AB, [257, 0xC3], "ab ab") == [257, 0xC3, 256, 257]
+    assert serving.continue_ids(AB, [257, 97], "b ab") == [257, 97, 98, 257]
+    assert serving.continue_ids(AB, [257], "\u0308 ab") == [257, 0xCC, 0x88, 257]
+    # what looks like a special token in sampled ids is ordinary text, also where the text completes it
+    found = serving.continue_ids(AB, AB.encode_ordinary(END[:-2]), "|>")
+    assert found == AB.encode_ordinary(END)
+    assert serving.continue_ids(AB, AB.encode_ordinary(END), " ab") == [*AB.encode_ordinary(END), 257]
+    assert serving.continue_ids(AB, [97], END) == [97, 258]
+    assert serving.continue_ids(AB, [97], END, allowed_special=()) == [97, *AB.encode_ordinary(END)]
+
+
+def test_ids_that_can_be_read_once() -> None:
+    assert serving.continue_ids(AB, iter([97]), "b") == [97, *AB.encode("b")]
+    assert {type(one) for one in serving.continue_ids(AB, [np.uint32(97)], "b")} == {int}
+
+
+def test_a_tokenizer_that_puts_a_space_before_texts() -> None:
+    tok = CASES["pipeline"]
+    ids = tok.encode("cat")
+    assert tok.decode(serving.continue_ids(tok, ids, " x5y")) == "_cat xy"
+    assert tok.decode(serving.continue_ids(tok, ids, "5")) == "_cat"
+
+
+def test_errors_of_ids_that_go_on() -> None:
+    tok = AB
+    with pytest.raises(UnknownTokenError, match="9999"):
+        serving.continue_ids(tok, [97, 9999], "a")
+    with pytest.raises(TypeError, match="ids"):
+        serving.continue_ids(tok, "ab", "a")  # type: ignore[arg-type]
+    with pytest.raises(UnicodeEncodeError):
+        serving.continue_ids(tok, [97], "\ud800")
+    with pytest.raises(ValueError, match="<x>"):
+        serving.continue_ids(tok, [97], "a", allowed_special=["<x>"])
