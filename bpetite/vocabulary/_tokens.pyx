@@ -5,7 +5,6 @@ It is the only copy of the tokens: a bytes object is made for whoever asks. A di
 and the interpreter lock at each use. Ids may be any uint32: where they are dense, an array maps id -> slot, otherwise
 a binary search does.
 """
-cimport cython
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
