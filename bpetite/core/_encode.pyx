@@ -206,7 +206,7 @@ cdef class Encoder:
         return 0
 
     # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
-    # look at the pool and the change that follows from it (see _parallel.pyx). A worker is read by its owner alone: one
+    # look at the pool and the change that follows from it (see _batch.pyx). A worker is read by its owner alone: one
     # that is in the pool, by whoever is in the section.
 
     cdef Worker take(self):
