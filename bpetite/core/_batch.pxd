@@ -1,4 +1,4 @@
-"""Many texts at once: lists, one flat array with offsets, over several threads; and the threads' work on a long text."""
+"""Many texts at once, over several threads: lists, one flat array with offsets; and how threads share a job."""
 from ..headers cimport token_t
 from ._dropout cimport Dropout
 from ._encode cimport Encoder

@@ -1,4 +1,4 @@
-"""Many texts at once: lists, one flat array with offsets, over several threads; and the threads' work on a long text.
+"""Many texts at once, over several threads: lists, one flat array with offsets; and how threads share a job.
 
 The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
