@@ -50,7 +50,6 @@ typedef struct {
     int short_shift, long_shift;   /* entry = hash >> shift */
     size_t short_used, long_used, arena_used, arena_capacity;
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
-    size_t forgotten;              /* how often it was full */
     int narrow;                    /* ids are held in two bytes, here and in the arena */
     bp_secret secret;
 } bp_cache;
@@ -191,7 +190,6 @@ static inline void bp_cache_forget(bp_cache *cache) {
     memset(cache->shorts, 0, bp_short_entries(cache) * sizeof(bp_short));
     memset(cache->longs, 0, bp_long_entries(cache) * sizeof(bp_long));
     cache->short_used = cache->long_used = cache->arena_used = 0;
-    cache->forgotten++;
 }
 
 /* Room for `words` more in the arena; 0 where there is none within the bound. */
