@@ -1,5 +1,6 @@
 """Ids as lists and arrays: shared int objects, pickles, the memory of arrays."""
 import ctypes
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -135,3 +136,32 @@ def test_each_place_in_a_list_holds_one_reference(length: int, literal: str) -> 
 def small(value: int) -> int:
     """CPython's own object."""
     return int(str(value))
+
+
+LEFT_BEHIND = """
+import gc, random, resource
+import numpy
+from pathlib import Path
+from bpetite import Tokenizer
+from bpetite.core import _threads
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+_threads.processors = lambda: 8
+letters = random.Random(0)
+texts = [" ".join("".join(letters.choices("abcdefgh", k=7)) for _ in range(15_000)) for _ in range(40)]
+tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+before = resident()
+for _ in range(2):
+    ids, _ = tok.encode_batch_to_numpy(texts, num_threads=8)
+del tok, ids
+gc.collect()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_tables_and_results_of_threads_go_back_to_the_system() -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 25  # MB
