@@ -23,7 +23,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from bpetite.core import _parallel, _threads
+from bpetite.core import _batch, _threads
 from bpetite.core._threads import processors, run_with_helpers, worthwhile
 from bpetite.corpus import encode_corpus
 
@@ -82,13 +82,13 @@ def accounted() -> Iterator[Counter[str]]:
 
     threading.Thread.run = counted  # type: ignore[method-assign]
     _threads.processors = lambda: MANY
-    _parallel.run_with_helpers = apart
+    _batch.run_with_helpers = apart
     try:
         yield used
     finally:
         threading.Thread.run = run  # type: ignore[method-assign]
         _threads.processors = processors
-        _parallel.run_with_helpers = run_with_helpers
+        _batch.run_with_helpers = run_with_helpers
 
 
 def share(job: Job, threads: int) -> Share:

@@ -1,7 +1,58 @@
-"""Many texts at once: lists, one flat array with offsets, over several threads."""
+"""Many texts at once, over several threads: lists, one flat array with offsets; and how threads share a job."""
+from ..headers cimport token_t
 from ._dropout cimport Dropout
 from ._encode cimport Encoder
+from ._ids cimport IdMemory
 from ._special cimport Specials
+from ._worker cimport Worker
+
+
+cdef class SectionIds(IdMemory):
+    cdef Py_ssize_t skip                   # ids at the front that do not count
+    cdef token_t* place                    # of the others in the result; NULL while it is not known
+
+
+cdef class Gather:
+    cdef list results                      # each but the last had no more room
+    cdef Py_ssize_t room                   # ids in the last one
+    cdef list threads                      # of each, the sections that wait for their place
+
+    cdef int begin(self, Py_ssize_t room) except -1
+    # Give the ids of a section their place, after those put before; the thread that has them in its list copies them.
+    cdef int put(self, SectionIds ids, Py_ssize_t skip) except -1
+    # All ids, in memory of their own. Called after all threads have ended.
+    cdef IdMemory finish(self)
+
+
+# The output of a worker, which goes on with other memory.
+cdef SectionIds taken(Worker worker)
+
+
+cdef class Job:
+    cdef Encoder encoder
+    cdef Py_ssize_t count                  # of sections
+    cdef list order                        # in which they are taken, or None for their own
+    cdef Gather gather                     # or None where there are no ids to be joined
+    cdef list made                         # section -> its ids, until they have been joined to those before
+    cdef Py_ssize_t taken, joined          # of the sections
+    cdef bint joining                      # some thread does
+    cdef Py_ssize_t failed                 # the first section with an error; what follows it is not begun
+    cdef object error
+    cdef int stop                          # not 0 when the threads are to end
+
+    # Encode all sections by several threads; `worker` is the calling one's. Raises the error of the first section that
+    # has one, whatever the number of threads.
+    cdef int run(self, Worker worker, Py_ssize_t threads) except -1
+
+    # For those who inherit:
+    # Encode one section; where ids are gathered, they are the worker's output.
+    cdef int encode(self, Worker worker, Py_ssize_t section) except -1
+    # Put the ids of a section to the gathered ones. Sections come in order, by one thread at a time; the worker's
+    # output is empty.
+    cdef int join(self, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1
+    # The error to raise for one met in a section.
+    cdef object explain(self, object error, Worker worker)
+
 
 # In all: special tokens of `specials` are recognised, those of `refused` (or None) raise. With dropout, text i is text
 # number i. `around` has the ids that are put before, and those put behind, the ids of each text.

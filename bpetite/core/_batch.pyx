@@ -1,40 +1,244 @@
-"""Many texts at once: lists, one flat array with offsets, over several threads.
+"""Many texts at once, over several threads: lists, one flat array with offsets; and how threads share a job.
 
 The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
 
-Threads take runs of texts (_parallel.pyx). The error of the first faulty text is raised.
-
 Anything with Arrow's PyCapsule interface counts as an Arrow array: arrays of pyarrow, series of polars and pandas.
 pyarrow reads it; without pyarrow, the items are read as Python objects like the items of any iterable.
-
 Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+
+Threads live for one call; each has a worker of its own. It takes a section of the job (a run of texts, a part of a long
+text), encodes it and takes the next one, so uneven sections are shared evenly. The error of the first faulty section is
+raised, after all threads have ended.
+
+A section's number of ids is known once it is encoded, the place of its ids in the result once all earlier sections are.
+So its ids have memory of their own until then, and its thread copies them to their place soon after, while they are in
+that processor's cache. Copying everything at the end by one thread took a tenth of the whole time.
+
+Critical sections guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
+rule: nothing that can run Python code stands between choosing shared state and owning it. Such code may give up the
+lock. It runs as a finalizer wherever an object is freed, as a handler of signals, and up to Python 3.11 wherever an
+object is made, since the cyclic collector runs in allocations. So objects are made first; then steps of C read and
+change the shared state. Longer work has a flag of its own, `joining`: a thread that finds it set leaves its section to
+the thread that joins.
 """
+cimport cython
 from cpython.array cimport array
 from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..headers cimport token_t
+from ..headers cimport bp_resize, bp_stop, bp_watch_begin, token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
-from ..headers.vectors cimport bp_utf8_valid
+from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._dropout cimport Dropout
 from ._encode cimport Encoder, check_status, encode_view
-from ._gather cimport Gather
-from ._ids cimport array_of, list_of
-from ._parallel cimport Job
+from ._ids cimport IdMemory, array_of, list_of, take_ids
 from ._special cimport Specials
 from ._text cimport DONE, NO_MEMORY, guess_ids, text_view, view_text
-from ._worker cimport Worker
+from ._worker cimport Worker, bp_cache_loosen
 
 from collections.abc import Mapping
+from functools import partial
 
 from ..errors import UnknownTokenError, short_repr
-from ._threads import next_size, worthwhile
+from ._threads import next_size, run_with_helpers, worthwhile
 
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
+
+
+cdef class SectionIds(IdMemory):
+    """The ids of a section."""
+
+
+cdef SectionIds taken(Worker worker):
+    cdef SectionIds ids = SectionIds()
+    ids.ids, ids.used = worker.out, worker.used
+    worker.out, worker.used, worker.capacity = NULL, 0, 0
+    return ids
+
+
+cdef class Gather:
+    """The ids of all sections, in order.
+
+    Args:
+        guess: Their expected number. After a guess that was too low, there are several results, which are joined at the
+            end.
+    """
+
+    def __cinit__(self, Py_ssize_t guess):
+        self.results, self.threads = [], []
+        self.begin(guess)
+
+    cdef int begin(self, Py_ssize_t room) except -1:
+        cdef IdMemory result = IdMemory()
+        result.ids = <token_t*> bp_resize(NULL, room * sizeof(token_t))
+        if result.ids == NULL:
+            raise MemoryError()
+        self.room = room
+        self.results.append(result)
+        return 0
+
+    cdef int put(self, SectionIds ids, Py_ssize_t skip) except -1:
+        cdef IdMemory result = self.results[len(self.results) - 1]
+        cdef Py_ssize_t count = ids.used - skip
+        if self.room - result.used < count:
+            self.begin(max(count, self.room // 2))
+            result = self.results[len(self.results) - 1]
+        ids.skip = skip
+        BP_STORE(<void**> &ids.place, result.ids + result.used)
+        result.used += count
+        return 0
+
+    cdef IdMemory finish(self):
+        cdef IdMemory all = self.results[0], each
+        cdef Py_ssize_t total = 0
+        cdef token_t* ids
+        for waiting in self.threads:
+            copy_placed(waiting)
+        for each in self.results:
+            total += each.used
+        ids = <token_t*> bp_resize(all.ids, total * sizeof(token_t))
+        if ids == NULL:
+            raise MemoryError()
+        all.ids = ids
+        for each in self.results[1:]:
+            memcpy(all.ids + all.used, each.ids, each.used * sizeof(token_t))
+            all.used += each.used
+        return all
+
+
+cdef int copy_placed(list waiting) except -1:
+    """Copy the ids of the sections that have a place by now, and forget them."""
+    cdef SectionIds ids
+    cdef token_t* to
+    cdef Py_ssize_t size, i = 0
+    while i < len(waiting):
+        ids = waiting[i]
+        to = <token_t*> BP_LOAD(<void**> &ids.place)
+        if to == NULL:
+            i += 1
+            continue
+        size = ids.used - ids.skip
+        if size > 0:                               # else there may be no memory
+            with nogil:
+                memcpy(to, ids.ids + ids.skip, size * sizeof(token_t))
+        del waiting[i]
+    return 0
+
+
+cdef class Job:
+    """Sections to encode, and their results."""
+
+    cdef int run(self, Worker worker, Py_ssize_t threads) except -1:
+        self.made = [None] * self.count
+        self.failed = self.count
+        threads = min(threads, self.count)
+        if threads > 1:
+            self.encoder.teach(worker, threads - 1)
+        else:                                      # the tables of several would push each other out of the caches
+            with nogil:
+                bp_cache_loosen(&worker.cache)
+        run_with_helpers(partial(_work, self, worker), partial(_work, self, None), threads - 1, self.end)
+        if self.error is not None:
+            raise self.error
+        return 0
+
+    def end(self, error):
+        """Let the threads end: the calling one raises an error."""
+        with cython.critical_section(self):
+            self.failed = -1
+        bp_stop(&self.stop)
+
+    cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
+        raise NotImplementedError()
+
+    cdef int join(self, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1:
+        return self.gather.put(made, 0)
+
+    cdef object explain(self, object error, Worker worker):
+        return error
+
+
+def _work(Job job, Worker own):
+    """Encode sections until none is left, as each thread does. `own` is the calling thread's worker, else None."""
+    cdef Worker worker = own
+    cdef list waiting = []
+    cdef Py_ssize_t section
+    try:
+        if job.gather is not None:
+            job.gather.threads.append(waiting)
+        if worker is None:
+            worker = job.encoder.take_taught()
+            bp_watch_begin(&worker.watch, &job.stop)
+        while (section := _next_section(job)) >= 0:
+            try:
+                _encode_section(job, worker, waiting, section)
+            except Exception as error:             # it waits, since an earlier section may have another one
+                if worker.watch.interrupted:
+                    raise
+                _fail(job, section, job.explain(error, worker))
+    except BaseException as error:                 # a signal, or no memory for a worker, ends the call at once
+        if own is not None:
+            raise
+        _fail(job, -1, error)
+    finally:
+        if own is None and worker is not None:
+            job.encoder.give(worker)
+
+
+cdef Py_ssize_t _next_section(Job job) except -2:
+    """The section to encode next, or -1."""
+    cdef Py_ssize_t section
+    with cython.critical_section(job):
+        while job.taken < job.count:
+            section = job.taken if job.order is None else job.order[job.taken]
+            job.taken += 1
+            if section <= job.failed:
+                return section
+    return -1
+
+
+cdef int _encode_section(Job job, Worker worker, list waiting, Py_ssize_t section) except -1:
+    cdef SectionIds made
+    job.encode(worker, section)
+    if job.gather is not None:
+        made = taken(worker)
+        waiting.append(made)
+        _join(job, worker, waiting, made, section)
+        copy_placed(waiting)
+    return 0
+
+
+cdef int _join(Job job, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1:
+    """Join the sections with none missing before them, unless another thread is joining, which sees them, too."""
+    with cython.critical_section(job):
+        job.made[section] = made
+        if job.joining:
+            return 0
+        job.joining = True
+    while True:
+        with cython.critical_section(job):
+            made = job.made[job.joined] if job.joined < job.count else None
+            if made is None:
+                job.joining = False
+                return 0
+            job.made[job.joined] = None
+        job.join(worker, waiting, made, job.joined)
+        job.joined += 1
+
+
+cdef object _fail(Job job, Py_ssize_t section, object error):
+    """Note the error of a section unless an earlier section has one; returns the previous note, to be freed."""
+    cdef object before
+    with cython.critical_section(job):
+        before = job.error
+        if section < job.failed:
+            job.failed = section
+            job.error = error
+    return before
 
 
 cdef class _Batch(Job):
@@ -54,6 +258,7 @@ cdef class _Batch(Job):
     cdef Py_ssize_t* runs          # run -> its first text; count + 1 entries
     cdef Py_ssize_t* sizes         # run -> its number of ids
     cdef list lists                # text -> list of ids, or None when arrays are wanted
+    cdef object ids                # the array of a single run, or None
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
 
@@ -149,11 +354,14 @@ cdef class _Batch(Job):
             threads = 1
         threads = worthwhile(threads, self.total)
         self.divide(threads)
-        if self.lists is None and self.count and not self.counting:
-            self.gather = Gather(0 if self.count == 1 else self.guess)
+        cdef bint flat = self.lists is None and not self.counting
+        if flat and self.count > 1:
+            self.gather = Gather(self.guess)
         worker = self.encoder.take()
         try:
             self.run(worker, threads)
+            if flat and self.count <= 1:
+                self.ids = take_ids(worker)
         finally:
             self.encoder.give(worker)
         return 0
@@ -275,9 +483,7 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
         for i in range(batch.runs[run], batch.runs[run + 1]):
             offsets[i + 1] = at + batch.ends[i]
         at += batch.sizes[run]
-    if batch.gather is None:
-        return numpy.empty(0, numpy.uint32), result
-    return array_of(batch.gather.finish()), result
+    return batch.ids if batch.gather is None else array_of(batch.gather.finish()), result
 
 
 cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):

@@ -27,6 +27,8 @@ from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
 
 from array import array as new_array
 
+from ._threads import thread_count
+
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     WORTH_A_COPY = 4096        # words
@@ -206,7 +208,7 @@ cdef class Encoder:
         return 0
 
     # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
-    # look at the pool and the change that follows from it (see _parallel.pyx). A worker is read by its owner alone: one
+    # look at the pool and the change that follows from it (see _batch.pyx). A worker is read by its owner alone: one
     # that is in the pool, by whoever is in the section.
 
     cdef Worker take(self):
@@ -230,14 +232,19 @@ cdef class Encoder:
 
     cdef void give(self, Worker worker):
         cdef PyObject* before
+        cdef Worker other
+        cdef Py_ssize_t most
         worker.shrink()
         worker.dropout = None
         Py_INCREF(worker)
         before = bp_give_worker(&self._idle, <PyObject*> worker)
         if before != NULL:
+            other = <Worker> before
+            Py_DECREF(other)                           # the reference of the slot
+            most = thread_count(None) - 1              # each keeps a cache, and more can hardly work at once
             with cython.critical_section(self):
-                self._pool.append(<object> before)
-            Py_DECREF(<object> before)
+                if len(self._pool) < most:
+                    self._pool.append(other)
 
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
         cdef Worker worker, teacher, best

@@ -7,8 +7,8 @@ from ._worker cimport Worker
 
 
 cdef class IdMemory:
-    cdef token_t* ids              # of ids_grow
-    cdef Py_ssize_t used, capacity
+    cdef token_t* ids              # of bp_resize
+    cdef Py_ssize_t used
 
 
 # A list of ids that share their int objects with other lists.

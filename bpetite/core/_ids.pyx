@@ -4,9 +4,8 @@ from cpython.buffer cimport PyBuffer_FillInfo
 from libc.stdint cimport uint32_t
 from libc.string cimport memcpy
 
-from ..headers cimport token_t
+from ..headers cimport bp_free, bp_resize, token_t
 from ..headers.python cimport PyObject
-from ._id_memory cimport ids_free, ids_trim
 from ._worker cimport Worker
 
 cdef extern from "core/numpy_array.h":
@@ -39,7 +38,7 @@ cdef class IdMemory:
     """The memory behind a NumPy array of token ids."""
 
     def __dealloc__(self):
-        ids_free(self.ids, self.capacity)
+        bp_free(self.ids)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
         PyBuffer_FillInfo(buffer, self, self.ids, self.used * sizeof(token_t), 0, flags)
@@ -73,8 +72,10 @@ cdef object take_ids(Worker worker):
     if worker.used >= STEAL:
         taken = IdMemory()
         with nogil:
-            taken.ids, taken.used = ids_trim(worker.out, worker.used, &worker.capacity), worker.used
-        taken.capacity = worker.capacity
+            taken.ids = <token_t*> bp_resize(worker.out, worker.used * sizeof(token_t))
+        if taken.ids == NULL:
+            raise MemoryError()
+        taken.used = worker.used
         worker.out, worker.capacity = NULL, 0
         return array_of(taken)
     if not bp_numpy_is_set_up(&_numpy):

@@ -10,11 +10,10 @@ that only looks ahead, as all compiled patterns do.
 
 Each thread rewrites its sections to UTF-8 itself, window by window, where the text is not in UTF-8 already.
 """
-from ..headers cimport bp_watch_check
+from ..headers cimport bp_free, bp_watch_check
+from ._batch cimport Gather, Job, SectionIds, taken
 from ._encode cimport Encoder, encode_checked, encode_stretch
-from ._gather cimport Buffer, Buffers, Gather, drop
-from ._id_memory cimport ids_free
-from ._parallel cimport Job
+from ._ids cimport IdMemory
 from ._special cimport Specials
 from ._text cimport DONE, guess_ids, text_stretch, text_view, view_text
 from ._worker cimport Worker
@@ -76,7 +75,7 @@ cdef class _Text(Job):
         bp_watch_check(&worker.watch)
         return 0
 
-    cdef int join(self, Worker worker, Buffers buffers, Buffer made, Py_ssize_t number) except -1:
+    cdef int join(self, Worker worker, list waiting, SectionIds made, Py_ssize_t number) except -1:
         """Go on until the section's ends are met, then take over its ids."""
         cdef _Section section = self.sections[number]
         cdef Py_ssize_t met = -1
@@ -86,18 +85,21 @@ cdef class _Text(Job):
                 self.encode_again(worker, self.position + 1)   # one pre-token or special token further
                 met = _meeting(section, self.position, self.at_start)
         if met >= 0:
-            self.join_own(worker, buffers)
+            self.join_own(worker, waiting)
             self.gather.put(made, section.counts[met])
             self.position, self.at_start = section.end, section.at_start
         else:
-            drop(made)
+            self.gather.put(made, made.used)       # none of them
         if self.position < section.stop:           # not met, or the section did not come so far
             self.encode_again(worker, section.stop)
-        return self.join_own(worker, buffers)
+        return self.join_own(worker, waiting)
 
-    cdef int join_own(self, Worker worker, Buffers buffers) except -1:
+    cdef int join_own(self, Worker worker, list waiting) except -1:
+        cdef SectionIds own
         if worker.used:
-            self.gather.put(self.gather.take(worker, buffers), 0)
+            own = taken(worker)
+            waiting.append(own)
+            self.gather.put(own, 0)
         return 0
 
     cdef int encode_again(self, Worker worker, Py_ssize_t stop) except -1:
@@ -144,7 +146,7 @@ cdef Py_ssize_t _meeting(_Section section, Py_ssize_t position, bint at_start) n
 
 cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
     cdef _Text job
-    cdef Buffer made
+    cdef IdMemory made
     cdef text_view view
     view_text(text, &view)
     if not encoder.compiled or view.length < ALONE:
@@ -157,7 +159,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     job.gather = Gather(guess_ids(&view))
     job.run(worker, threads)
     made = job.gather.finish()
-    ids_free(worker.out, worker.capacity)
-    worker.out, worker.used, worker.capacity = made.ids, made.used, made.capacity
-    made.ids, made.capacity = NULL, 0
+    bp_free(worker.out)
+    worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
+    made.ids = NULL
     return 0

@@ -156,14 +156,13 @@ def _content(path):
 def run_with_helpers(work, helper, helpers, fail):
     """Run `work` here and `helper` in `helpers` other threads; return, or raise, when all of them have ended.
 
-    They use memory that the caller frees. So when this thread is interrupted, by Ctrl-C or because no thread can be
-    started, it passes the exception to `fail`, which tells the helpers to stop, and still waits for them.
+    They use memory that the caller frees. So when this thread is interrupted, as by Ctrl-C, it passes the exception to
+    `fail`, which tells the helpers to stop, and still waits for them. Helpers that cannot be started are done without.
     """
     started = []
     raised = None
     try:
-        for _ in range(helpers):
-            started.append(Future.started(helper))
+        _start(started, helper, helpers)
         work()
     except BaseException as error:  # raised again below
         raised = error
@@ -171,6 +170,15 @@ def run_with_helpers(work, helper, helpers, fail):
     interrupted = _join(started, fail)
     if raised or interrupted:
         raise raised or interrupted
+
+
+def _start(started, call, threads):
+    """Start threads that each make the call, and append them; fewer where the system has no more."""
+    for _ in range(threads):
+        try:
+            started.append(Future.started(call))
+        except RuntimeError:  # out of threads; those that run do all the work
+            return
 
 
 def _join(started, interrupted):
@@ -261,8 +269,9 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
     waiting = deque()  # (future, size) of every job whose result has not been given out
     total = 0
     try:
-        for _ in range(threads):
-            started.append(Future.started(partial(serve, queue)))
+        _start(started, partial(serve, queue), threads)
+        if not started:
+            yield from map(work, jobs)
         for job in jobs:
             more = 0 if size is None else size(job)
             while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):

@@ -25,7 +25,7 @@ cdef extern from "core/word_cache.h" nogil:
     const uint64_t BP_IS_LONG
 
     ctypedef struct bp_cache:
-        size_t short_used, long_used, arena_used, arena_capacity, forgotten
+        size_t short_used, long_used
 
     ctypedef struct bp_keys:
         uint64_t bytes[1][2]       # declared short: the header has its size
@@ -34,8 +34,6 @@ cdef extern from "core/word_cache.h" nogil:
     void bp_cache_free(bp_cache* cache) noexcept
     bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_cache_loosen(bp_cache* cache) noexcept
-    size_t bp_short_entries(const bp_cache* cache) noexcept
-    size_t bp_long_entries(const bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                     Py_ssize_t readable, bp_keys* keys) noexcept
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,

@@ -26,15 +26,14 @@ from libc.string cimport memcpy
 
 from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
-    BP_KEY_READ, BP_NO_MERGE, SPACE, bp_grow, bp_key, bp_pairs, bp_secret, bp_watch_check, bp_work, draw_secret,
-    token_t,
+    BP_KEY_READ, BP_NO_MERGE, SPACE, bp_free, bp_grow, bp_key, bp_pairs, bp_resize, bp_secret, bp_watch_check, bp_work,
+    draw_secret, token_t,
 )
 from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ..vocabulary._word_cuts cimport WordMerges
-from ._id_memory cimport ids_free, ids_grow
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef extern from "headers/merge_words.h" nogil:
@@ -158,7 +157,7 @@ cdef class Worker:
     def __dealloc__(self):
         bp_cache_free(&self.cache)
         space_free(&self.space)
-        ids_free(self.out, self.capacity)
+        bp_free(self.out)
         free(self.window.bytes)
 
     cdef size_t known(self) noexcept nogil:
@@ -175,18 +174,19 @@ cdef class Worker:
             self.inner.learn(other.inner)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
+        cdef Py_ssize_t wanted = self.used + more + self.used // 4 + 256
         cdef token_t* grown
         if self.used + more <= self.capacity:
             return True
-        grown = ids_grow(self.out, self.used, &self.capacity, self.used + more + self.used // 4 + 256)
+        grown = <token_t*> bp_resize(self.out, wanted * sizeof(token_t))
         if grown == NULL:
             return False
-        self.out = grown
+        self.out, self.capacity = grown, wanted
         return True
 
     cdef void shrink(self) noexcept nogil:
         if self.capacity > KEEP_OUTPUT:
-            ids_free(self.out, self.capacity)
+            bp_free(self.out)
             self.out = NULL
             self.capacity = 0
         if self.window.capacity > KEEP_WINDOW:

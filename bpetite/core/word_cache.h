@@ -50,7 +50,6 @@ typedef struct {
     int short_shift, long_shift;   /* entry = hash >> shift */
     size_t short_used, long_used, arena_used, arena_capacity;
     size_t short_bound, long_bound, arena_bound;  /* entries, entries, words */
-    size_t forgotten;              /* how often it was full */
     int narrow;                    /* ids are held in two bytes, here and in the arena */
     bp_secret secret;
 } bp_cache;
@@ -63,9 +62,9 @@ typedef struct {
 #define BP_ARENA_START 4096
 
 static inline void bp_cache_free(bp_cache *cache) {
-    free(cache->shorts);
-    free(cache->longs);
-    free(cache->arena);
+    bp_free(cache->shorts);
+    bp_free(cache->longs);
+    bp_free(cache->arena);
     memset(cache, 0, sizeof *cache);
 }
 
@@ -90,8 +89,8 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
     size_t longs = cache->long_bound < BP_LONG_START ? cache->long_bound : BP_LONG_START;
     if (shorts < 2) shorts = 2;
     if (longs < 2) longs = 2;
-    cache->shorts = (bp_short *)calloc(shorts, sizeof(bp_short));
-    cache->longs = (bp_long *)calloc(longs, sizeof(bp_long));
+    cache->shorts = (bp_short *)bp_zeros(shorts * sizeof(bp_short));
+    cache->longs = (bp_long *)bp_zeros(longs * sizeof(bp_long));
     if (!cache->shorts || !cache->longs) {
         bp_cache_free(cache);
         return 0;
@@ -108,9 +107,9 @@ BP_INLINE size_t bp_long_entries(const bp_cache *cache) { return (size_t)1 << (6
 /* Copy the content of another cache with the same bound. Returns 0 without memory, with no change. */
 static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
     bp_cache copy = *from;
-    copy.shorts = (bp_short *)bp_allocate_zeros(bp_short_entries(from), sizeof(bp_short));
-    copy.longs = (bp_long *)bp_allocate_zeros(bp_long_entries(from), sizeof(bp_long));
-    copy.arena = (uint32_t *)malloc((from->arena_capacity + 1) * sizeof(uint32_t));
+    copy.shorts = (bp_short *)bp_resize(NULL, bp_short_entries(from) * sizeof(bp_short));
+    copy.longs = (bp_long *)bp_resize(NULL, bp_long_entries(from) * sizeof(bp_long));
+    copy.arena = (uint32_t *)bp_resize(NULL, (from->arena_capacity + 1) * sizeof(uint32_t));
     if (!copy.shorts || !copy.longs || !copy.arena) {
         bp_cache_free(&copy);
         return 0;
@@ -191,7 +190,6 @@ static inline void bp_cache_forget(bp_cache *cache) {
     memset(cache->shorts, 0, bp_short_entries(cache) * sizeof(bp_short));
     memset(cache->longs, 0, bp_long_entries(cache) * sizeof(bp_long));
     cache->short_used = cache->long_used = cache->arena_used = 0;
-    cache->forgotten++;
 }
 
 /* Room for `words` more in the arena; 0 where there is none within the bound. */
@@ -202,7 +200,7 @@ static inline int bp_arena_room(bp_cache *cache, size_t words) {
     capacity = capacity ? 2 * capacity : BP_ARENA_START;
     if (capacity < wanted) capacity = wanted;
     if (capacity > cache->arena_bound) capacity = cache->arena_bound;
-    uint32_t *grown = (uint32_t *)realloc(cache->arena, capacity * sizeof(uint32_t));
+    uint32_t *grown = (uint32_t *)bp_resize(cache->arena, capacity * sizeof(uint32_t));
     if (!grown) return 0;
     cache->arena = grown;
     cache->arena_capacity = capacity;
@@ -214,14 +212,14 @@ static inline int bp_shorts_double(bp_cache *cache) {
     size_t size = bp_short_entries(cache), larger = 2 * size;
     int shift = cache->short_shift - 1;
     if (larger > cache->short_bound) return 0;
-    bp_short *grown = (bp_short *)bp_allocate_zeros(larger, sizeof(bp_short));
+    bp_short *grown = (bp_short *)bp_zeros(larger * sizeof(bp_short));
     if (!grown) return 0;
     for (size_t i = 0; i < size; i++) {
         const bp_short *entry = &cache->shorts[i];
         if (entry->high == 0) continue;
         *bp_place_short(grown, larger - 1, bp_hash_word(&cache->secret, entry->low, entry->high) >> shift) = *entry;
     }
-    free(cache->shorts);
+    bp_free(cache->shorts);
     cache->shorts = grown;
     cache->short_shift = shift;
     return 1;
@@ -242,14 +240,14 @@ static inline int bp_longs_room(bp_cache *cache) {
     size_t size = bp_long_entries(cache), larger = 2 * size;
     if (2 * (cache->long_used + 1) <= size) return 1;
     if (larger > cache->long_bound) return 0;
-    bp_long *grown = (bp_long *)bp_allocate_zeros(larger, sizeof(bp_long));
+    bp_long *grown = (bp_long *)bp_zeros(larger * sizeof(bp_long));
     if (!grown) return 0;
     for (size_t i = 0; i < size; i++) {
         const bp_long *entry = &cache->longs[i];
         if (entry->length == 0) continue;
         *bp_place_long(grown, larger - 1, entry->hash >> (cache->long_shift - 1)) = *entry;
     }
-    free(cache->longs);
+    bp_free(cache->longs);
     cache->longs = grown;
     cache->long_shift--;
     return 1;

@@ -41,7 +41,9 @@ cdef extern from "headers/heap.h" nogil:
     Py_ssize_t bp_push(uint64_t* heap, Py_ssize_t size, uint32_t rank, uint32_t position) noexcept
 
 cdef extern from "headers/memory.h" nogil:
-    void* bp_allocate(size_t bytes) noexcept
+    void* bp_zeros(size_t bytes) noexcept
+    void* bp_resize(void* memory, size_t bytes) noexcept
+    void bp_free(void* memory) noexcept
     int bp_grow(void** array, uint64_t* capacity, uint64_t needed, size_t item) noexcept
     void bp_close_gap(uint32_t* ids, uint32_t* ranks, Py_ssize_t at, Py_ssize_t n) noexcept
     void bp_use_large_pages(void* memory, size_t bytes) noexcept

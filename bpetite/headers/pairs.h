@@ -31,10 +31,10 @@ typedef struct {
 } bp_pairs;
 
 static inline void bp_pairs_free(bp_pairs *pairs) {
-    free(pairs->entries);
-    free(pairs->low);
-    free(pairs->filter);
-    free(pairs->joined);
+    bp_free(pairs->entries);
+    bp_free(pairs->low);
+    bp_free(pairs->filter);
+    bp_free(pairs->joined);
 }
 
 /* Make an empty table for `count` pairs with ranks below `ranks`. Returns 0 without memory; bp_pairs_free is due
@@ -48,10 +48,10 @@ static inline int bp_pairs_init(bp_pairs *pairs, const bp_secret *secret, uint64
     for (; capacity < count + count / 4; capacity *= 2) pairs->shift--;
     pairs->mask = capacity - 1;
     pairs->filter_mask = 8 * capacity - 1;
-    pairs->entries = (bp_pair_entry *)bp_allocate((size_t)(capacity + 1) * sizeof(bp_pair_entry));
-    pairs->joined = (uint32_t *)calloc((size_t)(ranks + 1), sizeof(uint32_t));
-    pairs->low = (uint32_t *)malloc(BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t));
-    pairs->filter = (uint64_t *)calloc((size_t)(capacity / 8), sizeof(uint64_t));
+    pairs->entries = (bp_pair_entry *)bp_resize(NULL, (size_t)(capacity + 1) * sizeof(bp_pair_entry));
+    pairs->joined = (uint32_t *)bp_zeros((size_t)(ranks + 1) * sizeof(uint32_t));
+    pairs->low = (uint32_t *)bp_resize(NULL, BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t));
+    pairs->filter = (uint64_t *)bp_zeros((size_t)capacity);
     if (!pairs->entries || !pairs->joined || !pairs->low || !pairs->filter) return 0;
     memset(pairs->low, 0xFF, BP_LOW_IDS * BP_LOW_IDS * sizeof(uint32_t));
     for (uint64_t at = 0; at <= capacity; at++) {

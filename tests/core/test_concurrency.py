@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from bpetite import Tokenizer, patterns, reference, serving
+from bpetite.core import _threads
 from tests.support.running import forks, running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
@@ -75,6 +76,22 @@ def test_threads_end_with_the_call() -> None:
     tok.encode_batch(["the cat sat " * 1000] * 100, num_threads=4)
     tok.encode_to_numpy("the cat sat " * 100_000, num_threads=4)
     assert running_threads() == before
+
+
+@pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="each thread keeps a worker of its own")
+def test_idle_workers_are_no_more_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_threads, "processors", lambda: 2)
+    tok, text, barrier = tokenizer(), LONG * 20, threading.Barrier(8)
+
+    def work(_: int) -> int:
+        barrier.wait()
+        return len(tok.encode(text))
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(work, range(8)))) == 1
+    encoder = next(each for each in gc.get_referents(tok) if type(each).__name__ == "Encoder")
+    pools = [each for each in gc.get_referents(encoder) if isinstance(each, list)]
+    assert list(map(len, pools)) == [1]  # and one in the slot
 
 
 @pytest.mark.parametrize("cache_bytes", [0, 4096, 64 << 20])

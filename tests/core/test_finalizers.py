@@ -122,6 +122,6 @@ def test_no_memory_waits_for_the_collector() -> None:
             tok.encode_to_numpy(texts[0] * 2, num_threads=2)
             with pytest.raises(UnicodeDecodeError):
                 tok.encode_batch_to_numpy([*(text.encode() for text in texts), b"\xff"], num_threads=2)
-        assert [each for each in gc.get_objects() if type(each).__name__ == "Buffers"] == []
+        assert [each for each in gc.get_objects() if type(each).__name__ == "Gather"] == []
     finally:
         gc.enable()

@@ -1,5 +1,6 @@
 """Ids as lists and arrays: shared int objects, pickles, the memory of arrays."""
 import ctypes
+import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -45,7 +46,7 @@ def test_arrays_own_their_memory(length: int) -> None:
 
 @pytest.mark.parametrize("length", [(1 << 20) - 2, 1 << 20, 3 << 20, (9 << 20) + 5])
 def test_long_arrays_share_nothing(length: int) -> None:
-    """From a million ids on memory is mapped, grown past the first guess, and used again once it is free."""
+    """From a million ids on memory is mapped, grown past the first guess, and shared with nobody."""
     words = "a b c d " * (length // 8 + 1)
     expected = np.frombuffer(words[:length].encode(), np.uint8)
     kept = [BYTES.encode_to_numpy(words[:length]) for _ in range(2)]
@@ -65,7 +66,8 @@ def test_long_arrays_share_nothing(length: int) -> None:
 def test_memory_that_a_user_has_advised_about_is_left_behind() -> None:
     """Advice about a part of a mapping splits it, and it cannot grow."""
     ids = BYTES.encode_to_numpy("x1" * 1_100_000, num_threads=1)
-    assert ctypes.CDLL(None).madvise(ctypes.c_void_p(ids.ctypes.data + (1 << 16)), 4096, 16) == 0
+    page = ids.ctypes.data // 4096 * 4096
+    assert ctypes.CDLL(None).madvise(ctypes.c_void_p(page + (1 << 16)), 4096, 16) == 0
     del ids
     for length in (4_000_000, 9_000_000):
         assert len(BYTES.encode_to_numpy("x1" * (length // 2), num_threads=1)) == length
@@ -134,3 +136,32 @@ def test_each_place_in_a_list_holds_one_reference(length: int, literal: str) -> 
 def small(value: int) -> int:
     """CPython's own object."""
     return int(str(value))
+
+
+LEFT_BEHIND = """
+import gc, random, resource
+import numpy
+from pathlib import Path
+from bpetite import Tokenizer
+from bpetite.core import _threads
+
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() >> 20
+
+_threads.processors = lambda: 8
+letters = random.Random(0)
+texts = [" ".join("".join(letters.choices("abcdefgh", k=7)) for _ in range(15_000)) for _ in range(40)]
+tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
+before = resident()
+for _ in range(2):
+    ids, _ = tok.encode_batch_to_numpy(texts, num_threads=8)
+del tok, ids
+gc.collect()
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_tables_and_results_of_threads_go_back_to_the_system() -> None:
+    done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, check=True)
+    assert int(done.stdout) < 25  # MB

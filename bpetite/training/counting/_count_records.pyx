@@ -18,7 +18,7 @@ from zlib import crc32
 from ...errors import FormatError
 from ...headers.python cimport PyBytes_FromStringAndSize
 from ._count_table cimport CountTable
-from ..tables cimport bp_add_overflows
+from ..sums cimport bp_add_overflows
 
 cdef extern from "Python.h":
     int PyBUF_READ

@@ -11,12 +11,12 @@ from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ...headers cimport (
-    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_allocate, bp_grow, bp_hash_key, bp_hash_long, bp_key,
-    bp_load_key, bp_load_last_key, bp_secret, bp_watch, bp_watch_begin, bp_work, draw_secret,
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_free, bp_grow, bp_hash_key, bp_hash_long, bp_key, bp_load_key,
+    bp_load_last_key, bp_resize, bp_secret, bp_watch, bp_watch_begin, bp_work, bp_zeros, draw_secret,
 )
 from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
 from .._pretokens cimport PretokenReader
-from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
+from ..sums cimport bp_add_overflows
 
 cdef extern from "training/counting/count_records.h" nogil:
     enum:
@@ -137,19 +137,19 @@ cdef class CountTable:
             self.most *= 2
         self.mask = LEAST_SLOTS - 1
         self.shift = 52
-        self.slots = <count_slot*> bp_new_table((self.mask + 1) * sizeof(count_slot), 0)
+        self.slots = <count_slot*> bp_zeros((self.mask + 1) * sizeof(count_slot))
         if self.slots == NULL:
             raise MemoryError
 
     def __dealloc__(self):
         self.drop_chunks()
         free(self.chunks)
-        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
+        bp_free(self.slots)
 
     cdef void drop_chunks(self) noexcept nogil:
         cdef uint64_t i
         for i in range(self.chunk_count):
-            free(self.chunks[i])
+            bp_free(self.chunks[i])
         self.chunk_count = self.chunk_bytes = self.chunk_room = 0
 
     cdef int reserve(self, uint64_t more) except -1 nogil:
@@ -167,7 +167,7 @@ cdef class CountTable:
             shift -= doublings
         if mask == self.mask:
             return 0
-        slots = <count_slot*> bp_new_table((mask + 1) * sizeof(count_slot), 0)
+        slots = <count_slot*> bp_zeros((mask + 1) * sizeof(count_slot))
         if slots == NULL:
             return out_of_memory()
         for i in range(self.mask + 1):
@@ -176,7 +176,7 @@ cdef class CountTable:
                 while slots[at].key.high:
                     at = (at + 1) & mask
                 slots[at] = self.slots[i]
-        bp_free_table(self.slots, (self.mask + 1) * sizeof(count_slot))
+        bp_free(self.slots)
         self.slots = slots
         self.mask = mask
         self.shift = shift
@@ -212,7 +212,7 @@ cdef class CountTable:
                     room = length
                 if bp_grow(<void**> &self.chunks, &self.chunk_capacity, self.chunk_count + 1, sizeof(void*)) < 0:
                     return out_of_memory()
-                self.chunk_next = <uint8_t*> bp_allocate(room)
+                self.chunk_next = <uint8_t*> bp_resize(NULL, room)
                 if self.chunk_next == NULL:
                     self.chunk_room = 0
                     return out_of_memory()

@@ -18,7 +18,7 @@ from ...headers cimport BP_PREFETCH, bp_grow, bp_lowest_bit, bp_watch, bp_watch_
 from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
-from ..tables cimport bp_add_overflows
+from ..sums cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._pairs cimport PairTable, append_item, pair_entry
 from ._words cimport (

@@ -10,9 +10,10 @@
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT32_MAX, int32_t, int64_t, uint32_t, uint64_t
 from libc.stdlib cimport free
+from libc.string cimport memset
 
-from ...headers cimport BP_PREFETCH, bp_grow, bp_mix, bp_secret, bp_watch, bp_work, draw_secret
-from ..tables cimport bp_add_overflows, bp_free_table, bp_new_table
+from ...headers cimport BP_PREFETCH, bp_free, bp_grow, bp_mix, bp_resize, bp_secret, bp_watch, bp_work, draw_secret
+from ..sums cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._words cimport STRETCH, STRETCH_WORK, read_stretch, stretch, stretch_after
 
@@ -42,7 +43,7 @@ cdef class PairTable:
             for at in range(self.mask + 1):
                 if self.entries[at].key != EMPTY:
                     drop_items(&self.entries[at])
-            bp_free_table(self.entries, (self.mask + 1) * sizeof(pair_entry))
+            bp_free(self.entries)
         free(self.heap)
 
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil:
@@ -170,9 +171,12 @@ cdef inline pair_entry* make(PairTable self, uint64_t key) noexcept nogil:
 
 
 cdef pair_entry* new_entries(uint64_t mask) except NULL nogil:
-    cdef void* entries = bp_new_table((mask + 1) * sizeof(pair_entry), 0xFF)
+    cdef size_t size = (mask + 1) * sizeof(pair_entry)
+    cdef void* entries = bp_resize(NULL, size)
     if entries == NULL:
         out_of_memory()
+        return NULL
+    memset(entries, 0xFF, size)
     return <pair_entry*> entries
 
 
@@ -201,7 +205,7 @@ cdef int grow(PairTable self) except -1 nogil:
             self.find(old[at].key)[0] = old[at]
         else:
             drop_items(&old[at])
-    bp_free_table(old, (old_mask + 1) * sizeof(pair_entry))
+    bp_free(old)
     return 0
 
 

@@ -43,7 +43,7 @@ cdef class WordEncoder:
 cdef class Words:
     cdef int32_t* symbols              # heads and slots, then SENTINEL
     cdef uint64_t count                # symbols without that; even
-    cdef Py_ssize_t room
+    cdef uint64_t room
     cdef uint8_t id_of_byte[256]
 
     # Add pre-tokens: as the tokens that an encoder makes of them, else as bytes.

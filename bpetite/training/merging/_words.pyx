@@ -16,10 +16,9 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..._merge cimport MergeTable, space_reserve
-from ...core._id_memory cimport ids_free, ids_grow
 from ...core._text cimport DONE as ENCODED
 from ...core._worker cimport Core, Worker
-from ...headers cimport bp_watch, bp_watch_begin, bp_work
+from ...headers cimport bp_free, bp_resize, bp_watch, bp_watch_begin, bp_work
 from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
@@ -104,13 +103,13 @@ cdef class Words:
         cdef uint32_t number
         for number in range(256):
             self.id_of_byte[known.data[number]] = <uint8_t> number
-        self.symbols = <int32_t*> ids_grow(NULL, 0, &self.room, 64)
+        self.symbols = <int32_t*> bp_resize(NULL, sizeof(int32_t))
         if self.symbols == NULL:
             raise MemoryError
         self.symbols[0] = SENTINEL
 
     def __dealloc__(self):
-        ids_free(<uint32_t*> self.symbols, self.room)
+        bp_free(self.symbols)
 
     cdef int add(self, PretokenReader pretokens, WordEncoder encoder, bp_watch* watch) except -1 nogil:
         cdef Py_ssize_t at, size
@@ -135,15 +134,16 @@ cdef class Words:
 cdef int reserve(Words self, uint64_t slots) except -1 nogil:
     """Make room for one more word, and for what a search reads after it."""
     cdef uint64_t count = self.count + HEAD + 2 + slots + slots // STRETCH * NEXT_HEAD
-    cdef uint32_t* grown
+    cdef int32_t* grown
     if count > head_of(UINT32_MAX):
         return too_large()
     count += STRETCH + BP_OVERREAD
-    if count > <uint64_t> self.room:
-        grown = ids_grow(<uint32_t*> self.symbols, self.count + 1, &self.room, count + self.count // 2)
+    if count > self.room:
+        count += self.count // 2
+        grown = <int32_t*> bp_resize(self.symbols, count * sizeof(int32_t))
         if grown == NULL:
             return out_of_memory()
-        self.symbols = <int32_t*> grown
+        self.symbols, self.room = grown, count
     return 0
 
 
