@@ -41,7 +41,7 @@ from bpetite.cluster import encode_corpus as encode_on_cluster
 from bpetite.corpus import Codec, Options, Plan, RecordError, api, codec_of, count_corpus, make_plan, merge_outputs
 from bpetite.corpus import merge as merging
 from bpetite.corpus import run as running
-from bpetite.corpus.layouts import datatrove, dolma, layout, megatron, npy
+from bpetite.corpus.layouts import layout, registry, token_file
 from bpetite.corpus.read import expanding, pieces
 from bpetite.corpus.read import text as text_reader
 from bpetite.corpus.write import growing, shards
@@ -307,7 +307,7 @@ def draw(seed: int, folder: Path) -> tuple[Draw, list[tuple[Any, str, Any]]]:
         (merging, "AT_ONCE", choose.choice([5, 300])),
         (shards, "CHUNK", 100), (merging, "CHUNK", 100), (growing, "QUEUED_BYTES", 5000),
         (api, "Plan", partial(Plan, block=block)),
-        *((module, "LENGTHS", choose.choice([2, 2, 1 << 17])) for module in (layout, megatron, npy, datatrove, dolma)),
+        *((module, "LENGTHS", choose.choice([2, 2, 1 << 17])) for module in (layout, registry, token_file)),
     ]  # fmt: skip
     piece = block * choose.choice([1, 3, 40])
     sizes += [(pieces, "PIECE", piece), (pieces.cut_pieces, "__defaults__", (None, piece))]

@@ -25,20 +25,17 @@ LENGTHS = 1 << 17
 
 @dataclass
 class OpenShard:
-    """A complete shard: the files that have grown, and their numbers of tokens and documents."""
+    """A shard by its files that grow, and their numbers of tokens and documents."""
 
     base: Path  # of the final files, without a suffix
-    tokens_path: Path
-    lengths_path: Path
-    meta_path: Path
-    tokens: int
-    documents: int
     dtype: np.dtype[Any]
     tokenizer: str = "tokenizer"
+    tokens: int = 0
+    documents: int = 0
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The lengths of the documents, up to `LENGTHS` at a time."""
-        with self.lengths_path.open("rb") as file:
+        with Path(f"{self.base}.lengths").open("rb") as file:
             while len(lengths := np.fromfile(file, "<i8", LENGTHS)):
                 yield lengths
 
@@ -52,7 +49,7 @@ class OpenShard:
     def meta(self) -> Iterator[list[Any]]:
         """[id, source, number of the record in it] of each document."""
         number = 0
-        with self.meta_path.open("rb") as file:
+        with Path(f"{self.base}.meta").open("rb") as file:
             for line in file:
                 try:
                     name, source, record = json.loads(line)
@@ -60,7 +57,7 @@ class OpenShard:
                     break
                 yield [name, source, record]
                 number += 1
-        raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; overwrite=True starts anew")
+        raise FormatError(f"{self.base}.meta: damaged at line {number + 1}; overwrite=True starts anew")
 
 
 class Layout:

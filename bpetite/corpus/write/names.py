@@ -83,7 +83,7 @@ def names_of(
     """The names of an output: a path or URL with or without its suffix, or a folder, which ends with "/". With
     ``val_fraction``, an output named "train" has a second file, "val", beside it.
 
-    >>> from ..layouts.nanogpt import NanoGPT
+    >>> from ..layouts.registry import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train")
     'out_train'
     >>> names_of("data/train.bin", NanoGPT(), val_fraction=0.1).base("val")

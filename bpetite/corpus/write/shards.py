@@ -28,8 +28,7 @@ class GrowingShard:
     ) -> None:
         self.layout = layout
         tokens, *others = layout.growing(base)
-        lengths, meta = Path(f"{base}.lengths"), Path(f"{base}.meta")
-        self.shard: OpenShard = OpenShard(base, tokens, lengths, meta, 0, 0, dtype, tokenizer)
+        self.shard: OpenShard = OpenShard(base, dtype, tokenizer)
         self.part: int = 0  # tokens at the end that belong to a document that has not ended
         self.files: list[GrowingFile] = []
         try:
