@@ -16,7 +16,7 @@ from .layouts.registry import layout_of
 from .options import Options
 from .read.blocks import BLOCK, MAX_DOCUMENT, Reading
 from .read.find import Input
-from .read.pieces import Share, share
+from .read.pieces import Share, shares
 from .write.manifest import digest, input_entries, libraries
 from .write.names import Names, names_of, splits_of
 
@@ -44,7 +44,7 @@ class Plan:
     @cached_property
     def share(self) -> Share:
         """The pieces that this rank reads."""
-        return share(self.inputs, self.options.rank, self.options.world_size, whole=self.layout.meta)
+        return shares(self.inputs, self.options.world_size, whole=self.layout.meta)[self.options.rank]
 
     @cached_property
     def codec(self) -> Codec:
@@ -95,10 +95,13 @@ class Plan:
     @cached_property
     def as_one_text(self) -> bool:
         """True if a block may be encoded as one text: each separator becomes the end-of-text token of a document."""
+        separator = self.reading.separator
         return (
             self.codec.encode_separated is not None
-            and (self.eot, self.reading.separator) == ("append", (self.codec.eot_text or "").encode())
+            and (self.eot, separator) == ("append", (self.codec.eot_text or "").encode())
             and self.layout.eot_of_empty
+            # a separator that starts with its own end may also be found across the end of a text
+            and not any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
             and not (self.layout.meta or self.options.val_fraction)
         )
 

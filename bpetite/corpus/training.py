@@ -16,9 +16,8 @@ from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .options import Options, ReadingOptions, parted
 from .read.blocks import Reading
-from .read.documents import read_documents
 from .read.find import Input, refuse_unread
-from .read.readers import require
+from .read.readers import read_documents, require
 
 
 class FileTrainOptions(TrainOptions, ReadingOptions, total=False):

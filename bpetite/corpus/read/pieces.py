@@ -92,23 +92,16 @@ def group_pieces(pieces: Iterable[Piece], inputs: Sequence[Input], size: int = P
         yield run
 
 
-def share(inputs: Sequence[Input], rank: int, world_size: int, *, whole: bool = False) -> Share:
-    """The `Share` of a rank in 0 .. world_size - 1; in the order of ranks, the shares are the whole.
+def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
+    """The `Share` of each rank; in the order of ranks, the shares are the whole.
 
     Args:
         inputs: From `find_sources`.
         whole: Keep every input whole.
 
     Raises:
-        ValueError: The rank is out of range, or an input can be read only once.
+        ValueError: An input can be read only once.
     """
-    if not 0 <= rank < world_size:
-        raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
-    return shares(inputs, world_size, whole=whole)[rank]
-
-
-def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
-    """The `share` of each rank."""
     end = Position(len(inputs))
     if world_size == 1:
         return [Share(Position(), end)]

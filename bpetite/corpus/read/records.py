@@ -19,7 +19,6 @@ from ._json_lines import plain_texts
 from .blocks import Block, Reading
 from .problems import Flaw, Problem
 from .streams import BOM
-from .text import overlaps_itself
 
 loads: Callable[[bytes], Any]
 
@@ -172,9 +171,8 @@ def joined_documents(block: Block, reading: Reading) -> tuple[bytes, int | None]
         return None
     if block.form == "text" and len(block.data) <= reading.max_document:
         return block.data, None
-    # a separator that overlaps itself may also be found across the end of a text
     key = _plain_key(block.data, reading)
-    if block.form != "jsonl" or key is None or overlaps_itself(reading.separator):
+    if block.form != "jsonl" or key is None:
         return None
     texts, number, read = plain_texts(block.data, key, reading.separator)
     return (texts, number) if texts and read == len(block.data) else None

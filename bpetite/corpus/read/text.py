@@ -171,12 +171,3 @@ class Cutter:
             self._stream.offset -= tail
             yield self._block(data[: len(data) - tail])
             self._stream.offset += tail
-
-
-def overlaps_itself(separator: bytes) -> bool:
-    r"""True if a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before.
-
-    >>> overlaps_itself(b"\n\n"), overlaps_itself(b"<|endoftext|>")
-    (True, False)
-    """
-    return any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
