@@ -753,12 +753,12 @@ def compare(
             check_shards(format, options.get("shard_tokens"), shards_of_rank)
             rows = [row for shard in shards_of_rank for row in shard]
             if is_open and rows and FORMATS[format][1]:
-                assert manifest["inside"]
+                assert manifest["continues"]
                 first = rows.pop(0)
                 found[-1] = (found[-1][0] + first[0], *found[-1][1:])
             found += rows
             if any(shards_of_rank):  # else a rank to which a document of its neighbours left nothing
-                is_open = manifest["open"]
+                is_open = manifest["goes_on"]
         if FORMATS[format][1] and (ranks or len(by_rank) == 1):
             kept = {"dolma": slice(0, 4), "parquet": slice(0, 2)}.get(format, slice(0, 1))
             assert [row[kept] for row in found] == [row[kept] for row in documents]

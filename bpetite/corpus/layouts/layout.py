@@ -6,6 +6,7 @@ files of the layout are made from them as streams, in a few megabytes of memory.
 """
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 from ..read.paths import AnyPath
+from ..read.stores import ANEW
 
 #: Document lengths that are in memory at a time when an index is written.
 LENGTHS = 1 << 17
@@ -57,11 +59,11 @@ class OpenShard:
                     break
                 yield [name, source, record]
                 number += 1
-        raise FormatError(f"{self.base}.meta: damaged at line {number + 1}; overwrite=True starts anew")
+        raise FormatError(f"{self.base}.meta: damaged at line {number + 1}; {ANEW}")
 
 
 class Layout:
-    """One kind of token file."""
+    """How token files of one format are written."""
 
     name: str  # the ``format``
     suffix: str  # of the file of tokens
@@ -92,10 +94,10 @@ class Layout:
             raise ValueError(f"format={self.name!r} has no {chosen} tokens, only {' and '.join(self.dtypes)}")
         highest = int(np.iinfo(chosen).max)
         if vocab_size - 1 > highest:
-            way_out = f"; use dtype={self.dtypes[-1]!r}"
+            advice = f"; use dtype={self.dtypes[-1]!r}"
             if self.dtypes[-1] == chosen:
-                way_out = "; nanoGPT reads uint16 only, other formats hold larger ids" if self.name == "nanogpt" else ""
-            raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){way_out}")
+                advice = "; nanoGPT reads uint16 only, other formats hold larger ids" if self.name == "nanogpt" else ""
+            raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){advice}")
         return chosen
 
     def auto(self, vocab_size: int) -> str:
@@ -155,6 +157,11 @@ def meta_line(record_id: str | None, source: str, number: int) -> bytes:
     # a string is encoded at once; a list takes Python's encoder, which takes as long as the tokens of a short document
     name = "null" if record_id is None else json.dumps(record_id)
     return f"[{name}, {_quoted(source)}, {number}]\n".encode()
+
+
+def gzip_file(file: BinaryIO) -> gzip.GzipFile:
+    """Write gzip without a name and a time in its header, so that equal contents are equal files."""
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
 
 
 def group_by_tokens(

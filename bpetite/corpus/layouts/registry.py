@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError, MissingExtraError
 from ..read.paths import AnyPath, path_of, read_numbers
-from .layout import LENGTHS, Layout, OpenShard
+from .layout import LENGTHS, Layout, OpenShard, gzip_file
 from .token_file import NPY_HEADER, NpyFile, TokenFile, count_tokens, npy_header
 
 
@@ -180,15 +180,14 @@ class Dolma(Layout):
 
     def check_meta(self, name: str | None, source: str) -> None:
         # OLMo-core splits the table into lines before it looks for quotes
-        for what, value, way_out in (("path", source, "rename it"), ("id", name or "", "id_key= names another key")):
+        for what, value, advice in (("path", source, "rename it"), ("id", name or "", "id_key= names another key")):
             if "\n" in value or "\r" in value:
                 raise ValueError(f"{source}: the {what} {value!a} has a line break, which a table of format='dolma' "
-                                 f"cannot hold; {way_out}")
+                                 f"cannot hold; {advice}")
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
-        # no name and no time in the gzip header: equal tables are equal files
         with (
-            gzip.GzipFile("", "wb", 6, file, mtime=0) as packed,
+            gzip_file(file) as packed,
             io.TextIOWrapper(packed, "utf-8", "surrogateescape", newline="") as text,  # file names can be any bytes
         ):
             table = csv.writer(text, lineterminator="\n")
@@ -302,8 +301,8 @@ def open_token_file(path: str | os.PathLike[str], *, format: str | None = None, 
         return NpyFile(path)
     if format == "llmc":
         return _open_llmc(path)
-    kind = np.dtype(dtype or layout.dtypes[0])
-    return TokenFile(path, format, kind, 0, count_tokens(path, 0, kind))
+    of_tokens = np.dtype(dtype or layout.dtypes[0])
+    return TokenFile(path, format, of_tokens, 0, count_tokens(path, 0, of_tokens))
 
 
 def _open_llmc(path: AnyPath) -> TokenFile:

@@ -65,12 +65,12 @@ def _json(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
             data = stream.window(0, most + 1)
         except DamagedError as error:
             damage = Flaw("damaged-file", str(error))
-        raw = stream.raw_offset
+        file_bytes = stream.file_offset
         stream.check_unchanged()
     if len(data) > most:
         damage = Flaw("too-long", f"a .json file of more than {most} bytes; make it JSON lines, as jq -c '.[]' does")
     if damage is not None:
-        yield Block("items", [], piece.input, 0, Position(piece.input + 1), raw, damage=damage)
+        yield Block("items", [], piece.input, 0, Position(piece.input + 1), file_bytes, damage=damage)
         return
     try:
         content = json.loads(data.decode("utf-8", "surrogateescape").removeprefix("\ufeff")) if data.strip() else []
@@ -80,8 +80,8 @@ def _json(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
     at_once = max(1, len(values) * reading.block // max(1, len(data)))
     for start in range(piece.start, len(values), at_once):
         texts, ids = texts_of_values(values[start : start + at_once], reading)
-        yield Block("items", texts, piece.input, start, Position(piece.input, start + len(texts)), raw, ids=ids)
-        raw = 0
+        yield Block("items", texts, piece.input, start, Position(piece.input, start + len(texts)), file_bytes, ids=ids)
+        file_bytes = 0
 
 
 def _holds_lines(stream: Stream, reading: Reading) -> bool:
@@ -160,8 +160,8 @@ def _blocks(
         documents = documents_of(block, reading, on_error, with_origins=reading.id_key is not None)
         for problem in documents.problems:
             problems.add(problem)
-        if block.open and documents.texts:
+        if block.goes_on and documents.texts:
             documents.texts[-1] = Part(documents.texts[-1])
         yield documents.texts, [name for name, _ in documents.origins or ()], block.input
         if progress is not None:
-            progress(block.raw)
+            progress(block.file_bytes)

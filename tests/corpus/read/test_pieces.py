@@ -73,7 +73,7 @@ def test_ranks_share_by_the_text_of_compressed_files(ram_path: Path, monkeypatch
 
 def test_ranks_refuse(ram_path: Path) -> None:
     with pytest.raises(ValueError, match=r"standard input \(-\) can be read only once"):
-        shares([Input("-", "text", once=True)], 2)
+        shares([Input("-", "text", read_once=True)], 2)
 
 
 @pytest.mark.parametrize("separator", ["<|endoftext|>", "\n\n", "aa", "x"])
