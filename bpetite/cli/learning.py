@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
-from ..corpus.options import parted
+from ..corpus.options import take_options
 from ..errors import TrainingWarning
 from ..tokenizer import Tokenizer
 from ..training.counting.count_options import CountOptions
@@ -52,7 +52,7 @@ def _option(name: str, hint: Any, default: Any, kind: type) -> Callable[[Any], A
 
 
 def given_options(options: Mapping[str, Any], kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
-    learning, others = parted(options, kind)
+    learning, others = take_options(options, kind)
     return {name: value for name, value in learning.items() if value is not None}, others
 
 

@@ -13,8 +13,8 @@ from ..corpus import Sources, find_sources, read_documents
 from ..corpus.options import ErrorPolicy, choices_of
 from ..corpus.options import Options as CorpusOptions
 from ..corpus.read.blocks import Reading
-from ..corpus.read.documents import read_labelled
 from ..corpus.read.find import refuse_unread
+from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from .base import usage

@@ -10,7 +10,7 @@ from typing import Unpack
 
 from ..corpus import Input, Options, Share, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
-from ..corpus.options import ReadingOptions, parted
+from ..corpus.options import ReadingOptions, take_options
 from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
 from ..corpus.read.pieces import text_in_shares, text_of
@@ -89,8 +89,8 @@ def count_pretokens(
     progress, log = options.get("progress") or ignore, options.get("log") or ignore
     check_integer("task_bytes", task_bytes, 1)
     check_integer("threads", threads, 1)
-    cutting = Cutting.of(**parted(options, CountOptions)[0])
-    settings = Options(**parted(options, ReadingOptions)[0])
+    cutting = Cutting.of(**take_options(options, CountOptions)[0])
+    settings = Options(**take_options(options, ReadingOptions)[0])
     settings.check()
     located, reading = as_sources(sources, settings), reading_for(cutting, settings)
     refuse_unread(located.left_out, settings.on_error)

@@ -6,10 +6,10 @@ from .layouts.token_file import TokenFile
 from .merge import merge_outputs
 from .options import Options
 from .plan import Plan
-from .read.documents import read_documents
 from .read.find import Input, Sources, find_sources
-from .read.pieces import Share, share, shares
+from .read.pieces import Share, shares
 from .read.problems import RecordError
+from .read.readers import read_documents
 
 __all__ = [
     "Codec",
@@ -28,6 +28,5 @@ __all__ = [
     "merge_outputs",
     "open_token_file",
     "read_documents",
-    "share",
     "shares",
 ]

@@ -21,25 +21,26 @@ Result = TypeVar("Result")
 
 
 def ahead(
-    sources: Iterable[Iterator[Result]], threads: int = 1, held: int = 1, aside: Path | None = None
+    sources: Iterable[Iterator[Result]], threads: int = 1, most_in_memory: int = 1, spill_folder: Path | None = None
 ) -> Generator[Result, None, None]:
-    """The results of generators in order; threads run the generator whose results are due, and the next ones.
+    """The results of several generators, in order. Threads run the generator whose results are due, and the next ones.
 
-    Up to ``held`` results of a source wait in memory. More results go to a nameless file in the folder ``aside`` while
-    their source is not due; without the folder, the thread waits. A result must not be an int. An error is raised
-    after the results before it. To close this generator ends the threads and closes the sources; so no source may
-    be an input that can keep its reader waiting, such as a terminal.
+    Up to ``most_in_memory`` results of a source wait in memory. If its source is not due yet, a further result goes to
+    a nameless file in ``spill_folder``; without that folder, its thread waits. No result may be an int. An error is
+    raised after the results before it. Closing this generator waits for all threads, so no source may read an input
+    that can block, such as a terminal.
     """
     left = iter(sources)
     readers: deque[_Reader[Result]] = deque()
     try:
         while True:
-            readers.extend(_Reader(source, held, aside) for source in islice(left, threads - len(readers)))
+            next_sources = islice(left, threads - len(readers))
+            readers.extend(_Reader(source, most_in_memory, spill_folder) for source in next_sources)
             if not readers:
                 return
             while (result := readers[0].next()) is not None:
                 yield result
-                del result  # it would be kept while the next one is awaited
+                del result  # or it stays in memory while the next one is awaited
             readers.popleft().close()
     finally:
         for reader in readers:
@@ -49,14 +50,13 @@ def ahead(
 class _Reader(Generic[Result]):
     """A thread that runs a source."""
 
-    def __init__(self, source: Iterator[Result], held: int, aside: Path | None) -> None:
+    def __init__(self, source: Iterator[Result], most_in_memory: int, spill_folder: Path | None) -> None:
         self._source = source
-        self._results: SimpleQueue[Result | int | None] = SimpleQueue()  # for one in the file, its place there
-        self._held = held
-        self._free = Semaphore(held)
-        self._aside = aside
+        self._results: SimpleQueue[Result | int | None] = SimpleQueue()  # an int: the place of a result in the file
+        self._free = Semaphore(most_in_memory)
+        self._spill_folder = spill_folder
         self._file: Any = None
-        self._using = Lock()  # held where the file is used
+        self._using = Lock()  # of the file
         self._due = False
         self._closing = False
         self._thread = Future.started(self._run)
@@ -64,18 +64,18 @@ class _Reader(Generic[Result]):
     def _run(self) -> None:
         try:
             while not self._closing:
-                has_room = self._free.acquire(blocking=self._aside is None or self._due)
+                has_room = self._free.acquire(blocking=self._spill_folder is None or self._due)
                 if self._closing or (result := next(self._source, None)) is None:
                     break
-                self._results.put(result if has_room else self._put_aside(result))
+                self._results.put(result if has_room else self._spill(result))
                 del result
         finally:
             self._results.put(None)
 
-    def _put_aside(self, result: Result) -> int:
+    def _spill(self, result: Result) -> int:
         with self._using:
             if self._file is None:
-                self._file = TemporaryFile(dir=self._aside)  # noqa: SIM115 - `close` closes it
+                self._file = TemporaryFile(dir=self._spill_folder)  # noqa: SIM115 - `close` closes it
             place: int = self._file.seek(0, 2)
             pickle.dump(result, self._file, 5)
         return place

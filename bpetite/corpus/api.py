@@ -14,7 +14,7 @@ from .read.find import Sources, find_sources, refuse_unread
 from .read.given import given_documents
 from .read.problems import Problems
 from .read.readers import require
-from .run import Progress, Tally, encode_results, ignore, run
+from .run import Progress, Tally, encode_share, ignore, run
 from .write.names import without_own
 
 SourcesLike: TypeAlias = Sources | str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -148,14 +148,14 @@ def count_corpus(
     plan = Plan(located.inputs, tokenizer, "", chosen)
     plan.check_options()
     found = Problems(plan.inputs, chosen.on_error, log, chosen.max_errors)
-    tally, progress, problems = Tally(problems=found.found), progress or ignore, problems or ignore
+    tally, progress, problems = Tally(problems=found.by_kind), progress or ignore, problems or ignore
     if (warning := plan.warning) is not None and log is not None:
         log(warning)
-    with closing(encode_results(plan, None, jobs)) as results, closing(found):
+    with closing(encode_share(plan, None, jobs)) as results, closing(found):
         for encoded in results:
             tally.add(encoded, found)
             problems(found.count)
-            progress(encoded.raw, tally.tokens, tally.documents)
+            progress(encoded.file_bytes, tally.tokens, tally.documents)
     return {
         "documents": tally.documents, "tokens": tally.tokens, "bytes": tally.bytes, "problems": tally.problems,
         "on_error": chosen.on_error,

@@ -23,8 +23,8 @@ Meta = tuple[str | None, int, int]
 
 @dataclass
 class Rows:
-    """Tokens of consecutive documents, end-of-text tokens included, the length of each, and for layouts that keep ids a
-    `Meta` of each."""
+    """The tokens of consecutive documents with their end-of-text tokens; the length of each document, and a `Meta` of
+    each for layouts that keep ids."""
 
     tokens: npt.NDArray[Any]
     lengths: npt.NDArray[np.int64]
@@ -39,18 +39,18 @@ class Rows:
 @dataclass
 class Encoded:
     """The result of consecutive blocks; ``splits`` has their tokens by the name of the split. A result that is
-    ``inside`` or ``open`` has one split and one block."""
+    ``continues`` or ``goes_on`` has one split and one block."""
 
     end: Position
-    raw: int
+    file_bytes: int
     splits: dict[str, Rows]
     documents: int  # that end here
     text_bytes: int
     blocks: list[tuple[int, int]]  # (number of the input, number of records) of each
     problems: list[Problem] = field(default_factory=list)
     final_separator: bool | None = None
-    inside: bool = False  # the first document began in an earlier block
-    open: bool = False  # the last document goes on in the next block
+    continues: bool = False  # the first document began in an earlier block
+    goes_on: bool = False  # the last document goes on in the next block
 
 
 def encode_blocks(blocks: Sequence[Block], plan: Plan) -> Encoded:
@@ -74,8 +74,8 @@ def encode_blocks(blocks: Sequence[Block], plan: Plan) -> Encoded:
     meta = [
         (name, number, record) for number, documents in enumerate(parsed) for name, record in documents.origins or ()
     ]
-    inside, open = blocks[0].inside and bool(texts), blocks[-1].open and bool(texts)
-    rows = Rows(*_with_eot(ids, offsets, plan, inside, open), meta if plan.layout.meta else None)
+    continues, goes_on = blocks[0].continues and bool(texts), blocks[-1].goes_on and bool(texts)
+    rows = Rows(*_with_eot(ids, offsets, plan, continues, goes_on), meta if plan.layout.meta else None)
     splits = {"all": rows}
     if plan.options.val_fraction:
         below, key = int(plan.options.val_fraction * 2**64), str(plan.options.seed).encode()
@@ -85,15 +85,15 @@ def encode_blocks(blocks: Sequence[Block], plan: Plan) -> Encoded:
     separators = [documents.final_separator for documents in parsed if documents.final_separator is not None]
     return Encoded(
         end=blocks[-1].end,
-        raw=sum(block.raw for block in blocks),
+        file_bytes=sum(block.file_bytes for block in blocks),
         splits=splits,
-        documents=len(texts) - open,
+        documents=len(texts) - goes_on,
         text_bytes=sum(map(len, texts)),
         blocks=[(block.input, documents.records) for block, documents in zip(blocks, parsed, strict=True)],
         problems=problems,
         final_separator=separators[-1] if separators else None,
-        inside=inside,
-        open=open,
+        continues=continues,
+        goes_on=goes_on,
     )
 
 
@@ -114,7 +114,7 @@ def _encode_as_one_text(block: Block, plan: Plan) -> Encoded | None:
     except ValueError:
         return None
     terminated = data.endswith(separator)
-    added = not (terminated or block.open)
+    added = not (terminated or block.goes_on)
     tokens = np.empty(len(ids) + added, plan.dtype)
     tokens[: len(ids)] = ids
     tokens[len(ids) :] = codec.eot_id
@@ -122,20 +122,20 @@ def _encode_as_one_text(block: Block, plan: Plan) -> Encoded | None:
     if documents not in (None, len(ends)):  # the separator is in a text
         return None
     separators = len(ends) - added
-    if block.open:
+    if block.goes_on:
         ends = np.append(ends, len(tokens))
     lengths = ends.copy()
     lengths[1:] -= ends[:-1]
     return Encoded(
         end=block.end,
-        raw=block.raw,
+        file_bytes=block.file_bytes,
         splits={"all": Rows(tokens, lengths)},
-        documents=len(ends) - block.open,
+        documents=len(ends) - block.goes_on,
         text_bytes=len(data) - separators * len(separator),
-        blocks=[(block.input, len(ends) - block.open)],
-        final_separator=terminated if block.form == "text" and not block.open else None,
-        inside=block.inside,
-        open=block.open,
+        blocks=[(block.input, len(ends) - block.goes_on)],
+        final_separator=terminated if block.form == "text" and not block.goes_on else None,
+        continues=block.continues,
+        goes_on=block.goes_on,
     )
 
 
@@ -150,7 +150,7 @@ def _encode_one_by_one(documents: Documents, plan: Plan) -> list[Ids]:
             row = codec.encode([text])[0]
         except ValueError as wrong:
             documents.problems.append(documents.problem(Flaw(what, str(wrong)), documents.origins[number][1]))
-            if on_error != "replace" and number not in documents.parts:
+            if on_error != "replace" and number not in documents.cut_documents:
                 continue
             try:
                 row = codec.encode_ordinary([text if on_error == "replace" else b""])[0]
@@ -164,7 +164,7 @@ def _encode_one_by_one(documents: Documents, plan: Plan) -> list[Ids]:
 
 
 def _with_eot(
-    ids: Ids, offsets: Offsets, plan: Plan, inside: bool, open: bool
+    ids: Ids, offsets: Offsets, plan: Plan, continues: bool, goes_on: bool
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """(tokens with an end-of-text token for each document that gets one, length of each document)."""
     tokens, lengths = ids.astype(plan.dtype), np.diff(offsets)
@@ -174,10 +174,10 @@ def _with_eot(
     gets_one = np.ones(len(lengths), bool) if plan.layout.eot_of_empty else (lengths > 0)
     if plan.eot == "append":
         places = offsets[1:]
-        gets_one[-1] &= not open
-        gets_one[0] |= inside and not (open and len(lengths) == 1)  # what began earlier is not empty
+        gets_one[-1] &= not goes_on
+        gets_one[0] |= continues and not (goes_on and len(lengths) == 1)  # an earlier block has text of it
     else:
         places = offsets[:-1]
-        gets_one[0] &= not inside
-        gets_one[-1] |= open and not (inside and len(lengths) == 1)
+        gets_one[0] &= not continues
+        gets_one[-1] |= goes_on and not (continues and len(lengths) == 1)
     return np.insert(tokens, places[gets_one], plan.codec.eot_id), lengths + gets_one.astype(np.int64)

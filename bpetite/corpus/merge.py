@@ -81,9 +81,9 @@ def merge_outputs(
     layout, options = layout_of(first["format"]), first["options"]
     limit = options["shard_tokens"]
     names = names_of(output, layout, shard_tokens=limit, val_fraction=options["val_fraction"])
-    parts_of_documents = sum(one["open"] for _, one in outputs)
+    cut_documents = sum(one["goes_on"] for _, one in outputs)
     if shuffle is not None:
-        if parts_of_documents:
+        if cut_documents:
             raise ValueError("a document goes on from one rank to the next; merge without shuffle=, then shuffle the "
                              "merged output")
         if not layout.lengths or not layout.joins:
@@ -100,7 +100,7 @@ def merge_outputs(
     else:
         listed_only = shuffle is None and (limit is not None or not layout.joins)
         if not listed_only:
-            joined["documents"] -= parts_of_documents
+            joined["documents"] -= cut_documents
         if listed_only and any(path.parent != names.place for path, _ in outputs):
             raise ValueError("ranks with shards of their own are listed where they are: name an output in their folder")
         manifest = _merge(names, outputs, joined, shuffle, overwrite, progress or ignore, listed_only=listed_only)
@@ -155,7 +155,7 @@ def _joined(outputs: Sequence[Output]) -> dict[str, Any]:
         if before["share"][1] != after["share"][0]:
             raise FormatError(f"rank {after['rank'][0]} does not begin where the rank before it ends: they found other "
                               "sizes of the inputs; encode both again")
-    joined = {**manifests[0], "rank": None, "problems": {}, "inside": False, "open": False}
+    joined = {**manifests[0], "rank": None, "problems": {}, "continues": False, "goes_on": False}
     for name in ("documents", "tokens", "bytes"):
         joined[name] = sum(manifest[name] for manifest in manifests)
     joined["share"] = [manifests[0]["share"][0], manifests[-1]["share"][1]]
@@ -227,14 +227,14 @@ def _write(
                 for file in files:
                     check_file(path.parent / file["name"], file)
                 paths = [path.parent / file["name"] for file in files]
-                shards.append((paths, manifest["inside"], manifest["open"]))
+                shards.append((paths, manifest["continues"], manifest["goes_on"]))
     layout, first = names.layout, outputs[0][1]
     dtype = first["dtype"]
     writer = ShardWriter(names, split, dtype, first["tokenizer"]["name"], first["options"]["shard_tokens"])
     try:
         added = _in_order(layout, shards, dtype) if shuffle is None else _shuffled(layout, shards, dtype, shuffle)
-        for tokens, lengths, meta, inside, open in added:
-            writer.add(tokens, lengths, meta, inside=inside, open=open)
+        for tokens, lengths, meta, continues, goes_on in added:
+            writer.add(tokens, lengths, meta, continues=continues, goes_on=goes_on)
             progress(len(tokens))
         writer.finish()
         return writer.take_finished()
@@ -244,25 +244,25 @@ def _write(
 
 def _in_order(layout: Layout, shards: Sequence[ShardFiles], dtype: str) -> Iterator[Added]:
     size, nothing = np.dtype(dtype).itemsize, np.empty(0, np.int64)
-    for paths, inside, open in shards:
+    for paths, continues, goes_on in shards:
         with paths[0].open("rb") as file:
             file.seek(layout.header)
             meta = layout.meta_in(paths) if layout.meta else iter(())
             last = nothing  # the length of the last document, which may go on
             for lengths in layout.lengths_in(paths) if layout.lengths else ():
-                if open:
+                if goes_on:
                     lengths = np.append(last, lengths)
                     lengths, last = lengths[:-1], lengths[-1:]
                 done = 0
                 for count, tokens, _ in group_by_tokens(lengths, 0, 0, AT_ONCE):
                     data = file.read(tokens * size)
                     lines = [meta_line(*line) for line in itertools.islice(meta, count)]
-                    yield np.frombuffer(data, dtype), lengths[done : done + count], lines, inside, False
-                    done, inside = done + count, False
+                    yield np.frombuffer(data, dtype), lengths[done : done + count], lines, continues, False
+                    done, continues = done + count, False
             while data := file.read(CHUNK):  # of layouts without lengths, and of a document that goes on
-                part = np.frombuffer(data, dtype)
-                yield part, np.array([len(part)]) if layout.lengths else nothing, [], inside, True
-                inside = True
+                some = np.frombuffer(data, dtype)
+                yield some, np.array([len(some)]) if layout.lengths else nothing, [], continues, True
+                continues = True
 
 
 def _shuffled(layout: Layout, shards: Sequence[ShardFiles], dtype: str, seed: int) -> Iterator[Added]:

@@ -14,8 +14,8 @@ SpecialPolicy: TypeAlias = Literal["text", "allow", "error"]
 ErrorPolicy: TypeAlias = Literal["fail", "skip", "replace"]
 InputKind: TypeAlias = Literal["text", "jsonl", "json", "parquet"]
 
-#: The options of the course of a run, which do not change the tokens that it writes.
-COURSE = ("overwrite", "tokenizer_name", "checkpoint_seconds", "max_errors", "rank", "world_size")
+#: Options that change no byte of the output.
+NOT_IN_OUTPUT = ("overwrite", "tokenizer_name", "checkpoint_seconds", "max_errors", "rank", "world_size")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,7 +100,7 @@ class Options:
 
     def content(self) -> dict[str, Any]:
         """The options that decide what is written, as JSON."""
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in COURSE}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in NOT_IN_OUTPUT}
 
     def reading(self) -> Reading:
         """The reading of documents for training: of text, between "<|endoftext|>" unless told otherwise."""
@@ -132,7 +132,7 @@ class ReadingOptions(TypedDict, total=False):
     whole_files: bool
 
 
-def parted(options: Any, kind: type) -> tuple[dict[str, Any], dict[str, Any]]:
+def take_options(options: Any, known: type) -> tuple[dict[str, Any], dict[str, Any]]:
     """The options that are keys of a TypedDict, and the others."""
     others = dict(options)
-    return {name: others.pop(name) for name in options if name in kind.__annotations__}, others
+    return {name: others.pop(name) for name in options if name in known.__annotations__}, others

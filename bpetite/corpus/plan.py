@@ -16,7 +16,7 @@ from .layouts.registry import layout_of
 from .options import Options
 from .read.blocks import BLOCK, MAX_DOCUMENT, Reading
 from .read.find import Input
-from .read.pieces import Share, share
+from .read.pieces import Share, shares
 from .write.manifest import digest, input_entries, libraries
 from .write.names import Names, names_of, splits_of
 
@@ -44,7 +44,7 @@ class Plan:
     @cached_property
     def share(self) -> Share:
         """The pieces that this rank reads."""
-        return share(self.inputs, self.options.rank, self.options.world_size, whole=self.layout.meta)
+        return shares(self.inputs, self.options.world_size, whole=self.layout.meta)[self.options.rank]
 
     @cached_property
     def codec(self) -> Codec:
@@ -94,11 +94,14 @@ class Plan:
 
     @cached_property
     def as_one_text(self) -> bool:
-        """True if a block may be encoded as one text: each separator becomes the end-of-text token of a document."""
+        """True if a block may be encoded in one call: each separator in it becomes the end-of-text token there."""
+        separator = self.reading.separator
         return (
             self.codec.encode_separated is not None
-            and (self.eot, self.reading.separator) == ("append", (self.codec.eot_text or "").encode())
+            and (self.eot, separator) == ("append", (self.codec.eot_text or "").encode())
             and self.layout.eot_of_empty
+            # a separator that starts with its own end may also be found across the end of a text
+            and not any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))
             and not (self.layout.meta or self.options.val_fraction)
         )
 
@@ -118,7 +121,7 @@ class Plan:
 
     @property
     def _whole_because(self) -> str | None:
-        """The reason why documents of text are held whole, if there is one."""
+        """Why each document of text is held whole; None if a document can be cut."""
         if self.options.max_document_bytes is not None:
             return "max_document_bytes= is given"
         if self.options.val_fraction:
@@ -131,7 +134,7 @@ class Plan:
 
     @property
     def warning(self) -> str | None:
-        """A message for people if a large text file may be one document that has to be held whole."""
+        """A warning if an input is a large text that may be one document, and documents are held whole."""
         large = [one.path for one in self.inputs if one.kind in ("text", "whole") and one.size > MAX_DOCUMENT // 4]
         if not large or (why := self._whole_because) is None:
             return None
@@ -172,7 +175,7 @@ class Plan:
 
     @cached_property
     def run_digest(self) -> str:
-        """Identifies inputs and settings of all ranks of the run; raises ValueError on a worker with other versions."""
+        """A digest of the inputs and settings of all ranks. Raises ValueError on a worker with other versions."""
         run = digest([self._content, [source.describe() for source in self.inputs]])
         if self.known_digest not in (None, run):
             raise ValueError(f"this worker would write another output than the plan says: versions here are "
@@ -190,24 +193,24 @@ class Plan:
             "inputs": input_entries(self.inputs),
         }
 
-    def differences(self, before: dict[str, Any], *, free: Sequence[str] = ()) -> list[str]:
-        """The differences between the identity in a manifest or state and this one, for people: "with NAME VALUE, now
-        VALUE". Options that are ``free`` may differ."""
+    def differences(self, before: dict[str, Any], *, may_differ: Sequence[str] = ()) -> list[str]:
+        """How the identity in a manifest or state differs from this one, for people: "with NAME VALUE, now VALUE". The
+        options in ``may_differ`` are not compared."""
         if before["run"] == self.run_digest and before["rank"] == self.rank_of_world:
             return []
         was, now = _by_name(before), _by_name(self.identity)
         found = [
             f"with {name} {was.get(name)}, now {now.get(name)}"
-            for name in {**was, **now} if was.get(name) != now.get(name) and name not in free
+            for name in {**was, **now} if was.get(name) != now.get(name) and name not in may_differ
         ]  # fmt: skip
-        return found or ([] if free else ["with other options"])
+        return found or ([] if may_differ else ["with other options"])
 
     def check_inputs_apart(self) -> None:
         """Raises ValueError if the output would overwrite an input."""
         own = {os.path.realpath(self.whole_names.place / path.name) for split in self.splits
                for path in self.layout.outputs(self.names.folder / self.names.base(split))}
         for source in self.inputs:
-            if not source.once and os.path.realpath(source.path) in own:
+            if not source.read_once and os.path.realpath(source.path) in own:
                 raise ValueError(f"{source.path}: the input has the name of a file of the output; choose another "
                                  "output")
 

@@ -1,8 +1,6 @@
 """Documents in, token files out: a rank that reads and encodes in parallel, writes in order, and can be resumed."""
 from __future__ import annotations
 
-import gzip
-import json
 import os
 import platform
 import shutil
@@ -18,7 +16,7 @@ import numpy as np
 from ..errors import check_integer, file_exists
 from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
-from .layouts.layout import meta_line
+from .layouts.layout import gzip_file, meta_line
 from .plan import Plan
 from .read.blocks import Block, Piece, Position
 from .read.pieces import cut_pieces, group_pieces, shares, text_in_shares
@@ -44,44 +42,45 @@ def ignore(*_: object) -> None:
     """The default of ``progress`` and ``log``."""
 
 
-def encode_results(
-    plan: Plan, at: Position | None, jobs: int, aside: Path | None = None
+def encode_share(
+    plan: Plan, at: Position | None, jobs: int, spill_folder: Path | None = None
 ) -> Generator[Encoded, None, None]:
-    """The results of a rank from a place on, in order, by ``jobs`` threads; ``aside`` is as for `ahead`."""
+    """Encode the share of a rank from a place on, by ``jobs`` threads. Yields the results in the order of the inputs;
+    `ahead` explains ``spill_folder``."""
     runs = group_pieces(cut_pieces(plan.inputs, plan.share, at), plan.inputs)
-    sources = (_encoded(plan, pieces) for pieces in runs)
-    if any(source.once for source in plan.inputs):  # no thread waits for a pipe
+    sources = (_encode_group(plan, pieces) for pieces in runs)
+    if any(source.read_once for source in plan.inputs):  # no thread waits for a pipe
         for source in sources:
             yield from source
         return
-    held = RESULTS_AHEAD if plan.output else 1 << 16
-    with closing(ahead(sources, jobs, held, aside)) as results:
+    most = RESULTS_AHEAD if plan.output else 1 << 16
+    with closing(ahead(sources, jobs, most, spill_folder)) as results:
         yield from results
 
 
-def _encoded(plan: Plan, pieces: list[Piece]) -> Iterator[Encoded]:
+def _encode_group(plan: Plan, pieces: list[Piece]) -> Iterator[Encoded]:
     reading, inputs = plan.reading, plan.inputs
     blocks: Any = read_blocks(inputs, pieces, reading)
-    if any(inputs[piece.input].compression and not inputs[piece.input].once for piece in pieces):
-        blocks = ahead([blocks], held=2)
+    if any(inputs[piece.input].compression and not inputs[piece.input].read_once for piece in pieces):
+        blocks = ahead([blocks], most_in_memory=2)
     held: list[Block] = []
     size = 0
     with closing(blocks):
         for block in blocks:
-            alone = block.inside or block.open
+            alone = block.continues or block.goes_on
             if held and (alone or size + block.size > plan.block or len(held) == 1000):
-                yield _result(plan, held)
+                yield _encode_held(plan, held)
                 held, size = [], 0
             held.append(block)
             size += block.size
             if alone:
-                yield _result(plan, held)
+                yield _encode_held(plan, held)
                 held, size = [], 0
     if held:
-        yield _result(plan, held)
+        yield _encode_held(plan, held)
 
 
-def _result(plan: Plan, blocks: list[Block]) -> Encoded:
+def _encode_held(plan: Plan, blocks: list[Block]) -> Encoded:
     encoded = encode_blocks(blocks, plan)
     if not plan.output:  # results that wait are small
         tokens = sum(int(rows.lengths.sum()) for rows in encoded.splits.values())
@@ -91,28 +90,27 @@ def _result(plan: Plan, blocks: list[Block]) -> Encoded:
 
 @dataclass
 class Tally:
-    """Documents that have ended, tokens, bytes of text and problems so far; ``records`` read of ``input``.
-    ``final_separator``: a separator followed the last document of text."""
+    """The totals of a rank so far."""
 
-    documents: int = 0
+    documents: int = 0  # that have ended
     tokens: int = 0
     bytes: int = 0
-    inside: bool = False  # the first document began in another rank
-    open: bool = False  # the last document has not ended
-    final_separator: bool | None = None
-    input: int = 0
-    records: int = 0
+    continues: bool = False  # the first document began in another rank
+    goes_on: bool = False  # the last document has not ended
+    final_separator: bool | None = None  # whether a separator follows the last document of text
+    input: int = 0  # that is read
+    records: int = 0  # of it that have been read
     problems: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def add(self, encoded: Encoded, problems: Problems) -> list[int]:
-        """Count a result; returns for each block the number of its first record in the input."""
+        """Count a result. Return the number of each block's first record in its input."""
         for problem in encoded.problems:
             problems.add(problem)
         if encoded.problems:
             problems.check_limit()
-        if not (self.documents or self.open):
-            self.inside = encoded.inside
-        self.open = encoded.open
+        if not (self.documents or self.goes_on):
+            self.continues = encoded.continues
+        self.goes_on = encoded.goes_on
         self.documents += encoded.documents
         self.bytes += encoded.text_bytes
         self.tokens += sum(int(rows.lengths.sum()) for rows in encoded.splits.values())
@@ -128,7 +126,7 @@ class Tally:
 
 
 def check_plan(plan: Plan) -> None:
-    """Find every mistake in the options, and missing packages, before a file is touched."""
+    """Raise an error for any wrong option or missing package, before a file is touched."""
     _ = plan.run_digest, plan.share
     plan.layout.require()
     plan.check_inputs_apart()
@@ -138,7 +136,7 @@ def check_plan(plan: Plan) -> None:
 
 
 def dry_run(plan: Plan) -> dict[str, Any]:
-    """Check everything, and write nothing; "ranks" are about the bytes of text of each."""
+    """Check everything and write nothing. "ranks" has the bytes of text of each rank, estimated."""
     check_plan(plan)
     if not plan.options.overwrite and finished(plan) is None and not plan.names.folder.exists():
         plan.names.refuse_existing(plan.splits)
@@ -153,8 +151,8 @@ def run(
     plan: Plan, *, jobs: int = 1, progress: Progress | None = None, problems: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
 ) -> dict[str, Any]:
-    """Do the work of a rank, or the rest of it; once it is finished, do nothing. Arguments, result and errors are those
-    of `bpetite.corpus.encode_corpus`; ``problems`` is called before ``progress`` with the number of problems so far."""
+    """Do the rest of a rank's work; a finished rank has none. Arguments, result and errors are those of
+    `bpetite.corpus.encode_corpus`. ``problems`` is called with the number of problems so far, before ``progress``."""
     check_integer("jobs", jobs, 1)
     began, log = time.perf_counter(), log or ignore
     check_plan(plan)
@@ -172,10 +170,10 @@ def run(
     except OSError as error:
         if error.errno not in NO_ROOM:
             raise
-        way_on = "the same command goes on from its last checkpoint once there is room" if partial.state else \
+        advice = "the same command goes on from its last checkpoint once there is room" if partial.state else \
             "nothing was kept; the same command begins anew once there is room"
         error = explained(error, plan.names.folder)
-        raise OSError(error.errno, f"{error.strerror}; {way_on}", error.filename) from None
+        raise OSError(error.errno, f"{error.strerror}; {advice}", error.filename) from None
     finally:
         if partial.state is None:  # it failed before its first state
             partial.delete()
@@ -190,7 +188,7 @@ class _Run:
         self._partial = partial
         self._log = log
         self._problems = Problems(plan.inputs, plan.options.on_error, log, plan.options.max_errors)
-        self._tally = Tally(problems=self._problems.found)
+        self._tally = Tally(problems=self._problems.by_kind)
         self._position: Position | None = None
         self._finished: dict[str, list[dict[str, Any]]] = {split: [] for split in plan.splits}
         self._writers: dict[str, ShardWriter] = {}
@@ -213,11 +211,11 @@ class _Run:
             if self._position is not None:
                 progress(self._read_before(self._position), tally.tokens, tally.documents)
             saved = time.monotonic()
-            with closing(encode_results(plan, self._position, jobs, partial.folder)) as results:
+            with closing(encode_share(plan, self._position, jobs, partial.folder)) as results:
                 for encoded in results:
                     self._add(encoded)
                     problems(self._problems.count)
-                    progress(encoded.raw, tally.tokens, tally.documents)
+                    progress(encoded.file_bytes, tally.tokens, tally.documents)
                     due = time.monotonic() - saved >= plan.options.checkpoint_seconds
                     if due or any(writer.has_finished for writer in self._writers.values()):
                         self._save()
@@ -237,20 +235,21 @@ class _Run:
         return manifest, resumed
 
     def _check_state(self) -> None:
-        """Start over unless there is a state to go on from; raises ValueError if other inputs or options made it."""
+        """Start over unless the run can go on from a state. Raises ValueError if that state has other inputs or
+        options."""
         plan, partial = self._plan, self._partial
         if (state := partial.state) is not None:
-            once = next((source.path for source in plan.inputs if source.once), None)
-            # under "fail" no problem was passed over, so the policy may change on a resume; the new one is then fixed
-            free = ("on_error", "rejected") if state["identity"]["on_error"] == "fail" else ()
-            differences = plan.differences(state["identity"], free=free)
-            anew = plan.options.overwrite and (differences or once or not state["overwrite"])
+            single = next((source.path for source in plan.inputs if source.read_once), None)
+            # no problem was passed over under "fail", so a resume may change that policy, once
+            may_differ = ("on_error", "rejected") if state["identity"]["on_error"] == "fail" else ()
+            differences = plan.differences(state["identity"], may_differ=may_differ)
+            anew = plan.options.overwrite and (differences or single or not state["overwrite"])
             if differences and not anew:
                 raise ValueError(f"{partial.folder}: begun {'; begun '.join(differences[:4])}; give the inputs, "
                                  "options and tokenizer of then, or overwrite=True to start anew")
-            if once and not anew:
-                self._log(f"begins anew: {once} can be read only once")
-            if not (anew or once):
+            if single and not anew:
+                self._log(f"begins anew: {single} can be read only once")
+            if not (anew or single):
                 return
         partial.start_over()
 
@@ -261,7 +260,7 @@ class _Run:
             writers, lists = state["writers"], state["lists"]
             partial.go_on()
             self._tally.__dict__.update(state["tally"])
-            self._problems.found = self._tally.problems
+            self._problems.by_kind = self._tally.problems
             self._finished = state["finished"]
             self._position = Position(*state["position"])
             self._log(f"going on from {partial.folder}: {self._tally.documents:,} documents, "
@@ -274,7 +273,7 @@ class _Run:
             self._rejected = GrowingFile(partial.folder / REJECTED_LINES, state=lists.get(REJECTED_LINES))
 
     def _read_before(self, position: Position) -> int:
-        """Bytes of input before a place; a compressed file counts once all of it has been read."""
+        """Bytes of input before a place. A compressed file counts when all of it has been read."""
         inputs = self._plan.inputs
         before = sum(source.size for source in inputs[: position.input])
         if position.input < len(inputs) and inputs[position.input].compression is None:
@@ -291,11 +290,12 @@ class _Run:
                 if name is not None:  # the paths of all inputs have been checked
                     self._plan.layout.check_meta(name, paths[block])
             meta = [meta_line(name, paths[block], firsts[block] + record) for name, block, record in rows.meta or ()]
-            self._writers[split].add(rows.tokens, rows.lengths, meta, inside=encoded.inside, open=encoded.open)
+            continues, goes_on = encoded.continues, encoded.goes_on
+            self._writers[split].add(rows.tokens, rows.lengths, meta, continues=continues, goes_on=goes_on)
         self._position = encoded.end
 
     def _save(self) -> None:
-        """Make everything durable, and have the state say so."""
+        """Sync all files, then write a state that lists them."""
         new = {split: writer.take_finished() for split, writer in self._writers.items()}
         for split, shards in new.items():
             self._finished[split] += shards
@@ -305,7 +305,7 @@ class _Run:
             self._rejected.drain(sync=True)
             lists[REJECTED_LINES] = self._rejected.state()
         state = {
-            "identity": json.loads(json.dumps(self._plan.identity)),
+            "identity": self._plan.identity,
             "overwrite": self._plan.options.overwrite,
             "position": self._position,
             "tally": asdict(self._tally),
@@ -326,10 +326,10 @@ class _Run:
             "manifest": VERSION,
             **self._plan.identity,
             "share": [list(self._plan.share.start), list(self._plan.share.stop)],
-            "inside": tally.inside,
-            "open": tally.open,
+            "continues": tally.continues,
+            "goes_on": tally.goes_on,
             "final_separator": tally.final_separator,
-            "documents": tally.documents + tally.open,
+            "documents": tally.documents + tally.goes_on,
             "tokens": tally.tokens,
             "bytes": tally.bytes,
             "problems": tally.problems,
@@ -344,9 +344,9 @@ class _Run:
 
 
 def write_rejected(path: Path, files: Iterable[Any], records: int) -> dict[str, Any]:
-    """A durable gzip file of the lines of files; returns its entry in a manifest."""
-    with path.open("wb") as file:  # without a name and a time in its header: equal lines are equal files
-        with gzip.GzipFile("", "wb", 6, file, mtime=0) as packed:
+    """Join files of lines into a synced gzip file. Return its entry in a manifest."""
+    with path.open("wb") as file:
+        with gzip_file(file) as packed:
             for lines in files:
                 shutil.copyfileobj(lines, packed)
         file.flush()
@@ -367,8 +367,8 @@ def finished(plan: Plan) -> dict[str, Any] | None:
         except FileNotFoundError:
             changed = True
         differences += [f"{file['name']} has changed"] * changed
-    if once := [source.path for source in plan.inputs if source.once]:
-        differences.append(f"{once[0]} can be read only once, and nothing says whether it is the same")
+    if single := [source.path for source in plan.inputs if source.read_once]:
+        differences.append(f"{single[0]} can be read only once, and nothing says whether it is the same")
     if differences:
         raise file_exists(path, f"exists already: {'; '.join(differences[:4])}; overwrite=True replaces it")
     return manifest

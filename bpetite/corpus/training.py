@@ -14,11 +14,10 @@ from ..training.options import TrainOptions, chosen_options
 from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
-from .options import Options, ReadingOptions, parted
+from .options import Options, ReadingOptions, take_options
 from .read.blocks import Reading
-from .read.documents import read_documents
 from .read.find import Input, refuse_unread
-from .read.readers import require
+from .read.readers import read_documents, require
 
 
 class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
@@ -59,8 +58,8 @@ def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str
     for name in options:
         if name not in FileTrainOptions.__annotations__:
             raise TypeError(f"train_from_files() got an unexpected keyword argument {name!r}")
-    reading, others = parted(options, ReadingOptions)
-    learning, how = parted(others, TrainOptions)
+    reading, others = take_options(options, ReadingOptions)
+    learning, how = take_options(others, TrainOptions)
     settings = Options(**reading)
     settings.check()
     chosen = chosen_options(vocab_size, learning)

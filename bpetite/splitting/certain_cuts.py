@@ -27,7 +27,7 @@ class CertainCuts(NamedTuple):
     Attributes:
         tables: Of the pattern's scanner.
         literals: Special tokens and separators, which cut a text before the pattern does.
-        ascii_only: Look at ASCII characters alone: no normal form changes them where ASCII follows.
+        ascii_only: Use ASCII characters alone: a normal form leaves an ASCII character as it is if ASCII follows it.
     """
 
     tables: ScannerTables
@@ -36,7 +36,7 @@ class CertainCuts(NamedTuple):
 
     @property
     def margin(self) -> int:
-        """Bytes beside the characters that show a cut, which may hold the rest of a literal."""
+        """Bytes before and after the characters that show a cut: a literal that overlaps them lies within."""
         return max(map(len, self.literals), default=1)
 
     def first(self, data: bytes, start: int) -> int:
@@ -82,7 +82,7 @@ class CertainCuts(NamedTuple):
         return -1
 
     def _is_free(self, data: bytes, start: int, stop: int) -> bool:
-        """True if no literal takes part of some bytes, and nothing that follows changes them."""
+        """True if no literal overlaps these bytes, and the character after them cannot change them."""
         if stop + self.margin > len(data) or (self.ascii_only and data[stop] >= 0x80):
             return False
         for literal in self.literals:

@@ -15,7 +15,7 @@ __all__ = ["WORDS", "one", "seeds"]
 
 WORDS = (
     b'"files"', b'"name"', b'"../keep"', b'"/keep"', b'"format"', b'"dtype"', b'"uint8"', b'"rank"', b'"options"',
-    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"xxh3_128"', b'"inside"', b'"open"',
+    b'"shard_tokens"', b"null", b"[]", b"{}", b"-1", b'"xxh3_128"', b'"continues"', b'"goes_on"',
     b'"split"', b'"tokens"', b'"documents"', b'"bytes"',
 )  # fmt: skip
 

@@ -18,12 +18,12 @@ def numbers(count: int) -> Iterator[str]:
 @settings(max_examples=50, deadline=None)
 @given(
     sizes=st.lists(st.integers(0, 9), max_size=20), threads=st.integers(1, 4), held=st.integers(1, 9),
-    aside=st.booleans(),
+    spills=st.booleans(),
 )  # fmt: skip
 def test_results_come_in_order(
-    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], threads: int, held: int, aside: bool
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], threads: int, held: int, spills: bool
 ) -> None:
-    folder = tmp_path_factory.mktemp("aside") if aside else None
+    folder = tmp_path_factory.mktemp("aside") if spills else None
     assert list(ahead(map(numbers, sizes), threads, held, folder)) == [str(n) for size in sizes for n in range(size)]
     assert folder is None or not [*folder.iterdir()]
 

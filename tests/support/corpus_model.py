@@ -41,7 +41,7 @@ from bpetite.cluster import encode_corpus as encode_on_cluster
 from bpetite.corpus import Codec, Options, Plan, RecordError, api, codec_of, count_corpus, make_plan, merge_outputs
 from bpetite.corpus import merge as merging
 from bpetite.corpus import run as running
-from bpetite.corpus.layouts import datatrove, dolma, layout, megatron, npy
+from bpetite.corpus.layouts import layout, registry, token_file
 from bpetite.corpus.read import expanding, pieces
 from bpetite.corpus.read import text as text_reader
 from bpetite.corpus.write import growing, shards
@@ -307,7 +307,7 @@ def draw(seed: int, folder: Path) -> tuple[Draw, list[tuple[Any, str, Any]]]:
         (merging, "AT_ONCE", choose.choice([5, 300])),
         (shards, "CHUNK", 100), (merging, "CHUNK", 100), (growing, "QUEUED_BYTES", 5000),
         (api, "Plan", partial(Plan, block=block)),
-        *((module, "LENGTHS", choose.choice([2, 2, 1 << 17])) for module in (layout, megatron, npy, datatrove, dolma)),
+        *((module, "LENGTHS", choose.choice([2, 2, 1 << 17])) for module in (layout, registry, token_file)),
     ]  # fmt: skip
     piece = block * choose.choice([1, 3, 40])
     sizes += [(pieces, "PIECE", piece), (pieces.cut_pieces, "__defaults__", (None, piece))]
@@ -754,12 +754,12 @@ def compare(
             check_shards(format, options.get("shard_tokens"), shards_of_rank)
             rows = [row for shard in shards_of_rank for row in shard]
             if is_open and rows and FORMATS[format][1]:
-                assert manifest["inside"]
+                assert manifest["continues"]
                 first = rows.pop(0)
                 found[-1] = (found[-1][0] + first[0], *found[-1][1:])
             found += rows
             if any(shards_of_rank):  # else a rank to which a document of its neighbours left nothing
-                is_open = manifest["open"]
+                is_open = manifest["goes_on"]
         if FORMATS[format][1] and (ranks or len(by_rank) == 1):
             kept = {"dolma": slice(0, 4), "parquet": slice(0, 2)}.get(format, slice(0, 1))
             assert [row[kept] for row in found] == [row[kept] for row in documents]

@@ -6,6 +6,7 @@ files of the layout are made from them as streams, in a few megabytes of memory.
 """
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 from ...errors import FormatError
 from ..read.paths import AnyPath
+from ..read.stores import ANEW
 
 #: Document lengths that are in memory at a time when an index is written.
 LENGTHS = 1 << 17
@@ -25,20 +27,17 @@ LENGTHS = 1 << 17
 
 @dataclass
 class OpenShard:
-    """A complete shard: the files that have grown, and their numbers of tokens and documents."""
+    """A shard by its files that grow, and their numbers of tokens and documents."""
 
     base: Path  # of the final files, without a suffix
-    tokens_path: Path
-    lengths_path: Path
-    meta_path: Path
-    tokens: int
-    documents: int
     dtype: np.dtype[Any]
     tokenizer: str = "tokenizer"
+    tokens: int = 0
+    documents: int = 0
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The lengths of the documents, up to `LENGTHS` at a time."""
-        with self.lengths_path.open("rb") as file:
+        with Path(f"{self.base}.lengths").open("rb") as file:
             while len(lengths := np.fromfile(file, "<i8", LENGTHS)):
                 yield lengths
 
@@ -52,7 +51,7 @@ class OpenShard:
     def meta(self) -> Iterator[list[Any]]:
         """[id, source, number of the record in it] of each document."""
         number = 0
-        with self.meta_path.open("rb") as file:
+        with Path(f"{self.base}.meta").open("rb") as file:
             for line in file:
                 try:
                     name, source, record = json.loads(line)
@@ -60,11 +59,11 @@ class OpenShard:
                     break
                 yield [name, source, record]
                 number += 1
-        raise FormatError(f"{self.meta_path}: damaged at line {number + 1}; overwrite=True starts anew")
+        raise FormatError(f"{self.base}.meta: damaged at line {number + 1}; {ANEW}")
 
 
 class Layout:
-    """One kind of token file."""
+    """How token files of one format are written."""
 
     name: str  # the ``format``
     suffix: str  # of the file of tokens
@@ -95,10 +94,10 @@ class Layout:
             raise ValueError(f"format={self.name!r} has no {chosen} tokens, only {' and '.join(self.dtypes)}")
         highest = int(np.iinfo(chosen).max)
         if vocab_size - 1 > highest:
-            way_out = f"; use dtype={self.dtypes[-1]!r}"
+            advice = f"; use dtype={self.dtypes[-1]!r}"
             if self.dtypes[-1] == chosen:
-                way_out = "; nanoGPT reads uint16 only, other formats hold larger ids" if self.name == "nanogpt" else ""
-            raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){way_out}")
+                advice = "; nanoGPT reads uint16 only, other formats hold larger ids" if self.name == "nanogpt" else ""
+            raise ValueError(f"ids up to {vocab_size - 1} do not fit {chosen} (up to {highest}){advice}")
         return chosen
 
     def auto(self, vocab_size: int) -> str:
@@ -158,6 +157,11 @@ def meta_line(record_id: str | None, source: str, number: int) -> bytes:
     # a string is encoded at once; a list takes Python's encoder, which takes as long as the tokens of a short document
     name = "null" if record_id is None else json.dumps(record_id)
     return f"[{name}, {_quoted(source)}, {number}]\n".encode()
+
+
+def gzip_file(file: BinaryIO) -> gzip.GzipFile:
+    """Write gzip without a name and a time in its header, so that equal contents are equal files."""
+    return gzip.GzipFile("", "wb", 6, file, mtime=0)
 
 
 def group_by_tokens(

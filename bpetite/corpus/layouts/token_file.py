@@ -1,27 +1,23 @@
 """A token file as its readers see it: spans of tokens, with the lengths of documents where the layout has them."""
 from __future__ import annotations
 
+import io
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError
 from ..read.paths import AnyPath, read_numbers
-from .layout import group_by_tokens
+from .layout import LENGTHS, group_by_tokens
 
 #: Tokens read at a time.
 CHUNK = 1 << 20
 
-
-class Span(NamedTuple):
-    """Consecutive tokens of a file, with the lengths of its documents, all whole. None where the layout does not keep
-    them; then documents may cross spans."""
-
-    tokens: npt.NDArray[Any]
-    lengths: npt.NDArray[np.int64] | None = None
+NPY_HEADER = 128  # bytes: NumPy leaves room for any shape
 
 
 @dataclass(eq=False)
@@ -43,21 +39,79 @@ class TokenFile:
             raise FormatError(f"{self.path}: ends after {start + len(tokens)} tokens, not {self.tokens}")
         return tokens
 
-    def spans(self) -> Iterator[Span]:
-        """The whole file: documents of up to `CHUNK` tokens together, longer ones alone; or chunks."""
+    def spans(self) -> Iterator[tuple[npt.NDArray[Any], npt.NDArray[np.int64] | None]]:
+        """(consecutive tokens, the lengths of their documents) of the whole file: documents of up to `CHUNK` tokens
+        together, longer ones alone. Where the layout keeps no lengths, None, and documents may cross the edges."""
         start = 0
         if self.documents is None:
-            yield from (Span(self.read(at, CHUNK)) for at in range(0, self.tokens, CHUNK))
+            yield from ((self.read(at, CHUNK), None) for at in range(0, self.tokens, CHUNK))
             return
         for lengths in self.lengths():
             done = 0
             for documents, tokens, _ in group_by_tokens(lengths, 0, 0, CHUNK):
-                yield Span(self.read(start, tokens), lengths[done : done + documents])
+                yield self.read(start, tokens), lengths[done : done + documents]
                 start, done = start + tokens, done + documents
 
     def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
         """The lengths of the documents, some at a time; only where ``documents`` is known."""
         raise NotImplementedError
+
+
+class NpyFile(TokenFile):
+    """Tokens, and their offsets where that file is there."""
+
+    def __init__(self, path: AnyPath) -> None:
+        dtype, count, header = _npy_head(path)
+        super().__init__(path, "npy", dtype, header, count)
+        self.offsets: AnyPath = path.with_name(path.name.removesuffix(".npy") + ".offsets.npy")
+        if self.offsets.exists():
+            self._offsets_dtype, ends, self._offsets_header = _npy_head(self.offsets)
+            if not ends or read_numbers(self.offsets, self._offsets_dtype, 1, offset=self._offsets_header)[0]:
+                raise FormatError(f"{self.offsets}: does not begin with offset 0")
+            self.documents: int | None = ends - 1
+
+    def lengths(self) -> Iterator[npt.NDArray[np.int64]]:
+        last = documents = 0
+        with self.offsets.open("rb") as file:
+            file.seek(self._offsets_header + self._offsets_dtype.itemsize)
+            while len(ends := read_numbers(file, self._offsets_dtype, LENGTHS).astype(np.int64)):
+                lengths = np.diff(ends, prepend=last)
+                wrong = (lengths < 0) | (ends > self.tokens)
+                if wrong.any():
+                    raise FormatError(f"{self.offsets}: document {documents + int(wrong.argmax())} ends at token "
+                                      f"{ends[wrong][0]}, before the one before it or after the end of tokens")
+                documents += len(lengths)
+                last = int(ends[-1])
+                yield lengths
+        if last != self.tokens:
+            raise FormatError(f"{self.offsets}: {documents} documents end at token {last}, {self.path.name} has "
+                              f"{self.tokens}")
+
+
+def npy_header(dtype: np.dtype[Any], *shape: int) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        file, {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    )
+    if file.tell() != NPY_HEADER:
+        raise OSError(f"NumPy wrote a header of {file.tell()} bytes, not {NPY_HEADER}")
+    return file.getvalue()
+
+
+def _npy_head(path: AnyPath) -> tuple[np.dtype[Any], int, int]:
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    with path.open("rb") as file:
+        try:
+            shape, by_columns, dtype = readers[np.lib.format.read_magic(file)](file)
+        except Exception as wrong:  # of many kinds, for damaged headers
+            raise FormatError(f"{path}: not a NumPy file, or one that is cut short ({wrong})") from None
+        header = file.tell()
+    if by_columns or dtype.kind not in "ui" or len(shape) not in (1, 2):
+        raise FormatError(f"{path}: an array of {dtype} and shape {shape}, not rows of integers")
+    count = math.prod(shape)
+    if count_tokens(path, header, dtype) != count:
+        raise FormatError(f"{path}: the header says {count} elements, the size {count_tokens(path, header, dtype)}")
+    return dtype, count, header
 
 
 def count_tokens(path: AnyPath, header: int, dtype: np.dtype[Any]) -> int:
@@ -75,22 +129,22 @@ def document_chunks(
     all tokens are one document."""
     open_document = False
     for file in files:
-        for span in file.spans():
-            if span.lengths is not None:
-                yield from _by_lengths(span.tokens, span.lengths, eot)
+        for tokens, lengths in file.spans():
+            if lengths is not None:
+                yield from _by_lengths(tokens, lengths, eot)
             elif eot == "none" or eot_id is None:
                 open_document = True
-                yield span.tokens, False
+                yield tokens, False
             else:
                 at = 0
-                for end in np.flatnonzero(span.tokens == eot_id).tolist():
+                for end in np.flatnonzero(tokens == eot_id).tolist():
                     if eot == "append" or open_document or end > at:  # a shard may begin inside a document
-                        yield span.tokens[at:end], True
+                        yield tokens[at:end], True
                     open_document = eot == "prepend"
                     at = end + 1
-                if at < len(span.tokens):
+                if at < len(tokens):
                     open_document = True
-                    yield span.tokens[at:], False
+                    yield tokens[at:], False
     if open_document:
         yield np.empty(0, np.uint32), True
 

@@ -22,7 +22,7 @@ class Position(NamedTuple):
 
     input: int = 0
     offset: int = 0  # in bytes (text, jsonl) or records (others)
-    inside: bool = False  # a document goes on here
+    continues: bool = False  # a document goes on here
 
 
 class Piece(NamedTuple):
@@ -31,7 +31,7 @@ class Piece(NamedTuple):
     input: int
     start: int = 0
     stop: int | None = None  # None for the end
-    inside: bool = False  # a resumed run starts inside a document
+    continues: bool = False  # a resumed run starts inside a document
     at_block: bool = True  # otherwise the first block is looked for
 
 
@@ -44,9 +44,9 @@ class Block:
     input: int
     start: int  # in bytes or records
     end: Position
-    raw: int = 0  # bytes of the file since the previous block
-    inside: bool = False  # the first document began in an earlier block
-    open: bool = False  # the last document goes on in the next block
+    file_bytes: int = 0  # bytes of the file since the previous block
+    continues: bool = False  # the first document began in an earlier block
+    goes_on: bool = False  # the last document goes on in the next block
     line: int | None = None  # of ``start``, if it cannot be counted later
     ids: Sequence[object] | None = None  # for "items"
     damage: Flaw | None = None  # the file cannot be read any further
@@ -73,5 +73,5 @@ class Reading:
     def open(self, source: Input, *, ranges: bool = False) -> Stream:
         """The stream of an input. Unless reading stops at damage, a compressed file is tested first: documents of
         damaged members are not given."""
-        tested = source.compression is not None and not (self.stop or source.once)
+        tested = source.compression is not None and not (self.stop or source.read_once)
         return Stream(source, ranges=ranges, damage=find_damage(source) if tested else None)

@@ -36,7 +36,7 @@ class Input:
     compression: str | None = None  # "gz", "zst", "bz2" or "xz"
     size: int = 0  # bytes on disk; 0 if they are unknown
     version: str = ""  # see `Found`
-    once: bool = False  # standard input, a pipe, an iterable
+    read_once: bool = False  # standard input, a pipe, an iterable
 
     def describe(self) -> list[object]:
         """Its identity as JSON."""
@@ -45,18 +45,18 @@ class Input:
 
 @dataclass(frozen=True)
 class Sources:
-    """The inputs found, and the files and folders that are not read."""
+    """The inputs, and the files and folders that are left out."""
 
     inputs: tuple[Input, ...]
-    left_out: tuple[str, ...] = ()  # no reader knows the suffix
-    repeated: tuple[str, ...] = ()  # read under another name
-    links: tuple[str, ...] = ()  # to folders
+    left_out: tuple[str, ...] = ()  # files with a suffix that no reader knows
+    repeated: tuple[str, ...] = ()  # other names of files that are read
+    links: tuple[str, ...] = ()  # links to folders
 
 
 def find_sources(
     arguments: Iterable[str | os.PathLike[str]], *, kind: str | None = None, whole_files: bool = False
 ) -> Sources:
-    """The inputs that files, folders, glob patterns and "-" (standard input) stand for.
+    """Find the inputs that are named by files, folders, glob patterns and "-" (standard input).
 
     Args:
         arguments: Paths, URLs that fsspec knows, or patterns of either. A folder is read with all its subfolders,
@@ -83,7 +83,7 @@ def find_sources(
     name = None
     for name in map(local_name, arguments):
         if name == STDIN:
-            inputs.append(Input(STDIN, _document_kind(kind or "text", whole_files), once=True))
+            inputs.append(Input(STDIN, _document_kind(kind or "text", whole_files), read_once=True))
             continue
         objects: dict[str, Found] = {}
         itself = False
@@ -191,7 +191,7 @@ def _local_input(path: str, kind: str, compression: str | None) -> tuple[Input, 
     # one int takes a third of the memory of a pair of them
     identity = status.st_dev << 64 | status.st_ino if status.st_ino else os.path.realpath(path)
     if stat.S_ISFIFO(status.st_mode):
-        return Input(path, kind, compression, once=True), identity
+        return Input(path, kind, compression, read_once=True), identity
     if not stat.S_ISREG(status.st_mode):
         raise ValueError(f"{path}: not a file that can be read from start to end")
     found = found_here(path, status)

@@ -24,13 +24,13 @@ Item = tuple["bytes | Flaw", object]
 
 
 @dataclass(frozen=True)
-class Given(Input):
+class ProgramDocuments(Input):
     """An input that holds its documents itself."""
 
     documents: Any = field(default=None, compare=False, repr=False)
 
 
-def given_documents(documents: Any) -> Given:
+def given_documents(documents: Any) -> ProgramDocuments:
     """The input of the documents that a program has."""
     if isinstance(documents, str | bytes | Mapping):
         splits = ""
@@ -40,8 +40,8 @@ def given_documents(documents: Any) -> Given:
     if not (isinstance(documents, Iterable) or hasattr(documents, "__arrow_c_stream__")):
         raise TypeError(f"documents: a {type(documents).__name__} cannot be iterated over")
     if _is(documents, "Dataset"):
-        return Given(f"<datasets.Dataset {documents._fingerprint}>", GIVEN, documents=documents)
-    return Given("<documents>", GIVEN, once=True, documents=documents)
+        return ProgramDocuments(f"<datasets.Dataset {documents._fingerprint}>", GIVEN, documents=documents)
+    return ProgramDocuments("<documents>", GIVEN, read_once=True, documents=documents)
 
 
 def _is(documents: object, name: str) -> bool:
@@ -52,10 +52,10 @@ def _is(documents: object, name: str) -> bool:
 
 def given_blocks(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
     """The blocks of documents. Only documents with a fingerprint are read from another record than the first."""
-    assert isinstance(source, Given)
+    assert isinstance(source, ProgramDocuments)
     number = piece.input
     start = count = piece.start
-    items = _items(source.documents, reading) if source.once else _rows(source.documents, reading, count)
+    items = _items(source.documents, reading) if source.read_once else _rows(source.documents, reading, count)
     texts: list[bytes | Flaw] = []
     ids: list[object] = []
     size = 0

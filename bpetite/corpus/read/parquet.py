@@ -1,4 +1,4 @@
-"""Parquet: the rows of a column, a row group at a time."""
+"""Parquet: read the rows of a column, one row group at a time."""
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ def row_groups(source: Input) -> tuple[Any, list[tuple[int, int, int]]]:
 
 def parquet_blocks(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
     """The blocks of the rows of a piece; a file that cannot be read is a block without rows, with its damage."""
-    if source.compression or source.once:
+    if source.compression or source.read_once:
         raise ValueError(f"{source.path}: Parquet is read from a plain file (it is compressed inside)")
     with Stream(source, ranges=True) as stream:
         yield from _rows(stream, source, piece, reading)
@@ -73,7 +73,7 @@ def _rows(stream: Stream, source: Input, piece: Piece, reading: Reading) -> Iter
             return
         columns = [reading.text_key, *([reading.id_key] if reading.id_key in file.schema_arrow.names else [])]
         total = max(1, metadata.num_rows)
-        raw = source.size * piece.start // total
+        told = source.size * piece.start // total
         for group, (row, last, size) in enumerate(groups):
             if last <= piece.start:
                 continue
@@ -92,17 +92,17 @@ def _rows(stream: Stream, source: Input, piece: Piece, reading: Reading) -> Iter
                     break
                 skip = min(len(batch), max(0, piece.start - row))
                 row += skip
-                for part in _parts(batch.slice(skip), reading):
-                    row += len(part)
-                    texts = texts_of(part.column(reading.text_key), reading.text_key)
-                    ids = part.column(reading.id_key).to_pylist() if reading.id_key in columns else None
-                    done = source.size * row // total
+                for some in _slices(batch.slice(skip), reading):
+                    row += len(some)
+                    texts = texts_of(some.column(reading.text_key), reading.text_key)
+                    ids = some.column(reading.id_key).to_pylist() if reading.id_key in columns else None
+                    now = source.size * row // total
                     end = Position(piece.input, row)
-                    yield Block("items", texts, piece.input, row - len(part), end, done - raw, ids=ids)
-                    raw = done
+                    yield Block("items", texts, piece.input, row - len(some), end, now - told, ids=ids)
+                    told = now
 
 
-def _parts(batch: Any, reading: Reading) -> Iterator[Any]:
+def _slices(batch: Any, reading: Reading) -> Iterator[Any]:
     """A batch in slices of about a block of text: a dictionary column may be far larger than in the file."""
     column = batch.column(reading.text_key)
     if not hasattr(column, "dictionary"):
@@ -131,11 +131,11 @@ def check_column(schema: Any, reading: Reading) -> None:
     """Raises ValueError unless a column of an Arrow schema holds text."""
     if reading.text_key not in schema.names:
         raise ValueError(f"no column {reading.text_key!r} (there are: {', '.join(schema.names)})")
-    kind = schema.field(reading.text_key).type
-    kind = getattr(kind, "storage_type", kind)  # of an extension, such as arrow.json, the type of JSON columns
-    kind = getattr(kind, "value_type", kind) if str(kind).startswith("dictionary") else kind
-    if str(kind) not in (*TEXT, "null"):
-        raise ValueError(f"column {reading.text_key!r} holds {kind}, not text (there are: {', '.join(schema.names)})")
+    stored = schema.field(reading.text_key).type
+    stored = getattr(stored, "storage_type", stored)  # of an extension, such as arrow.json, the type of JSON columns
+    stored = getattr(stored, "value_type", stored) if str(stored).startswith("dictionary") else stored
+    if str(stored) not in (*TEXT, "null"):
+        raise ValueError(f"column {reading.text_key!r} holds {stored}, not text (there are: {', '.join(schema.names)})")
 
 
 def texts_of(column: Any, key: str) -> list[bytes | Flaw]:

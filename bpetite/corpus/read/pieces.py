@@ -48,13 +48,13 @@ def cut_pieces(
             if at is None or number > at.input:
                 yield Piece(number, start, stop, at_block=start == 0 or inputs[number].kind == "parquet")
             elif stop is None or stop > at.offset:
-                yield Piece(number, at.offset, stop, at.inside)
+                yield Piece(number, at.offset, stop, at.continues)
                 at = None
 
 
 def _ranges(source: Input, size: int) -> Iterable[tuple[int, int | None]]:
     """(start, stop) of the pieces of an input."""
-    if source.compression is None and not source.once:
+    if source.compression is None and not source.read_once:
         if source.kind in ("text", "whole", "jsonl"):
             starts = range(0, max(1, source.size), size)
             return ((start, start + size if start + size < source.size else None) for start in starts)
@@ -92,23 +92,16 @@ def group_pieces(pieces: Iterable[Piece], inputs: Sequence[Input], size: int = P
         yield run
 
 
-def share(inputs: Sequence[Input], rank: int, world_size: int, *, whole: bool = False) -> Share:
-    """The `Share` of a rank in 0 .. world_size - 1; in the order of ranks, the shares are the whole.
+def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
+    """The `Share` of each rank; in the order of ranks, the shares are the whole.
 
     Args:
         inputs: From `find_sources`.
         whole: Keep every input whole.
 
     Raises:
-        ValueError: The rank is out of range, or an input can be read only once.
+        ValueError: An input can be read only once.
     """
-    if not 0 <= rank < world_size:
-        raise ValueError(f"rank {rank} is not in 0..{world_size - 1}")
-    return shares(inputs, world_size, whole=whole)[rank]
-
-
-def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
-    """The `share` of each rank."""
     end = Position(len(inputs))
     if world_size == 1:
         return [Share(Position(), end)]
@@ -116,7 +109,7 @@ def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> 
         if source.kind == GIVEN:
             raise ValueError("documents= cannot be shared between ranks: give each process its own part, such as "
                              "dataset.shard(...), and an output of its own")
-        if source.once:
+        if source.read_once:
             name = "standard input (-)" if source.path == STDIN else source.path
             raise ValueError(f"{name} can be read only once, and cannot be shared between ranks; name files")
     places, bases = _weighed(inputs, whole)
@@ -151,12 +144,12 @@ def _weighed(inputs: Sequence[Input], whole: bool) -> tuple[list[Position], list
 
 
 def text_of(source: Input) -> int:
-    """Bytes of text, roughly, by the size on disk."""
+    """Bytes of text, by the size on disk and a fixed ratio of compression."""
     return source.size * EXPANSION.get(source.compression or source.kind, 1)
 
 
 def text_in(source: Input) -> int:
-    """Bytes of text: of a compressed file as it says itself, or by the ratio of its first bytes."""
+    """Bytes of text. A compressed file states it itself, or its first bytes give the ratio of compression."""
     if source.compression is None or is_url(source.path) or not source.size:
         return text_of(source)
     with open_bytes(source.path) as file:
@@ -169,8 +162,8 @@ def text_in(source: Input) -> int:
         if expander.ended:
             return text
         estimate = text * source.size // expander.read
-        said = 0
-        if source.compression == "gz":  # the last four bytes are the size of the last member, modulo 2^32
+        said = 0  # the size that the file states
+        if source.compression == "gz":  # in its last four bytes, of the last member, modulo 2^32
             file.seek(source.size - 4)
             said = int.from_bytes(file.read(4), "little")
         elif source.compression == "zst":
@@ -178,4 +171,5 @@ def text_in(source: Input) -> int:
 
             file.seek(0)
             said = zstandard.frame_content_size(file.read(18))
-    return said if estimate < 2 * said < 4 * estimate else estimate
+    plausible = estimate / 2 < said < estimate * 2  # else it is one member's size of several, or modulo 2^32
+    return said if plausible else estimate

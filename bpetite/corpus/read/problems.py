@@ -60,19 +60,19 @@ class Problems:
     policy: str
     log: Callable[[str], None] | None = None
     max_errors: int | None = None
-    found: dict[str, dict[str, Any]] = field(default_factory=dict)  # `Problem.what` -> count, and the first one
+    by_kind: dict[str, dict[str, Any]] = field(default_factory=dict)  # `Problem.what` -> count, and the first one
     _number: int = -1  # of the input that is read
     _stream: Stream | None = None
     _line: int = 1
 
     @property
     def count(self) -> int:
-        return sum(problem["count"] for problem in self.found.values())
+        return sum(problem["count"] for problem in self.by_kind.values())
 
     def add(self, problem: Problem) -> None:
         """Count a problem; with the policy "fail", raise it as a RecordError."""
-        if problem.what in self.found:
-            self.found[problem.what]["count"] += 1
+        if problem.what in self.by_kind:
+            self.by_kind[problem.what]["count"] += 1
             return
         where = self.where(problem)
         self.close()
@@ -83,14 +83,14 @@ class Problems:
             key = "text_key= names another key" if problem.what == "no-text" else ""
             skip = "" if no_key and where.endswith((":1", " 1")) else "on_error='skip' goes on, and counts"
             raise RecordError(f"{line} ({', '.join(filter(None, (key, skip)))})")
-        self.found[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
+        self.by_kind[problem.what] = {"count": 1, "first": where, "detail": problem.detail}
         if self.log is not None:
             treated = "left out" if self.policy == "skip" else "replaced"
             self.log(f"{line} ({treated}; further ones are only counted)")
 
     def check_limit(self) -> None:
         if self.max_errors is not None and self.count > self.max_errors:
-            kinds = ", ".join(f"{problem['count']:,} x {kind}" for kind, problem in self.found.items())
+            kinds = ", ".join(f"{problem['count']:,} x {kind}" for kind, problem in self.by_kind.items())
             raise RecordError(f"{self.count:,} problems ({kinds}), more than max_errors {self.max_errors}; "
                               "with a larger one, the run goes on")
 

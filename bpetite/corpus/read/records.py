@@ -19,7 +19,6 @@ from ._json_lines import plain_texts
 from .blocks import Block, Reading
 from .problems import Flaw, Problem
 from .streams import BOM
-from .text import overlaps_itself
 
 loads: Callable[[bytes], Any]
 
@@ -49,7 +48,7 @@ class Documents:
     policy: str
     origins: list[tuple[str | None, int]] | None  # (id, number in the block)
     texts: list[bytes] = field(default_factory=list)
-    parts: frozenset[int] = frozenset()  # numbers of texts that are parts
+    cut_documents: frozenset[int] = frozenset()  # numbers of the texts that are pieces of a document
     problems: list[Problem] = field(default_factory=list)
     records: int = 0  # also those that became no documents
     final_separator: bool | None = None  # after the last document of text
@@ -74,8 +73,8 @@ class Documents:
         self.records += 1
         if isinstance(text, Flaw):
             self.problems.append(self.problem(text, self.records - 1))
-            part = self.records - 1 in self.parts  # of a document whose other parts may be there
-            if self.policy == "fail" or (self.policy == "skip" and not part):
+            is_cut = self.records - 1 in self.cut_documents  # the rest of its document may be kept
+            if self.policy == "fail" or (self.policy == "skip" and not is_cut):
                 return self.policy == "skip"
             text = b"" if self.policy == "skip" else text.replacement
         self.texts.append(text)
@@ -84,7 +83,7 @@ class Documents:
         return True
 
     def add_all(self, texts: Iterable[bytes | Flaw], ids: Sequence[object] | None = None) -> None:
-        """Add texts that have not been checked, up to the first problem that ends reading."""
+        """Check and add texts, up to the first problem that ends reading."""
         for number, text in enumerate(texts):
             if not self.add(_checked(text, self.reading), None if ids is None else _id(ids[number])):
                 return
@@ -104,8 +103,8 @@ class Documents:
 
 
 def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: bool = False) -> Documents:
-    """Parse a block, with "fail" up to the first problem. Unless ``reading`` is ``checked``, text that is not UTF-8 may
-    be among the documents: an encoder that refuses it finds it at no cost."""
+    """Parse a block; under the policy "fail", up to its first problem. Without ``reading.checked``, documents may hold
+    text that is not UTF-8: the encoder refuses it, so a check here would be a second one."""
     documents = Documents(block, reading, policy, [] if with_origins else None)
     if block.form == "items":
         documents.add_all(block.data, block.ids)
@@ -115,7 +114,7 @@ def documents_of(block: Block, reading: Reading, policy: str, *, with_origins: b
         row = block.form == "items"
         documents.problems.append(Problem(damage.what, damage.detail, block.input, block.start, block.line, row))
         if row and block.end.input == block.input:
-            documents.records = block.end.offset - block.start  # rows that are lost keep their numbers
+            documents.records = block.end.offset - block.start  # lost rows count, too
     return documents
 
 
@@ -148,33 +147,32 @@ def _too_long(reading: Reading) -> Flaw:
 
 def _text(block: Block, reading: Reading, out: Documents) -> None:
     if block.form == "too-long":
-        out.parts = frozenset([0] if block.inside else [])
+        out.cut_documents = frozenset([0] if block.continues else [])
         out.add(_too_long(reading))
         return
     texts = block.data.split(reading.separator) if block.form == "text" else [block.data]
-    if not block.open:
+    if not block.goes_on:
         out.final_separator = block.form == "text" and not texts[-1] and bool(block.data)
         ends = block.form == "text" or block.damage is not None
-        if ends and not texts[-1] and (block.data or not block.inside):
+        if ends and not texts[-1] and (block.data or not block.continues):
             texts.pop()
-    out.parts = frozenset(([0] if block.inside else []) + ([len(texts) - 1] if block.open else []))
+    out.cut_documents = frozenset(([0] if block.continues else []) + ([len(texts) - 1] if block.goes_on else []))
     if reading.checked or len(block.data) > reading.max_document:
         out.add_all(texts)
     else:
         out.take(texts)
-    out.records -= block.open
+    out.records -= block.goes_on
 
 
 def joined_documents(block: Block, reading: Reading) -> tuple[bytes, int | None] | None:
-    """(the documents of a block, with the separator after each, perhaps not the last; their number, of text None); None
-    if a document has a problem. Ids are not read."""
+    """The documents of a block as one text, with a separator after each, the last one perhaps without; and their
+    number, or None for a block of text. None instead of both if a document has a problem. Ids are not read."""
     if block.damage is not None or not block.data or not isinstance(block.data, bytes):
         return None
     if block.form == "text" and len(block.data) <= reading.max_document:
         return block.data, None
-    # a separator that overlaps itself may also be found across the end of a text
     key = _plain_key(block.data, reading)
-    if block.form != "jsonl" or key is None or overlaps_itself(reading.separator):
+    if block.form != "jsonl" or key is None:
         return None
     texts, number, read = plain_texts(block.data, key, reading.separator)
     return (texts, number) if texts and read == len(block.data) else None
@@ -242,7 +240,7 @@ def _getter(key: str | None) -> Callable[[Any], Any]:
 
 
 def _slow_line(line: bytes, get: Callable[[Any], Any], reading: Reading) -> tuple[bytes | Flaw, object]:
-    """(text, record) of a line that the fast parser refused."""
+    """(text, record) of a line that the fast parser refuses."""
     if len(line) > reading.max_document:
         return _too_long(reading), None
     wrong = None

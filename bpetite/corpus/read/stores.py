@@ -20,6 +20,8 @@ from ...errors import MissingExtraError
 
 Result = TypeVar("Result")
 
+ANEW = "overwrite=True starts anew"  # the advice in errors about files that have changed
+
 TRIES = 5
 FIRST_TRIES = 2  # of the first lookup: a wrong URL is as likely as a network fault
 WAIT = 0.5  # seconds before a call is made again; they double each time
@@ -275,8 +277,7 @@ class RemoteFile(io.RawIOBase):
 
     def check_unchanged(self) -> None:
         if look_up(self.url) != self.opened:
-            raise ValueError(f"{self.url}: has changed while it was read (size or version differs); overwrite=True "
-                             "starts anew")
+            raise ValueError(f"{self.url}: has changed while it was read (size or version differs); {ANEW}")
 
 
 def open_bytes(path: str, *, ranges: bool = False, buffering: int = 0) -> BinaryIO:

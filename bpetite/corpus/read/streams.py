@@ -1,5 +1,5 @@
-"""Bytes of an input from its start to its end, plain or compressed, in bounded memory. Compressed data that ends early
-or is damaged is an error."""
+"""Read the bytes of an input, plain or compressed, in bounded memory. Compressed data that is damaged or ends early is
+an error."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from .expanding import DamagedError, Expander
 from .find import STDIN, Input
-from .stores import RemoteFile, found_here, open_bytes
+from .stores import ANEW, RemoteFile, found_here, open_bytes
 
 BOM = b"\xef\xbb\xbf"
 
@@ -28,28 +28,32 @@ class Damage(NamedTuple):
 
 
 class Stream:
-    """The decompressed bytes of an input, which must be the file that was found. Plain files are read where they are
-    asked for. Others are read once, in order; what was read stays until it is taken.
+    """The decompressed bytes of an input. Raises ValueError if the file has changed since it was found.
 
-    ``ranges``: of an object in a store, some ranges are read. ``damage``: of a compressed file, where reading ends.
+    A plain file is read at any place. Other inputs are read once, in order, and their bytes stay in memory until they
+    are taken.
+
+    Args:
+        ranges: Read only the ranges of an object that are asked for, instead of reading ahead.
+        damage: Where to stop reading a damaged compressed file.
     """
 
     def __init__(self, source: Input, *, ranges: bool = False, damage: Damage | None = None) -> None:
         self.name: str = source.path
-        self.once: bool = source.once
-        self.in_order: bool = source.once or source.compression is not None
+        self.read_once: bool = source.read_once
+        self.in_order: bool = source.read_once or source.compression is not None
         self.offset: int = 0
         self.file: BinaryIO | RemoteFile = sys.stdin.buffer
         if source.path != STDIN:
-            self.file = open_bytes(source.path, ranges=ranges, buffering=PIPE if source.once else 0)
+            self.file = open_bytes(source.path, ranges=ranges, buffering=PIPE if source.read_once else 0)
         self._expander = Expander(cast(BinaryIO, self.file), source.compression) if source.compression else None
-        self._raw = 0
+        self._file_bytes = 0
         self._damage = damage
         self._chunks: list[memoryview] = []  # that were read and not taken
         self._read = 0  # where they end
         self._status = None
-        if self.once:
-            return  # nothing is known of it
+        if self.read_once:
+            return  # its size and version are unknown
         if isinstance(self.file, RemoteFile):
             opened, differs = self.file.opened, "version"
         else:
@@ -57,8 +61,7 @@ class Stream:
             opened, differs = found_here(self.name, self._status), "time of change"
         if (opened.size, opened.version) != (source.size, source.version):
             self.file.close()
-            raise ValueError(f"{self.name}: has changed since the run began (size or {differs} differs); "
-                             "overwrite=True starts anew")
+            raise ValueError(f"{self.name}: has changed since the run began (size or {differs} differs); {ANEW}")
 
     def __enter__(self) -> Stream:
         return self
@@ -68,13 +71,13 @@ class Stream:
             self.file.close()
 
     @property
-    def raw_offset(self) -> int:
+    def file_offset(self) -> int:
         """Bytes of the file that have been read."""
-        return self._raw if self._expander is None else self._expander.read
+        return self._file_bytes if self._expander is None else self._expander.read
 
     def window(self, start: int, size: int) -> bytes:
-        """The bytes from a place on, fewer than ``size`` only at the end; they stay to be taken. Raises DamagedError
-        where fewer bytes are there before damage."""
+        """The ``size`` bytes from a place on, fewer only at the end. They stay in memory until they are taken. Raises
+        DamagedError if damage comes before them."""
         if not self.in_order:
             return self._read_at(start, size)
         while self._read < start + size and self._read_more():
@@ -121,7 +124,7 @@ class Stream:
             for now in (os.fstat(self.file.fileno()), os.stat(self.name)):
                 if _same(now) != _same(self._status):
                     raise ValueError(f"{self.name}: has changed while it was read (size, time of change or inode "
-                                     "differs); overwrite=True starts anew")
+                                     f"differs); {ANEW}")
 
     def _read_at(self, start: int, size: int) -> bytes:
         self.file.seek(start)
@@ -130,14 +133,14 @@ class Stream:
             parts.append(data)
             size -= len(data)
             start += len(data)
-        self._raw = max(self._raw, start)
+        self._file_bytes = max(self._file_bytes, start)
         return b"".join(parts)
 
     def _read_more(self) -> bool:
         """Read the next chunk of an input that is read in order; False at its end."""
         if self._expander is None:
             data = self.file.read(PIPE)
-            self._raw += len(data)
+            self._file_bytes += len(data)
         else:
             if self._damage is not None and self._read >= self._damage.offset:
                 raise DamagedError(self._damage.cause)
@@ -154,8 +157,8 @@ class Stream:
 
 @lru_cache(maxsize=64)
 def find_damage(source: Input) -> Damage | None:
-    """The damage of a compressed file. All of it is decompressed, because damaged data often decompresses to what looks
-    like text up to the checksum, which stands at the end of a member."""
+    """The damage of a compressed file, if any. This decompresses the whole file: damaged data often gives plausible
+    text, and only the checksum at the end of a member shows the damage."""
     assert source.compression is not None
     with open_bytes(source.path) as file:
         expander = Expander(file, source.compression)

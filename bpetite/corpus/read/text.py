@@ -1,9 +1,8 @@
-"""Text and JSON lines cut into blocks: the places depend only on the bytes around them, so any number of readers find
-the same ones.
+"""Cut text and JSON lines into blocks. The bytes around a cut alone decide it, so all readers find the same blocks.
 
-Blocks end near the multiples of a size: JSON lines at the next line feed; text at the next separator, if one is within
-`REACH`, else at the next certain cut of the split pattern, inside a document, which goes on in the next block. Without
-certain cuts, documents are held whole.
+A block ends near a multiple of the block size. A block of JSON lines ends at the next line feed. A block of text ends
+at the next separator, if one is within `REACH`; else at the next certain cut of the split pattern, and then the next
+block continues the document. A pattern without certain cuts keeps documents whole.
 """
 from __future__ import annotations
 
@@ -15,6 +14,7 @@ from .blocks import Block, Piece, Position, Reading
 from .expanding import DamagedError
 from .find import Input
 from .problems import Flaw
+from .stores import ANEW
 from .streams import BOM, Stream
 
 REACH = 1 << 20
@@ -40,9 +40,9 @@ class Cutter:
         self._cuts = None if self._form == "jsonl" else reading.cuts
         self._one = source.kind == "whole"  # the input is one document, also without a byte
         self._at = 0  # where the next block begins
-        self._inside = piece.inside
-        self._line: int | None = 1 if stream.once else None
-        self._raw = 0
+        self._continues = piece.continues
+        self._line: int | None = 1 if stream.read_once else None
+        self._file_bytes = 0
 
     def blocks(self) -> Iterator[Block]:
         stop = self._piece.stop
@@ -55,11 +55,11 @@ class Cutter:
                 found = self._boundary(target, target + self._reading.max_document + len(self._separator))
                 if found is None:  # the rest of the stream is one block
                     data = self._stream.take(None if self._stream.in_order else self._size)
-                    if data or self._inside or (self._one and not self._piece.start):
+                    if data or self._continues or (self._one and not self._piece.start):
                         yield self._block(data, last=True)
                     return
                 if found[0] >= 0:
-                    yield self._block(self._stream.take(found[0]), open=not found[1])
+                    yield self._block(self._stream.take(found[0]), goes_on=not found[1])
                     self._one = False
                 elif (yield from self._too_long(target)):
                     return
@@ -74,28 +74,28 @@ class Cutter:
             found = self._boundary(start, sys.maxsize if stop is None else stop)
             if found is None or found[0] < 0 or (stop is not None and found[0] >= stop):
                 return False
-            start, self._inside = found[0], not found[1]
+            start, self._continues = found[0], not found[1]
         if start:
             try:
                 stream.skip(start)
             except DamagedError as damage:
                 raise ValueError(f"{stream.name}: {damage}; a run that stops at damage has taken documents before it: "
-                                 "overwrite=True starts anew") from None
+                                 f"{ANEW}") from None
         else:
             with suppress(DamagedError):  # the next window meets it
                 start = len(BOM) if stream.window(0, len(BOM)) == BOM else 0
             stream.take(start)
-        self._at, self._raw = start, stream.raw_offset if stream.in_order and self._piece.start else 0
+        self._at, self._file_bytes = start, stream.file_offset if stream.in_order and self._piece.start else 0
         return True
 
     @property
     def _least(self) -> int:
-        """The first byte that can be looked at: a stream does not keep what was taken."""
+        """The first byte that a window can show. A stream that is read in order forgets the bytes that were taken."""
         return self._stream.offset if self._stream.in_order else 0
 
     def _boundary(self, at: int, limit: int) -> tuple[int, bool] | None:
         """(the first place from ``at`` on where a block may end, whether a document ends there). The place is -1 if
-        there is none up to ``limit``; None if the stream ends before."""
+        ``limit`` comes first. None if the stream ends first."""
         if self._cuts is None:
             place = self._separator_end(at, limit)
             return None if place is None else (place, True)
@@ -111,14 +111,15 @@ class Cutter:
         return -1, True
 
     def _separator_end(self, at: int, limit: int) -> int | None:
-        """The first end of a separator from ``at`` on, -1 if it is after ``limit``; None if the stream ends before."""
+        """The first end of a separator from ``at`` on; -1 if ``limit`` comes first, None if the stream ends first."""
         separator, keep = self._separator, 2 * len(self._separator)
         start, size = max(self._least, at - keep), FIRST_LOOK + keep
         while True:
             window = self._stream.window(start, size)
             found = max(0, at - len(separator) - start) - 1
             while separator and (found := window.find(separator, found + 1)) >= 0:
-                # One that begins inside another may be none: which of them counts depends on the text before.
+                # Occurrences may overlap, and the text before them decides which ones count. Skip an occurrence that
+                # begins inside another.
                 if window.find(separator, max(0, found - len(separator) + 1)) == found:
                     end = start + found + len(separator)
                     return end if end <= limit else -1
@@ -129,30 +130,30 @@ class Cutter:
             start, size = start + size - keep, min(4 * size, LOOK)
 
     def _block(
-        self, data: bytes, *, open: bool = False, last: bool = False, form: str = "", damage: Flaw | None = None
+        self, data: bytes, *, goes_on: bool = False, last: bool = False, form: str = "", damage: Flaw | None = None
     ) -> Block:
         start, self._at = self._at, self._stream.offset
-        end = Position(self._piece.input + 1) if last else Position(self._piece.input, self._at, open)
+        end = Position(self._piece.input + 1) if last else Position(self._piece.input, self._at, goes_on)
         block = Block(
             form or self._form, data, self._piece.input, start, end,
-            self._stream.raw_offset - self._raw if self._stream.in_order else self._at - start,
-            self._inside, open, self._line, damage=damage,
+            self._stream.file_offset - self._file_bytes if self._stream.in_order else self._at - start,
+            self._continues, goes_on, self._line, damage=damage,
         )  # fmt: skip
-        self._raw, self._inside = self._stream.raw_offset, open
+        self._file_bytes, self._continues = self._stream.file_offset, goes_on
         if self._line is not None:
             self._line += data.count(b"\n")
         return block
 
     def _too_long(self, target: int) -> Generator[Block, None, bool]:
-        """Yield the whole documents before one that is too long to be kept, then a "too-long" block. Return True at the
-        end of the stream."""
+        """Skip a document that is too long. Yield a block of the whole documents before it, then a "too-long" block.
+        Return True if the stream has ended."""
         begun = self._stream.take(target)
         yield from self._whole_records(begun)
         lines = self._tail(begun).count(b"\n")
         place: int | None = -1
         while place is not None and place < 0 and not self._reading.stop:  # else nothing after it is read
             place, target = self._separator_end(target, target + LOOK), target + LOOK
-            stop = target - 2 * len(self._separator) if place == -1 else place  # a separator may begin there
+            stop = target - 2 * len(self._separator) if place == -1 else place  # a separator may begin before target
             if place is None and not self._stream.in_order:
                 stop = self._size
             lines += self._stream.take(stop).count(b"\n")
@@ -165,18 +166,9 @@ class Cutter:
         return data.split(self._separator)[-1] if self._separator else data
 
     def _whole_records(self, data: bytes) -> Iterator[Block]:
-        """The block of the records that a separator ends."""
+        """Yield a block of the records before the last separator."""
         tail = len(self._tail(data))
         if tail < len(data):
             self._stream.offset -= tail
             yield self._block(data[: len(data) - tail])
             self._stream.offset += tail
-
-
-def overlaps_itself(separator: bytes) -> bool:
-    r"""True if a separator starts with its own end, as b"\n\n" does: where it occurs then depends on the text before.
-
-    >>> overlaps_itself(b"\n\n"), overlaps_itself(b"<|endoftext|>")
-    (True, False)
-    """
-    return any(separator.startswith(separator[-size:]) for size in range(1, len(separator)))

@@ -19,7 +19,7 @@ import xxhash
 from ...core._threads import Future, serve
 from ...errors import FormatError, file_exists
 from ..read.paths import AnyPath
-from ..read.stores import open_bytes
+from ..read.stores import ANEW, open_bytes
 
 #: The hash of files, against accidents.
 HASH = "xxh3_128"
@@ -35,7 +35,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def explained(error: OSError, path: Path) -> OSError:
-    """An error of writing that names the file. Errors of the system's read and write calls name no file."""
+    """The same error with the name of the file, which read and write calls of the system leave out."""
     return OSError(error.errno, error.strerror or str(error), error.filename or str(path))
 
 
@@ -95,19 +95,18 @@ class GrowingFile:
         self._held = 0
         self._error: BaseException | None = None
         self._closed = False
-        way_out = "overwrite=True starts anew"
         if state is not None and not path.exists():
-            raise FormatError(f"{path}: missing; {way_out}")
+            raise FormatError(f"{path}: missing; {ANEW}")
         self.file: BinaryIO = open_own(path, new=state is None)
         try:
             if state is not None:
                 self.size, digest = state
                 if os.fstat(self.file.fileno()).st_size < self.size:
-                    raise FormatError(f"{path}: shorter than the state of the run says; {way_out}")
+                    raise FormatError(f"{path}: shorter than the state of the run says; {ANEW}")
                 self._hash = hash_file(path, self.size, header)
                 if self._hash.hexdigest() != digest:
                     raise FormatError(f"{path}: its first {self.size} bytes have changed since the run was "
-                                      f"interrupted; {way_out}")
+                                      f"interrupted; {ANEW}")
             self.file.truncate(self.size)
             self.write(bytes(header), 0)
             self.file.seek(self.size)

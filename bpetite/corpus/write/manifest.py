@@ -18,7 +18,7 @@ from ..read.find import Input
 from ..read.paths import AnyPath
 from ..read.readers import parsers
 
-VERSION = 5
+VERSION = 6
 
 #: The most inputs that are listed by name; of more, the manifest has the number and the digest.
 LISTED = 10_000

@@ -83,7 +83,7 @@ def names_of(
     """The names of an output: a path or URL with or without its suffix, or a folder, which ends with "/". With
     ``val_fraction``, an output named "train" has a second file, "val", beside it.
 
-    >>> from ..layouts.nanogpt import NanoGPT
+    >>> from ..layouts.registry import NanoGPT
     >>> names_of("data/out.bin", NanoGPT()).base("train")
     'out_train'
     >>> names_of("data/train.bin", NanoGPT(), val_fraction=0.1).base("val")
@@ -98,9 +98,9 @@ def names_of(
     elif path.is_dir():
         raise ValueError(f"{name}: a folder has this name; {name}/ writes into it, another name makes files beside it")
     else:
-        for other, kind in LAYOUTS.items():
-            if name.endswith(kind.suffix) and not name.endswith(layout.suffix):
-                raise ValueError(f"{name}: {kind.suffix} is the suffix of format={other!r}; {layout.name} has "
+        for other, written in LAYOUTS.items():
+            if name.endswith(written.suffix) and not name.endswith(layout.suffix):
+                raise ValueError(f"{name}: {written.suffix} is the suffix of format={other!r}; {layout.name} has "
                                  f"{layout.suffix}")
         place, stem = path.parent, path.name.removesuffix(layout.suffix) or path.name
         if val_fraction and stem == "train":
@@ -121,7 +121,7 @@ def place_and_stems(path: AnyPath) -> tuple[AnyPath, list[str]]:
     """
     if path.is_dir():
         return path, [""]
-    endings = {one.name.removeprefix("x") for kind in LAYOUTS.values() for one in kind().outputs(Path("x"))}
+    endings = {one.name.removeprefix("x") for written in LAYOUTS.values() for one in written().outputs(Path("x"))}
     endings |= {".manifest.json", ".partial"}
     names = [path.name, *(path.name.removesuffix(end) for end in sorted(endings, key=len, reverse=True)
                           if path.name.endswith(end))]

@@ -23,6 +23,7 @@ from typing import Any
 from ...atomic import sync_folder, write_file
 from ...errors import FormatError, file_exists
 from ..read.paths import AnyPath, RemotePath, exists, names_in
+from ..read.stores import ANEW
 from .growing import check_file, open_own
 from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_manifest
 from .names import Names
@@ -30,14 +31,13 @@ from .names import Names
 STATE, LOCK, MANIFEST = "state.json", "lock", "manifest.json"
 LISTING = "listing.json"  # a manifest of files that others have made: they stay where they are
 
-ANEW = "overwrite=True starts anew"
 IN_THE_WAY = "exists, and is no folder of an unfinished run; move it away"
 BUSY = "another run is writing this output"
 
 
 class PartialFolder:
-    """The folder of an output, locked by this process. With ``overwrite``, a damaged state counts as absent. If
-    ``claimed``, an earlier process has begun this output at a URL: finished shards there are its own."""
+    """The folder of an output, locked by this process. With ``overwrite``, a damaged state is ignored. ``claimed``: the
+    store has a state, so an earlier process has begun this output, and the finished shards there belong to it."""
 
     def __init__(self, names: Names, *, overwrite: bool = False) -> None:
         self.names = names
@@ -80,17 +80,17 @@ class PartialFolder:
             return here
         self._copied = {*there["copied"]}
         if here is not None and all(here["claim"][name] == there["claim"][name] for name in ("host", "folder")):
-            return here  # which is not behind the store's
-        self._empty()  # of files of an earlier state
+            return here  # at least as new as the state in the store
+        self._empty()  # the files here are older than the state in the store
         for name, size in there["copied"].items():
             data = self._remote(check_name(name, self.folder)).read_bytes()
-            if len(data) < size:  # more: of a later state, which did not get there
+            if len(data) < size:  # longer is right: this file was uploaded before a newer state that never arrived
                 raise FormatError(f"{self._remote(name)}: {len(data)} bytes, not {size}; {ANEW}")
             (self.folder / name).write_bytes(data[:size])
         return there
 
     def begin(self) -> None:
-        """Claim an output at a URL; finds out at the start whether it can be written there."""
+        """Claim an output at a URL. This fails at the start of a run if the store cannot be written to."""
         if self._store is not None:
             nothing: dict[str, Any] = {"version": VERSION, "identity": None, "copied": {}}
             there = None if self.state is None else _parsed(self._remote(STATE))
@@ -180,9 +180,10 @@ class PartialFolder:
                                           "The same command goes on")
             write_file(made, manifest_bytes(manifest), overwrite=True)
         if overwrite:
+            kept = {file["name"] for file in files}
             with suppress(FileNotFoundError, FormatError):  # delete the files of an earlier output
                 for file in entries_in(read_manifest(self.names.manifest)):
-                    if all(file["name"] != one["name"] for one in files):
+                    if file["name"] not in kept:
                         self._place(file).unlink(missing_ok=True)
             if self._store is not None:
                 self.names.manifest.unlink(missing_ok=True)

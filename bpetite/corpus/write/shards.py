@@ -1,7 +1,7 @@
-"""A stream of documents into shards that can be resumed after a crash.
+"""Write a stream of documents into shards; after a crash, the last state says where to go on.
 
-A thread finishes a full shard (indexes, header, hash, sync) while the next one grows. Its growing files stay until the
-state of the run lists the finished shard, so a run that goes on from an earlier state finds them.
+A thread finishes a full shard (indexes, header, hash, sync) while the next one grows. The files that the shard was made
+of stay until the state of the run lists the shard as finished: a run that goes on from an earlier state needs them.
 """
 from __future__ import annotations
 
@@ -21,16 +21,15 @@ from .names import Names
 
 
 class GrowingShard:
-    """A shard and its open files: of tokens, and of lengths and ids where the layout needs them."""
+    """A shard and its open files: tokens, and lengths and ids where the layout needs them."""
 
     def __init__(
         self, layout: Layout, base: Path, dtype: np.dtype[Any], tokenizer: str, state: dict[str, Any] | None
     ) -> None:
         self.layout = layout
         tokens, *others = layout.growing(base)
-        lengths, meta = Path(f"{base}.lengths"), Path(f"{base}.meta")
-        self.shard: OpenShard = OpenShard(base, tokens, lengths, meta, 0, 0, dtype, tokenizer)
-        self.part: int = 0  # tokens at the end that belong to a document that has not ended
+        self.shard: OpenShard = OpenShard(base, dtype, tokenizer)
+        self.unended: int = 0  # tokens at the end that belong to a document that has not ended
         self.files: list[GrowingFile] = []
         try:
             for path in (tokens, *others):
@@ -40,15 +39,16 @@ class GrowingShard:
             self.close()
             raise
         if state is not None:
-            self.shard.tokens, self.shard.documents, self.part = (state[one] for one in ("tokens", "documents", "part"))
+            self.shard.tokens, self.shard.documents = state["tokens"], state["documents"]
+            self.unended = state["unended"]
 
     def append(
-        self, tokens: Any, lengths: npt.NDArray[np.int64] | None = None, meta: Sequence[bytes] = (), *, part: int = 0
+        self, tokens: Any, lengths: npt.NDArray[np.int64] | None = None, meta: Sequence[bytes] = (), *, unended: int = 0
     ) -> None:
         """Add tokens, the lengths of the documents that end with them, and a `meta_line` of each."""
         self.files[0].append(tokens)
         self.shard.tokens += memoryview(tokens).nbytes // self.shard.dtype.itemsize
-        self.part = part
+        self.unended = unended
         if lengths is not None and self.layout.lengths:
             self.files[1].append(np.ascontiguousarray(lengths, "<i8"))
             self.shard.documents += len(lengths)
@@ -64,8 +64,8 @@ class GrowingShard:
             file.close()
 
     def complete(self, tokens: int | None = None) -> dict[str, Any]:
-        """Make the final files, durable and with hashes. If the shard has only ``tokens``, the rest has moved to the
-        next shard. The record of the shard lists in "drop" the files that it was made of and does not keep."""
+        """Make and sync the final files, and return the record of the shard with their hashes. With ``tokens``, the
+        shard ends there, because the rest has moved to the next shard. "drop" lists the files to delete."""
         shard, first = self.shard, self.files[0]
         moved = tokens is not None and tokens != shard.tokens
         shard.tokens = shard.tokens if tokens is None else tokens
@@ -82,10 +82,10 @@ class GrowingShard:
                 os.fsync(first.file.fileno())
                 listed.append({"name": final[0].name, "bytes": size, HASH: hashed})
             for path in final[len(listed) :]:
-                with open_own(path, new=True) as raw, io.BufferedWriter(raw) as file:
+                with open_own(path, new=True) as opened, io.BufferedWriter(opened) as file:
                     self.layout.index(shard, path, file)
                     file.flush()
-                    os.fsync(raw.fileno())
+                    os.fsync(opened.fileno())
                 listed.append(file_entry(path))
         except OSError as error:
             raise explained(error, shard.base) from None
@@ -124,21 +124,21 @@ class ShardWriter:
 
     def add(
         self, tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], meta: Sequence[bytes] = (), *,
-        inside: bool = False, open: bool = False,
+        continues: bool = False, goes_on: bool = False,
     ) -> None:
-        """Add the tokens of documents, and the length and a `meta_line` of each. ``inside``: the first document is the
-        rest of the last one. ``open``: the last document goes on with the next call."""
+        """Add the tokens of documents, and the length and a `meta_line` of each. ``continues``: the first document
+        continues the last one of the previous call. ``goes_on``: the next call continues the last document."""
         growing = self._growing or self._open()
         if self.layout.fills_shards:
             self._add_tokens(growing, tokens)
         elif len(lengths):
-            self._add_documents(growing, tokens, lengths, meta, inside, open)
+            self._add_documents(growing, tokens, lengths, meta, continues, goes_on)
 
     def _add_tokens(self, growing: GrowingShard, tokens: npt.NDArray[Any]) -> None:
         at = 0
         while at < len(tokens):
-            # Past its size a shard goes on until the next one would have its least number of tokens; those then move.
-            # So the last shard is never too small, and the files do not depend on how the tokens were passed in.
+            # A shard grows beyond its size until the next one would have its least number of tokens. Then these move.
+            # So the last shard is never too small, and the files do not depend on the sizes of the calls.
             room = len(tokens) if self._limit is None else self._limit + self._tail - growing.shard.tokens
             taken = tokens[at : at + room]
             growing.append(taken)
@@ -148,17 +148,17 @@ class ShardWriter:
 
     def _add_documents(
         self, growing: GrowingShard, tokens: npt.NDArray[Any], lengths: npt.NDArray[np.int64], meta: Sequence[bytes],
-        inside: bool, open: bool,
+        continues: bool, goes_on: bool,
     ) -> None:  # fmt: skip
-        begun = growing.part if inside else 0  # tokens of the first document that are there
+        begun = growing.unended if continues else 0  # tokens of the first document that are there
         whole = lengths.copy()
         whole[0] += begun
         if int(whole.max()) > self.layout.longest:
             raise ValueError(f"{growing.shard.base}: a document of {int(whole.max())} tokens; format="
                              f"{self.layout.name!r} has at most {self.layout.longest}")
-        ending = whole[:-1] if open else whole
+        ending = whole[:-1] if goes_on else whole
         done = start = 0
-        ended = growing.shard.tokens - growing.part
+        ended = growing.shard.tokens - growing.unended
         for count, taken, is_full in group_by_tokens(ending, ended, growing.shard.documents, self._limit):
             if count:
                 stop = start + taken - (begun if not done else 0)
@@ -166,16 +166,17 @@ class ShardWriter:
                 done, start, begun = done + count, stop, 0
             if is_full:
                 growing = self._cut(growing)
-        if open:
-            growing.append(tokens[start:], part=len(tokens) - start + begun)
+        if goes_on:
+            growing.append(tokens[start:], unended=len(tokens) - start + begun)
             if self._limit is not None and growing.shard.tokens > self._limit and growing.shard.documents:
                 self._cut(growing)
 
     def _cut(self, growing: GrowingShard, tokens: int | None = None) -> GrowingShard:
-        """Finish a shard with so many tokens, or all of documents that have ended; move the others to the next."""
+        """Finish a shard with its first ``tokens``, by default up to its last whole document. Move the rest to the next
+        shard, and return that one."""
         growing.drain()
-        first, part = growing.files[0], growing.part
-        tokens = growing.shard.tokens - part if tokens is None else tokens
+        first, unended = growing.files[0], growing.unended
+        tokens = growing.shard.tokens - unended if tokens is None else tokens
         at, size = self.layout.header * (not self.layout.spooled) + tokens * self._dtype.itemsize, first.size
         self._finish(growing, tokens)
         following = self._open()
@@ -183,9 +184,9 @@ class ShardWriter:
             file.seek(at)
             while at < size:
                 data = file.read(min(CHUNK, size - at))
-                following.append(data, part=part)
+                following.append(data, unended=unended)
                 at += len(data)
-        following.part = part
+        following.unended = unended
         return following
 
     def _open(self, state: dict[str, Any] | None = None) -> GrowingShard:
@@ -196,7 +197,7 @@ class ShardWriter:
     def _finish(self, growing: GrowingShard, tokens: int | None = None) -> None:
         """Start a thread that makes the final files while the next shard grows."""
         self._wait()  # one shard at a time is enough, and bounds what many small ones hold
-        growing.part = 0
+        growing.unended = 0
         self._finishing = Future.started(lambda: growing.complete(tokens))
         self._growing = None
         self._index += 1
@@ -211,8 +212,8 @@ class ShardWriter:
         if empty and self._growing is None and self._index == 0:
             self._open()
         if self._growing is not None:
-            if self._growing.part and not self.layout.fills_shards:
-                self._growing.append(b"", np.array([self._growing.part]))
+            if self._growing.unended and not self.layout.fills_shards:
+                self._growing.append(b"", np.array([self._growing.unended]))
             self._finish(self._growing)
 
     def close(self) -> None:
@@ -239,5 +240,5 @@ class ShardWriter:
         if (growing := self._growing) is not None:
             growing.drain(sync=True)
             shard, files = growing.shard, {file.path.name: file.state() for file in growing.files}
-            state = {"tokens": shard.tokens, "documents": shard.documents, "part": growing.part, "files": files}
+            state = {"tokens": shard.tokens, "documents": shard.documents, "unended": growing.unended, "files": files}
         return {"index": self._index, "growing": state}

@@ -8,7 +8,6 @@ import pytest
 from corpus_tools import EOT, ids, run
 
 from bpetite.corpus import open_token_file
-from bpetite.corpus.layouts import npy
 from bpetite.corpus.layouts import token_file as spans
 from bpetite.corpus.merge import find_manifest
 from bpetite.corpus.write.manifest import shards_in
@@ -46,10 +45,10 @@ def test_kinds_are_found_by_content(made: Path) -> None:
 
 def test_reading_by_small_spans(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spans, "CHUNK", 2)
-    monkeypatch.setattr(npy, "LENGTHS", 1)
+    monkeypatch.setattr(spans, "LENGTHS", 1)
     run(made / "in.txt", made / "two")
     file = open_token_file(made / "two.npy")
-    assert [span.tokens.tolist() for span in file.spans()] == [
+    assert [tokens.tolist() for tokens, _ in file.spans()] == [
         [*ids("ab"), EOT], [EOT], [*ids("cde"), EOT], [*ids("f"), EOT],
     ]  # fmt: skip
     assert file.read(2, 3).tolist() == [EOT, EOT, *ids("c")]

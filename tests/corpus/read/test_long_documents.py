@@ -142,8 +142,8 @@ def test_blocks_of_a_document_without_separators_are_small(ram_path: Path, monke
     reading = Reading(block=1000, cuts=gpt2_cuts())
     blocks = [*read_blocks(find_sources([ram_path / "in.txt"]).inputs, [Piece(0)], reading)]
     assert max(len(block.data) for block in blocks) < 1100
-    assert [block.inside for block in blocks] == [False, *[True] * (len(blocks) - 1)]
-    assert [block.open for block in blocks] == [*[True] * (len(blocks) - 1), False]
+    assert [block.continues for block in blocks] == [False, *[True] * (len(blocks) - 1)]
+    assert [block.goes_on for block in blocks] == [*[True] * (len(blocks) - 1), False]
 
 
 def test_bad_bytes_in_a_part_leave_the_other_parts(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from corpus_tools import run, some_documents, texts_in
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.corpus import Input, Share, find_sources, share, shares
+from bpetite.corpus import Input, Share, find_sources, shares
 from bpetite.corpus.read import pieces
 from bpetite.corpus.read.blocks import Position
 from bpetite.corpus.read.pieces import PIECE, cut_pieces, group_pieces, text_in_shares
@@ -72,10 +72,8 @@ def test_ranks_share_by_the_text_of_compressed_files(ram_path: Path, monkeypatch
 
 
 def test_ranks_refuse(ram_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"rank 2 is not in 0\.\.1"):
-        share([Input("a", "text")], 2, 2)
     with pytest.raises(ValueError, match=r"standard input \(-\) can be read only once"):
-        share([Input("-", "text", once=True)], 0, 2)
+        shares([Input("-", "text", read_once=True)], 2)
 
 
 @pytest.mark.parametrize("separator", ["<|endoftext|>", "\n\n", "aa", "x"])

@@ -57,7 +57,7 @@ def test_what_pipes_have_not(ram_path: Path) -> None:
     """An identity, parts, and what Parquet needs."""
     os.mkfifo(ram_path / "p.parquet")
     source, = find_sources([ram_path / "p.parquet"]).inputs
-    assert (source.once, source.size, source.version) == (True, 0, "")
+    assert (source.read_once, source.size, source.version) == (True, 0, "")
     for options, message in (
         ({}, r"p\.parquet: Parquet is read from a plain file"),
         ({"world_size": 2}, "p.parquet can be read only once, and cannot be shared between ranks; name files"),

@@ -38,11 +38,11 @@ def damaged(data: bytes, seed: int, count: int = 120) -> Iterator[bytes]:
 def read(file: TokenFile) -> None:
     """Everything that a file can be asked, and that the answers agree."""
     total = documents = 0
-    for span in file.spans():
-        total += len(span.tokens)
-        if span.lengths is not None:
-            assert int(span.lengths.sum()) == len(span.tokens)
-            documents += len(span.lengths)
+    for tokens, lengths in file.spans():
+        total += len(tokens)
+        if lengths is not None:
+            assert int(lengths.sum()) == len(tokens)
+            documents += len(lengths)
     assert total == file.tokens
     assert documents == (file.documents or 0)
     if file.documents is not None:

@@ -7,7 +7,7 @@ import pytest
 
 from bpetite.corpus import find_sources
 from bpetite.corpus.read.blocks import Reading
-from bpetite.corpus.read.documents import read_labelled
+from bpetite.corpus.read.readers import read_labelled
 
 RECORDS = [
     {"text": "one", "lang": "en", "meta": {"source": "a"}},
