@@ -194,7 +194,7 @@ class Plan:
         }
 
     def differences(self, before: dict[str, Any], *, may_differ: Sequence[str] = ()) -> list[str]:
-        """How the identity in a manifest or state differs from this one, for people: "with NAME VALUE, now VALUE". The
+        """The differences of the identity in a manifest or state, for people: "with NAME VALUE, now VALUE". The
         options in ``may_differ`` are not compared."""
         if before["run"] == self.run_digest and before["rank"] == self.rank_of_world:
             return []

@@ -63,7 +63,7 @@ class OpenShard:
 
 
 class Layout:
-    """How token files of one format are written."""
+    """The token files of one format, as they are written."""
 
     name: str  # the ``format``
     suffix: str  # of the file of tokens
