@@ -21,10 +21,10 @@ def test_measure(benchmark: Any, what: str, name: str) -> None:
     texts.check(name)
     tok, documents = texts.tokenizer(), texts.documents(name)
     meter = Meter(tok)
-    meter.add(documents)
+    meter.add(meter.read(documents))
     benchmark.extra_info["bytes"] = len(texts.text(name).encode())
     benchmark.group = name
     if what == "measure":
-        benchmark(lambda: meter.add(documents))
+        benchmark(lambda: meter.add(meter.read(documents)))
     else:
         benchmark(lambda: tok.encode_batch_to_numpy(documents, allowed_special=()))

@@ -1,14 +1,14 @@
-"""Analysing tokenizers: audits, differences, comparisons on texts, and pages that show tokens.
+"""Analysing tokenizers: audits, comparisons on texts, explanations, and pages that show tokens.
 
 >>> from bpetite import Tokenizer
 >>> from bpetite.analysis import audit
 >>> audit(Tokenizer.train("ab ab ab", 258)).faults
 []
 """
-from .agreement import Disagreement, disagreements
-from .audit import AuditReport, Finding, audit
-from .compare import Comparison, Figures, compare
-from .diff import Difference, DiffReport, diff
+from .audit import audit
+from .audit_report import AuditReport, Finding
+from .compare import compare
+from .comparison import Comparison, Difference, Differences, Figures
 from .explain import Explanation, explain
 from .reach import Reach, Unreachable, reach
 from .usage import ScriptUse, Usage, measure
@@ -21,19 +21,15 @@ __all__ = [
     "Reach",
     "Unreachable",
     "audit",
-    "Disagreement",
-    "disagreements",
     "reach",
     # measures of texts
     "ScriptUse",
     "Usage",
     "measure",
-    # the differences between two
-    "DiffReport",
-    "Difference",
-    "diff",
-    # several on the same texts
+    # several tokenizers: what differs, and their figures on the same texts
     "Comparison",
+    "Difference",
+    "Differences",
     "Figures",
     "compare",
     # the way from a text to its ids

@@ -1,25 +1,85 @@
-"""Tokens laid out for display: the characters of each, groups that share characters, rows.
+"""Tokens of texts: the bytes that they stand for, and how they are laid out for display.
 
-A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: they are shown
-as one group, and a later one shows only the characters that begin in it. Bytes that form no character, which only ids
-that no text gave can have, are shown as bytes.
+A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: a later one
+shows only the characters that begin in it. Bytes that form no character, which only ids that no text gave can have, are
+shown as bytes.
 """
 from __future__ import annotations
 
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .scripts import token_repr
-
-__all__ = ["Cell", "groups", "lay_out", "listed", "rows_of", "token_ends"]
+from .scripts import escape, token_repr
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
+
+#: Colours of ordinary tokens; they alternate so that neighbours differ.
+COLOURS = 5
+
+Numbers = npt.NDArray[Any]
+
+
+class Tokenized(NamedTuple):
+    """The tokens of some texts.
+
+    Attributes:
+        ids: uint32[n]: the ids.
+        places: int64[n]: their places among the ids of the vocabulary, ascending.
+        offsets: int64[texts + 1]: text i has the tokens ``offsets[i]:offsets[i + 1]``.
+        ends: int64[n]: where the bytes of each token end.
+        data: The bytes of all tokens, as encoding saw them: decoding may leave out a first space.
+    """
+
+    ids: Numbers
+    places: Numbers
+    offsets: Numbers
+    ends: Numbers
+    data: bytes
+
+    def text(self, number: int) -> Tokenized:
+        """The tokens of one of the texts alone."""
+        first, last = self.offsets[number : number + 2].tolist()
+        start, end = (int(self.ends[at - 1]) if at else 0 for at in (first, last))
+        ids, places, ends = (column[first:last] for column in (self.ids, self.places, self.ends))
+        return Tokenized(ids, places, np.array([0, last - first]), ends - start, self.data[start:end])
+
+
+class TokenReader:
+    """Reads texts as tokens with their bytes.
+
+    Attributes:
+        ids: int64[n]: the ids of the vocabulary, ascending.
+        tokens: Their bytes.
+        lengths: int64[n]: the lengths of these.
+    """
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        self.tokenizer = tokenizer
+        tokens = tokenizer.to_vocab().tokens
+        self.ids: Numbers = np.array(sorted(tokens), dtype=np.int64)
+        self.tokens = [tokens[one] for one in self.ids.tolist()]
+        self.lengths: Numbers = np.array([*map(len, self.tokens)], dtype=np.int64)
+
+    def read(self, texts: Sequence[str], allowed_special: tuple[str, ...] | Literal["all"] = ()) -> Tokenized:
+        """The tokens of texts, by default of ordinary text.
+
+        Raises:
+            ValueError: A byte of a text has no token.
+        """
+        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=allowed_special)
+        sparse = len(ids) and self.ids[-1] >= len(self.ids)
+        places = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
+        data = b"".join(map(self.tokens.__getitem__, places.tolist()))
+        return Tokenized(ids, places, offsets, np.cumsum(self.lengths[places]), data)
 
 
 @dataclass(frozen=True)
@@ -33,6 +93,8 @@ class Cell:
         special: True for a special token.
         text: The characters that begin in it; a byte that is not part of a character is U+DC00 plus the byte.
         joined: True where it begins inside a character that the token before began.
+        number: Its place among the tokens that are shown.
+        differs: It is no token of the other side.
     """
 
     id: int
@@ -41,23 +103,25 @@ class Cell:
     special: bool
     text: str
     joined: bool
+    number: int = 0
+    differs: bool = False
 
     @property
     def end(self) -> int:
         """The end of its bytes."""
         return self.start + len(self.data)
 
+    @property
+    def style(self) -> str:
+        """Its classes on a page."""
+        return ("special" if self.special else f"c{self.number % COLOURS}") + " differs" * self.differs
 
-def token_ends(tokenizer: Tokenizer, ids: npt.NDArray[np.uint32]) -> npt.NDArray[np.int64]:
-    """int64[n]: where the bytes of each of n tokens end when all are joined.
-
-    >>> token_ends(Tokenizer({0: b"a", 1: b"abc"}, []), np.array([1, 0, 1])).tolist()
-    [3, 4, 7]
-    """
-    tokens = tokenizer.to_vocab().tokens
-    different, index = np.unique(ids, return_inverse=True)
-    lengths = np.array([len(tokens[token_id]) for token_id in different.tolist()], dtype=np.int64)
-    return np.cumsum(lengths[index])
+    @property
+    def shown(self) -> str:
+        """Its text with escapes and marks for what cannot be seen."""
+        text = escape(self.text, keep="\n").replace("\n", "↵\n")
+        # a combining mark at the start of a token would be drawn over the token before
+        return f"◌{text}" if text and unicodedata.category(text[0])[0] == "M" else text
 
 
 def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
@@ -75,27 +139,18 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
     sizes = 1 + (codes >= 0x80) + (codes >= 0x800) + (codes >= 0x10000)
     sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
     starts = np.append(np.cumsum(sizes) - sizes, len(data))
-    edges = np.append(0, token_ends(tokenizer, np.array(ids, dtype=np.uint32)))
+    edges = np.cumsum([0, *map(len, tokens)])
     first = np.searchsorted(starts, edges)  # of each edge, the first character that begins there or later
     joined = starts[first] != edges
+    texts = [text[start:end] for start, end in pairwise(first)]
     return [
-        Cell(token_id, token, int(edges[at]), token_id in specials, text[first[at] : first[at + 1]], bool(joined[at]))
+        Cell(token_id, token, int(edges[at]), token_id in specials, texts[at], bool(joined[at]), at)
         for at, (token_id, token) in enumerate(zip(ids, tokens, strict=True))
     ]
 
 
-def groups(cells: Iterable[Cell]) -> list[list[Cell]]:
-    """Consecutive cells that share characters; a cell that shares none is a group of its own."""
-    grouped: list[list[Cell]] = []
-    for cell in cells:
-        if not (grouped and cell.joined):
-            grouped.append([])
-        grouped[-1].append(cell)
-    return grouped
-
-
 def rows_of(sides: Sequence[list[Cell]]) -> list[list[list[Cell]]]:
-    """Rows of cells for each of one or two ways to cut the same text: rows[number][side].
+    """Rows of cells for each of one or several ways to cut the same text: rows[number][side].
 
     A row ends at an edge that all sides have, after a line end or when it has grown long.
     """

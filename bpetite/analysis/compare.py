@@ -1,139 +1,52 @@
-"""Several tokenizers on the same texts: compression, words cut into tokens, and the share of the vocabulary in use.
+"""Several tokenizers on the same texts, and what differs between the first of them and each other one.
 
-The texts are measured as in :mod:`bpetite.analysis.usage`, once for each tokenizer.
+The texts are measured as in :mod:`bpetite.analysis.usage`: each tokenizer encodes them once.
 """
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 from typing import Any
 
-from ..errors import counted, short_repr
-from ..tokenizer import Tokenizer
-from .pages.render import Contents, Fine, Report, Section, Table, bars, plots, short_names
-from .scripts import token_repr
-from .usage import ALL, Meter, ScriptUse, Usage, blocks
+import numpy as np
 
-__all__ = ["Comparison", "Figures", "Texts", "compare"]
+from ..errors import short_repr
+from ..tokenizer import Tokenizer
+from .audit import settings_of
+from .cells import Numbers, Tokenized
+from .comparison import Comparison, Difference, Differences, Figures
+from .usage import ALL, Chunk, Meter, ScriptUse, blocks
 
 #: Texts, texts by group, or pairs of a group and a text.
 Texts = Iterable[str] | Iterable[tuple[str, str]] | Mapping[str, Iterable[str]]
 
-#: Groups that are drawn, those with most text; the tables have them all.
-GROUPS = 20
+#: Characters shown on either side of a place.
+AROUND = 24
 
-#: Figures of a group, and of all texts.
-RATES: dict[str, Callable[[ScriptUse], float]] = {
-    "bytes per token": lambda use: use.bytes_per_token,
-    "tokens per word": lambda use: use.tokens_per_word,
-    "words in one token": lambda use: use.whole_word_share,
-}
+#: Tokens shown of a place in texts that are normalized differently.
+REWRITTEN = 8
 
-#: Figures of all texts alone.
-MORE: dict[str, Callable[[Figures], float]] = {
-    "Renyi efficiency": lambda one: one.usage.renyi_efficiency,
-    "vocabulary used": lambda one: one.usage.vocabulary_used,
-}
-
-
-@dataclass(repr=False)
-class Figures:
-    """The figures of one tokenizer in a :class:`Comparison`.
-
-    Attributes:
-        name: The name of the tokenizer.
-        usage: Its counts over all texts.
-        groups: group -> its counts there.
-        longest: The longest token that is not special.
-    """
-
-    name: str
-    usage: Usage
-    groups: dict[str, ScriptUse]
-    longest: bytes
-
-    def __repr__(self) -> str:
-        total = self.usage.total
-        rates = f"{total.bytes_per_token:.3f} bytes per token, {total.tokens_per_word:.3f} tokens per word"
-        return f"<Figures of {self.name}: {rates}>"
-
-
-@dataclass(repr=False)
-class Comparison(Report):
-    """The result of :func:`compare`. A notebook shows it; :meth:`save` writes a page.
-
-    Attributes:
-        tokenizers: The figures of each, in the order given.
-        documents: group -> number of texts, in the order in which they came.
-        by: The name of the grouping, for people, such as "lang".
-        files: The files that the texts came from.
-    """
-
-    tokenizers: list[Figures]
-    documents: dict[str, int]
-    by: str | None = None
-    files: tuple[str, ...] = ()
-
-    @property
-    def groups(self) -> list[str]:
-        """The groups, the one with most bytes first; none where the texts have none."""
-        first = self.tokenizers[0].groups
-        return [] if list(self.documents) == [ALL] else sorted(first, key=lambda group: -first[group].bytes)
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""
-        made = []
-        for one in self.tokenizers:
-            size = {"vocabulary": len(one.usage.ids)}
-            longest = {"longest": token_repr(one.longest), "longest_bytes": len(one.longest)}
-            made.append({"tokenizer": one.name, "group": None, **size, **one.usage.figures(), **longest})
-            for group in self.groups:
-                counts = {"documents": self.documents[group], **one.groups[group].to_dict()}
-                made.append({"tokenizer": one.name, "group": group, **size, **counts})
-        return made
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything, for JSON."""
-        return {"by": self.by, "files": list(self.files), "rows": self.rows()}
-
-    def to_csv(self) -> str:
-        """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""
-        out = io.StringIO()
-        rows = self.rows()
-        writer = csv.DictWriter(out, list(rows[0]), restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
-
-    def _contents(self) -> Contents:
-        totals = [one.usage.total for one in self.tokenizers]
-        documents = sum(self.documents.values())
-        names = short_names([one.name for one in self.tokenizers])
-        headline = [
-            *((f"{use.bytes_per_token:.3f}", f"bytes per token, {name}") for name, use in zip(names, totals)),
-            (f"{documents:,}", "document" if documents == 1 else "documents"),
-            (f"{max(use.bytes for use in totals):,}", "bytes of text"),
-        ]
-        verdict = Fine(counted(len(totals), "tokenizer"))
-        return Contents("Comparison of tokenizers", verdict, headline, self.files, _sections(self, names))
+#: Settings that follow from others, or that have a place of their own.
+DERIVED = ("scanner", "fingerprint", "special_tokens", "tokens", "vocab_size", "merges")
 
 
 def compare(
     tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer],
-    texts: Texts,
+    texts: Texts = (),
     *,
     by: str | None = None,
+    places: int = 10,
     files: Iterable[str] = (),
 ) -> Comparison:
-    """Compare tokenizers on the same texts, read as ordinary text.
+    """Compare tokenizers: what differs between the first and each other one, and all of them on the same texts.
 
     Args:
         tokenizers: name -> tokenizer, or tokenizers, which are called A, B, and so on.
-        texts: Texts; group -> its texts, such as "de" -> texts in German; or pairs (group, text), in any order.
+        texts: Texts; group -> its texts, such as "de" -> texts in German; or pairs (group, text), in any order. They
+            are read as ordinary text.
         by: The name of the grouping, for the report to say.
+        places: The most places to report that two tokenizers encode differently, of each kind.
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
@@ -142,24 +55,32 @@ def compare(
 
     >>> one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
     >>> found = compare({"one": one, "two": two}, {"x": ["ab ab"], "y": ["zz ab"]})
-    >>> found
-    <Comparison of tokenizers: 2 tokenizers, 1.429 bytes per token, one, 2.000 bytes per token, two, 2 documents>
+    >>> found.tokenizers[0], found.same
+    (<Figures of one: 1.429 bytes per token, 1.333 tokens per word>, False)
     >>> {group: round(use.bytes_per_token, 3) for group, use in found.tokenizers[0].groups.items()}
     {'x': 1.667, 'y': 1.25}
+    >>> found.differences[0].only_b, [(place.text, len(place.a), len(place.b)) for place in found.differences[0].places]
+    ({b' ab': 257}, [(' ab', 2, 1), (' ab', 2, 1)])
     """
     named = _named(tokenizers)
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
     groups: dict[str, dict[str, ScriptUse]] = {name: {} for name in named}
     documents: Counter[str] = Counter()
-    for group, held in blocks(_pairs(texts), documents):
-        for name, meter in meters.items():
-            groups[name].setdefault(group, ScriptUse()).add(meter.add(held))
+    (first, one), *others = named.items()
+    found = [_TextDifferences(_differences((first, name), one, other), (one, other), places) for name, other in others]
+    for group, chunks in blocks(_pairs(texts), documents):
+        held = [chunk.text for chunk in chunks]
+        read = [meter.read(held) for meter in meters.values()]
+        for (name, meter), tokens in zip(meters.items(), read, strict=True):
+            groups[name].setdefault(group, ScriptUse()).add(meter.add(tokens))
+        for differences, tokens in zip(found, read[1:], strict=True):
+            differences.add(chunks, read[0], tokens)
     figures = []
     for name, tokenizer in named.items():
         usage, special = meters[name].finished(documents.total()), set(tokenizer.special_tokens.values())
         ordinary = (token for token_id, token in sorted(tokenizer.vocab.items()) if token_id not in special)
         figures.append(Figures(name, usage, groups[name], max(ordinary, key=len, default=b"")))
-    return Comparison(figures, dict(documents), by, tuple(files))
+    return Comparison(figures, [one.finished() for one in found], dict(documents), by, tuple(files))
 
 
 def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[str, Tokenizer]:
@@ -195,40 +116,117 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
         yield group, text
 
 
-# The page
+def _differences(names: tuple[str, str], a: Tokenizer, b: Tokenizer) -> Differences:
+    """What differs between two tokenizers, without texts."""
+    ours, theirs = settings_of(a), settings_of(b)
+    ids_a, ids_b = (dict(sorted(side.to_vocab().id_of.items(), key=lambda item: item[1])) for side in (a, b))
+    specials_a, specials_b = a.special_tokens, b.special_tokens
+    found = Differences(
+        names,
+        settings={key: (ours[key], theirs[key]) for key in ours if key not in DERIVED and ours[key] != theirs[key]},
+        specials={
+            literal: (specials_a.get(literal), specials_b.get(literal))
+            for literal in {**specials_a, **specials_b}
+            if specials_a.get(literal) != specials_b.get(literal)
+        },
+        only_a={token: token_id for token, token_id in ids_a.items() if token not in ids_b},
+        only_b={token: token_id for token, token_id in ids_b.items() if token not in ids_a},
+        moved={one: (token_id, ids_b[one]) for one, token_id in ids_a.items() if ids_b.get(one, token_id) != token_id},
+    )
+    found.shared = len(ids_a) - len(found.only_a) - len(found.moved)
+    if a.merges != b.merges:
+        different = ((rank, pair) for rank, pair in enumerate(zip_longest(a.merges, b.merges)) if pair[0] != pair[1])
+        found.first_merge, found.merges_at_first = next(different)
+        merges_a, merges_b = set(a.merges), set(b.merges)
+        found.merges_only_a, found.merges_only_b = len(merges_a - merges_b), len(merges_b - merges_a)
+    return found
 
 
-def _sections(report: Comparison, names: list[str]) -> Iterator[Section]:
-    values = {name: [of(one.usage.total) for one in report.tokenizers] for name, of in RATES.items()}
-    values |= {name: [of(one) for one in report.tokenizers] for name, of in MORE.items()}
-    rows = {
-        "tokens in it": [f"{len(one.usage.ids):,}" for one in report.tokenizers],
-        "tokens": [f"{one.usage.total.tokens:,}" for one in report.tokenizers],
-        **{name: [f"{value:.3f}" for value in column] for name, column in values.items()},
-        "bytes of the longest token": [f"{len(one.longest):,}" for one in report.tokenizers],
-    }
-    heads = ["", *(one.name for one in report.tokenizers)]
-    overall = Table("All texts", heads, [[name, *row] for name, row in rows.items()], len(names), True, turned=True)
-    drawn = []
-    for name, column in values.items():
-        groups = [(label, [value]) for label, value in zip(names, column, strict=True)]
-        drawn.append((bars(groups, x=name, digits=3), name.capitalize()))
-    yield "All texts", [overall, plots(drawn)]
-    if not report.groups:
-        return
-    by = report.by or "group"
-    more = f", the {GROUPS} with most text" if len(report.groups) > GROUPS else ""
-    sizes = [
-        [group, f"{report.documents[group]:,}", f"{report.tokenizers[0].groups[group].bytes:,}"]
-        for group in report.groups
-    ]
-    drawn, tables = [], [Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, 2, True, few=None)]
-    for name, of in RATES.items():
-        columns = {group: [of(one.groups[group]) for one in report.tokenizers] for group in report.groups}
-        groups = list(zip(short_names(report.groups), columns.values(), strict=True))
-        drawn.append((bars(groups[:GROUPS], x=name, names=names), f"{name.capitalize()} by {by}{more}"))
-        rows_of_groups = [[group, *(f"{value:.3f}" for value in column)] for group, column in columns.items()]
-        heads = [name, *(one.name for one in report.tokenizers)]
-        tables.append(Table(f"{name.capitalize()} by {by}", heads, rows_of_groups, len(heads) - 1, True, few=None))
-    yield f"By {by}", [plots(drawn)]
-    yield f"Figures by {by}", tables
+class _TextDifferences:
+    """Compares the tokens of texts, and adds what differs to a report."""
+
+    def __init__(self, report: Differences, sides: tuple[Tokenizer, Tokenizer], places: int) -> None:
+        self.report = report
+        self.sides = sides
+        self.left = {True: places, False: places}  # places that may still be reported, of cuts and of other ids
+        self.differing: set[int] = set()
+
+    def finished(self) -> Differences:
+        self.report.documents_differing = len(self.differing)
+        self.report.places.sort(key=lambda place: (place.document, place.offset))
+        return self.report
+
+    def add(self, chunks: Sequence[Chunk], a: Tokenized, b: Tokenized) -> None:
+        """Compare the tokens of texts, or of parts of them."""
+        if np.array_equal(a.ids, b.ids) and a.data == b.data:
+            return
+        if a.data == b.data:
+            self.compare(chunks, a, b)
+        elif len(chunks) > 1:
+            for number in range(len(chunks)):
+                self.add(chunks[number : number + 1], a.text(number), b.text(number))
+        else:
+            # the two normalize differently, so no positions are comparable: the first tokens that differ
+            unlike = np.flatnonzero(a.ids[: len(b.ids)] != b.ids[: len(a.ids)])
+            first = int(unlike[0]) if len(unlike) else min(len(a.ids), len(b.ids))
+            last = min(first + REWRITTEN, len(a.ids))
+            self.report.cut_places += 1
+            self.differing.add(chunks[0].document)
+            edges = [int(a.ends[at - 1]) if at else 0 for at in (first, last)]
+            self.place(chunks, a, True, edges, a.ids[first:last], b.ids[first : first + REWRITTEN])
+
+    def compare(self, chunks: Sequence[Chunk], a: Tokenized, b: Tokenized) -> None:
+        # Stretch i lies between common edges i - 1 and i; its tokens are first..last on each side.
+        edges = np.intersect1d(a.ends, b.ends)
+        last_a, last_b = (np.searchsorted(side.ends, edges, "right") - 1 for side in (a, b))
+        first_a, first_b = np.append(0, last_a[:-1] + 1), np.append(0, last_b[:-1] + 1)
+        same_token = (first_a == last_a) & (first_b == last_b)
+        other_id = np.flatnonzero(same_token & (a.ids[last_a] != b.ids[last_b]))
+        # Adjacent stretches of a text that are cut differently are one place.
+        ends = _text_ends(a)
+        breaks = np.isin(edges, ends)
+        opens = np.flatnonzero(~same_token & np.append(True, (same_token | breaks)[:-1]))
+        closes = np.flatnonzero(~same_token & (np.append(same_token[1:], True) | breaks))
+        self.report.cut_places += len(opens)
+        self.report.other_ids += len(other_id)
+        starts = np.append(0, edges)[np.concatenate([opens, other_id])]
+        self.differing.update(chunks[at].document for at in np.unique(np.searchsorted(ends, starts, "right")).tolist())
+        changes = [(*pair, True) for pair in zip(opens.tolist(), closes.tolist(), strict=True)][: self.left[True]]
+        changes += [(at, at, False) for at in other_id[: self.left[False]].tolist()]
+        for first, last, cut in sorted(changes):
+            tokens_a = a.ids[first_a[first] : last_a[last] + 1]
+            tokens_b = b.ids[first_b[first] : last_b[last] + 1]
+            self.place(chunks, a, cut, [int(edges[first - 1]) if first else 0, int(edges[last])], tokens_a, tokens_b)
+
+    def place(
+        self, chunks: Sequence[Chunk], read: Tokenized, cut: bool, edges: list[int], a: Numbers, b: Numbers
+    ) -> None:
+        """Report a place, from one edge to another of the texts that one side read."""
+        if not self.left[cut]:
+            return
+        self.left[cut] -= 1
+        ends = _text_ends(read)
+        number = int(np.searchsorted(ends, edges[0], "right")) if len(chunks) > 1 else 0
+        text_start = int(ends[number - 1]) if number else 0
+        data = read.data[text_start : int(ends[number])]
+        start, end = (edge - text_start for edge in edges)
+        # An edge may lie inside a character; people are shown whole ones.
+        while start and data[start : start + 1] and data[start] & 0xC0 == 0x80:
+            start -= 1
+        while end < len(data) and data[end] & 0xC0 == 0x80:
+            end += 1
+        before, text = data[:start].decode("utf-8", "replace"), data[start:end].decode("utf-8", "replace")
+        after = data[end : end + 4 * AROUND].decode("utf-8", "ignore")
+        tokens_a, tokens_b = (
+            tuple((token_id, side.token_bytes(token_id)) for token_id in ids.tolist())
+            for side, ids in zip(self.sides, (a, b), strict=True)
+        )
+        offset = chunks[number].start + len(before)
+        self.report.places.append(Difference(
+            chunks[number].document, offset, cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b
+        ))
+
+
+def _text_ends(read: Tokenized) -> Numbers:
+    """int64[texts]: where the bytes of each text end."""
+    return np.append(0, read.ends)[read.offsets[1:]]

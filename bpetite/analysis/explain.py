@@ -14,13 +14,25 @@ from ..errors import counted
 from ..reference import candidates
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
-from .pages.render import Code, Contents, Fine, Report, Section, Table
+from .report import Code, Contents, Report, Section, Table
 from .scripts import token_repr
-
-__all__ = ["LONGEST", "Explanation", "Merge", "Pretoken", "explain"]
 
 #: Bytes of a pre-token at most: the plain rule is quadratic.
 LONGEST = 1000
+
+Verdict = Literal["", "there", "absent", "special", "cut", "unmerged", "whole", "alone", "crossed"]
+
+#: verdict on an expected token -> its meaning, for people.
+VERDICTS: dict[Verdict, str] = {
+    "there": "it is there",
+    "absent": "its bytes are not in the text",
+    "special": "it is a special token, or only decodes: no ordinary text gives it",
+    "cut": "it spans pre-tokens or a special token",
+    "unmerged": "no merges make it",
+    "whole": "its pre-token is a token and is taken whole",
+    "alone": "no merges make it: it comes out only as a whole pre-token",
+    "crossed": "a merge that comes before crosses one of its edges",
+}
 
 
 class Merge(NamedTuple):
@@ -61,20 +73,21 @@ class Explanation(Report):
         spelled: The text that the tokens spell, after normalization.
         ids: Its ids.
         pretokens: The pre-tokens and special tokens, in order.
-        verdict: The reason why the expected token is not there, or that it is; "" where none was expected.
+        verdict: Why the expected token is not there, or that it is, a key of ``VERDICTS``; "" where none was expected.
         missing: Merges that do not exist, and that would have made the expected token of the tokens of its bytes.
+        crossing: The merge that crosses an edge of the expected token.
     """
 
     text: str
     spelled: str
     ids: list[int]
     pretokens: list[Pretoken]
-    verdict: str = ""
+    verdict: Verdict = ""
     missing: list[tuple[bytes, bytes]] = field(default_factory=list)
+    crossing: Merge | None = None
 
     def _contents(self) -> Contents:
-        verdict = Fine(counted(len(self.ids), "token"))
-        return Contents(f"The ids of {self.text!r}", verdict, [], (), _sections(self))
+        return Contents(f"The ids of {self.text!r}", counted(len(self.ids), "token"), [], _sections(self))
 
 
 def explain(
@@ -95,7 +108,7 @@ def explain(
     >>> [(step.rank, step.left, step.right) for step in found.pretokens[0].merges], found.ids
     ([(0, b'a', b'b')], [256, 98, 97])
     >>> found.verdict, found.missing
-    ("no merges make 'ba': its bytes give 'b', 'a'", [(b'b', b'a')])
+    ('unmerged', [(b'b', b'a')])
     """
     allowed: tuple[str, ...] | Literal["all"] = () if ordinary else "all"
     ids = tokenizer.encode(text, allowed_special=allowed)
@@ -109,11 +122,10 @@ def explain(
             pretokens.append(Pretoken(token, "special", [item], [token]))
             continue
         data, ends = item if isinstance(item, tuple) else (item, pipeline.pretokenizer.ends(item))
-        pretokens += [rules.encode(data[start:end]) for start, end in pairwise([0, *ends])]
-    data = b"".join([one.data for one in pretokens])
-    wanted = expect.encode("utf-8") if isinstance(expect, str) else expect
-    verdict, missing = rules.verdict(pretokens, wanted) if wanted else ("", [])
-    return Explanation(text, data.decode("utf-8"), ids, pretokens, verdict, missing)
+        pretokens += [rules.encode(rules.as_tokens(data[start:end])) for start, end in pairwise([0, *ends])]
+    spelled = b"".join([one.data for one in pretokens]).decode("utf-8")
+    wanted = expect.encode("utf-8") if isinstance(expect, str) else expect or b""
+    return Explanation(text, spelled, ids, pretokens, **rules.verdict(pretokens, rules.as_tokens(wanted)))
 
 
 class _Rules:
@@ -122,6 +134,7 @@ class _Rules:
     def __init__(self, vocab: Vocab) -> None:
         self.id_of = vocab.id_of
         self.tokens, self.alphabet = vocab.tokens, vocab.alphabet_table
+        self.space = b"" if vocab.alphabet is None else vocab.alphabet.space.encode("utf-8")
         self.ordinary = {token: one for token, one in self.id_of.items() if one not in vocab.not_looked_up}
         self.whole = self.ordinary if vocab.merges is None or vocab.ignore_merges else {}
         #: The rank of a pair, or in the ranks kind the rank of the joined token.
@@ -129,6 +142,10 @@ class _Rules:
         if vocab.merges is not None:
             tokens = vocab.tokens
             self.ranks = {(tokens[left], tokens[right]): rank for rank, (left, right) in enumerate(vocab.merges)}
+
+    def as_tokens(self, data: bytes) -> bytes:
+        """Normalized text in the characters of tokens, in which a space is a space."""
+        return data.replace(self.space, b" ") if self.space else data
 
     def encode(self, data: bytes) -> Pretoken:
         return Pretoken(data, "whole", [self.whole[data]], [data]) if data in self.whole else self.merge(data)
@@ -147,45 +164,40 @@ class _Rules:
             tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
         return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
 
-    def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> tuple[str, list[tuple[bytes, bytes]]]:
-        """The reason why a text does not give a token, and the merges that it would have needed."""
-        name = token_repr(wanted)
+    def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> dict[str, Any]:
+        """Why a text does not give a token, the merges that it would have needed, the merge that came before."""
+        if not wanted:
+            return {}
         if any(wanted in one.tokens for one in pretokens):
-            return f"{name} is there", []
+            return {"verdict": "there"}
         if wanted in self.id_of and wanted not in self.ordinary:
-            return f"{name} is a special token or one that only decodes: no ordinary text gives it", []
+            return {"verdict": "special"}
         first = next((one for one in pretokens if wanted in one.data and one.rule != "special"), None)
         if first is None:
-            if wanted in b"".join([one.data for one in pretokens]):
-                return f"{name} is cut: it spans pre-tokens or a special token", []
-            return f"{name} does not occur in the text that the tokens spell", []
+            return {"verdict": "cut" if wanted in b"".join([one.data for one in pretokens]) else "absent"}
         parts = self.merge(wanted).tokens
         if parts != [wanted] and wanted not in self.whole:
             pairs = zip(accumulate(parts), parts[1:], strict=False)
-            missing = [pair for pair in pairs if not candidates(pair, self.ranks)]
-            return f"no merges make {name}: its bytes give {', '.join(map(token_repr, parts))}", missing
-        if first.rule == "whole":
-            return f"{name} is not reached: {token_repr(first.data)} is a token itself and is taken whole", []
-        if parts != [wanted]:
-            return f"{name} comes out only as a whole pre-token: no merges make it", []
+            return {"verdict": "unmerged", "missing": [pair for pair in pairs if not candidates(pair, self.ranks)]}
+        if first.rule == "whole" or parts != [wanted]:
+            return {"verdict": "whole" if first.rule == "whole" else "alone"}
         start = first.data.index(wanted)
-        step = next(one for one in first.merges if _crosses(one, start) or _crosses(one, start + len(wanted)))
-        pair = f"{token_repr(step.left)} + {token_repr(step.right)}"
-        return f"the merge of rank {step.rank:,}, {pair}, comes before and crosses an edge of {name}", []
+        crossing = (one for one in first.merges if _crosses(one, start) or _crosses(one, start + len(wanted)))
+        return {"verdict": "crossed", "crossing": next(crossing)}
 
 
 def _crosses(step: Merge, edge: int) -> bool:
     return step.start < edge < step.start + len(step.left) + len(step.right)
 
 
-# The page
-
-
 def _sections(report: Explanation) -> Iterator[Section]:
     if report.verdict:
-        missing = [[Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
-        yield "The expected token", [Table("The expected token", [], [[report.verdict]])]
-        yield "Merges that do not exist", [Table("Merges that do not exist", ["left", "right"], missing)]
+        crossing = [] if report.crossing is None else [report.crossing]
+        rows = [[f"{one.rank:,}", Code(token_repr(one.left)), Code(token_repr(one.right))] for one in crossing]
+        rows += [["none", Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
+        heads = ["rank", "left", "right"]
+        yield "The expected token", [f"The expected token: {VERDICTS[report.verdict]}"]
+        yield "Merges against it", [Table("Merges against it", heads, rows)]
     if report.spelled != report.text:
         yield "Normalization", [Table("Normalization", [], [["normalized", Code(repr(report.spelled))]])]
     rules = {"special": "special token", "whole": "taken whole", "merges": "merges"}

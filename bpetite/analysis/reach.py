@@ -1,12 +1,10 @@
 """Tokens that a text can produce, and those that none can.
 
 A token is *reachable* when there is a text, of whole characters, whose ``encode_ordinary`` holds it. This module
-decides that for each token of whole characters. A reachable one comes with such a text, which the tokenizer itself has
-encoded; an unreachable one comes with its reason, one of :data:`REASONS`.
+decides that for each token of whole characters; an unreachable one comes with its reason, one of :data:`REASONS`.
 
-All but ``pattern`` are proofs. ``pattern`` is the outcome of a search that is bounded by :data:`BUDGET`. A token that
-is part of a character counts as reachable unless ``utf-8``, ``normalization`` or ``merges`` rules it out: it may still
-be that every way to complete the character merges into it.
+All reasons but ``pattern`` are proofs. A token that is part of a character counts as reachable unless ``utf-8``,
+``normalization`` or ``merges`` rules it out: it may still be that every way to complete the character merges into it.
 
 Why ``merges`` may look at the bytes of a token alone: merges take the lowest rank, the leftmost first. Where a token
 comes out, no merge ever crossed its edges, so inside them the same merges ran in the same order as they do on its bytes
@@ -16,27 +14,18 @@ from __future__ import annotations
 
 import codecs
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from typing import Literal
 
 import numpy as np
 
-from ..patterns import as_tuple
-from ..steps.normalizers import normalize
+from ..steps.normalizers import normalize, normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 
-__all__ = ["BUDGET", "REASONS", "Reach", "Unreachable", "reach"]
-
 Reason = Literal["utf-8", "normalization", "merges", "decode-only", "pattern"]
-
-#: Texts that the search encodes at most.
-BUDGET = 500_000
-
-#: Texts that are encoded in one call.
-BATCH = 4096
 
 #: reason -> its meaning, for people.
 REASONS: dict[Reason, str] = {
@@ -44,14 +33,11 @@ REASONS: dict[Reason, str] = {
     "normalization": "no text in the tokenizer's normal form holds these characters",
     "merges": "the merges make other tokens of these bytes",
     "decode-only": "empty, or not in the printable form of their file: they only decode",
-    "pattern": "the split pattern cut it in every text tried",
+    "pattern": "the split pattern cut it alone and beside letters, digits, spaces and marks",
 }
 
-#: Characters that a pattern may tell apart, to surround a token with: the likeliest first.
-_AROUND = (
-    "a A1 .\n'!/_\t\r-猫éÉ\u00a0\u3000s\u0301٣²ǅʰ🙂—€"
-    "\u200d\u3042\uac00عkLtmdlvreSTMDLVRE\u17b5Ⅷ«»‿ſ\ue000\u0378\x00\u2028"
-)
+#: The texts that are tried before and after a token that a pattern cuts: characters that patterns tell apart.
+AROUND = ("", "a", " ", "\n", ".", "1", "A", "'", "/", "猫")
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
@@ -72,12 +58,10 @@ class Reach:
 
     Attributes:
         unreachable: In the order of ids; special tokens are not among them.
-        witness: id -> a text that produces the token, for tokens that need something before or after them.
         forgeable: id -> a text, for special tokens that ordinary text can produce.
     """
 
     unreachable: list[Unreachable]
-    witness: dict[int, str]
     forgeable: dict[int, str]
 
     def __repr__(self) -> str:
@@ -103,35 +87,43 @@ def reach(tokenizer: Tokenizer) -> Reach:
             unreachable |= _proof(vocab, byte_ids, token_id)
     given = {token_id for token_id, _ in _giving(tokenizer, list(texts.items()))}
     cut: dict[int, str] = {}
+    changed = normalizer(vocab.normalization, vocab.unicode) or str
     for token_id in sorted(texts.keys() - given):
         instead = _instead(tokenizer, texts[token_id])
-        proof = _proof(vocab, byte_ids, token_id, instead)
+        proof = _proof(vocab, byte_ids, token_id, instead, changed)
         if not proof:
             cut[token_id] = texts[token_id]
             proof = {token_id: Unreachable(token_id, tokens[token_id], "pattern", instead)}
         unreachable |= proof
-    witness = _search(tokenizer, cut)
-    left = sorted(unreachable.keys() - witness.keys() - specials)
+    for before, after in product(AROUND, repeat=2):
+        for token_id, _ in _giving(tokenizer, [(one, before + text + after) for one, text in cut.items()]):
+            del cut[token_id], unreachable[token_id]
+    left = sorted(unreachable.keys() - specials)
     forgeable = {token_id: texts[token_id] for token_id in sorted(specials & given)}
-    return Reach([unreachable[token_id] for token_id in left], witness, forgeable)
+    return Reach([unreachable[token_id] for token_id in left], forgeable)
 
 
 def _proof(
-    vocab: Vocab, byte_ids: dict[bytes, int], token_id: int, instead: tuple[bytes, ...] = ()
+    vocab: Vocab, byte_ids: dict[bytes, int], token_id: int, instead: tuple[bytes, ...] = (),
+    changed: Callable[[str], str] = str,
 ) -> dict[int, Unreachable]:
     """id -> the reason why no text gives the token, if that is proven.
 
     Args:
         byte_ids: byte -> id, for those that ordinary text gives.
         instead: The tokens that its own text gives, if it is one.
+        changed: Normalizes a text.
     """
     token = vocab.tokens[token_id]
     body = whole_characters(token)
     if body is None:
         return {token_id: Unreachable(token_id, token, "utf-8")}
     form = vocab.normalization
-    # part of a text in a Unicode normal form is in that form; of other normalizations nothing is known
-    if isinstance(form, str) and normalize(form, body, vocab.unicode) != body:
+    # part of a text in a Unicode normal form is in that form; other normalizers are asked for single characters
+    rewritten = normalize(form, body, vocab.unicode) != body if isinstance(form, str) else (
+        len(body) == 1 and body != " " and body not in changed(body)
+    )
+    if rewritten:
         return {token_id: Unreachable(token_id, token, "normalization", instead)}
     merged = _merged(vocab, byte_ids, token)
     takes_whole = vocab.merges is None or vocab.ignore_merges  # a pre-token that is a token needs no merges
@@ -172,28 +164,6 @@ def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[in
     return [pairs[at] for at in np.unique(text_of[ids == wanted[text_of]]).tolist()]
 
 
-def _search(tokenizer: Tokenizer, cut: dict[int, str]) -> dict[int, str]:
-    """id -> the first text that gives it, for tokens that their own text does not give. Tries them in surroundings, up
-    to BUDGET texts."""
-    witness: dict[int, str] = {}
-    left = dict(cut)
-    # characters of every kind, and those that the pattern itself names
-    named = [char for step in as_tuple(tokenizer.pattern) if isinstance(step, str) for char in step if char.isalnum()]
-    surroundings = _surroundings(list(dict.fromkeys([*_AROUND, *named])))
-    spent = 0
-    while left and spent < BUDGET:
-        # A batch is few surroundings of many tokens, or many of few.
-        some = list(islice(surroundings, max(1, BATCH // len(left))))
-        if not some:
-            break
-        spent += len(some) * len(left)
-        pairs = [(token_id, before + text + after) for before, after in some for token_id, text in left.items()]
-        for token_id, text in _giving(tokenizer, pairs):
-            if left.pop(token_id, None) is not None:
-                witness[token_id] = text
-    return witness
-
-
 def whole_characters(token: bytes) -> str | None:
     r"""Return the whole characters between the parts of characters at a token's ends; None if no UTF-8 holds the token.
 
@@ -210,15 +180,3 @@ def whole_characters(token: bytes) -> str | None:
         return None
     rest = decoder.getstate()[0]
     return None if rest[:1] == b"\xed" and rest[1:] >= b"\xa0" else text  # a surrogate is refused at its third byte
-
-
-def _surroundings(around: list[str]) -> Iterator[tuple[str, str]]:
-    """Texts to put before a token and after it, the shortest first."""
-    yield from ((one, "") for one in around)
-    yield from (("", one) for one in around)
-    yield from product(around, around)
-    pairs = ["".join(pair) for pair in product(around, around)]
-    yield from ((pair, "") for pair in pairs)
-    yield from (("", pair) for pair in pairs)
-    yield from product(pairs, around)
-    yield from product(around, pairs)

@@ -1,18 +1,15 @@
-"""Scripts of characters, names for characters that cannot be seen, escapes for a terminal.
+"""Scripts of characters, and escapes for what cannot be seen.
 
 Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
 split patterns.
 """
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
 import regex
-
-__all__ = ["COMMON", "escape", "invisible_name", "main_script", "scripts_of", "token_repr"]
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
@@ -25,18 +22,8 @@ Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethi
 Canadian_Aboriginal Bopomofo Yi Braille Coptic Gothic Ogham Runic Tifinagh Nko Javanese Balinese Sundanese Cham
 """
 
-#: Short names of characters that are not visible themselves or that change the direction of others.
-_INVISIBLE = {
-    0x20: "SP", 0x7F: "DEL", 0x85: "NEL", 0xA0: "NBSP", 0xAD: "SHY", 0x34F: "CGJ", 0x115F: "HCF", 0x1160: "HJF",
-    0x200B: "ZWSP", 0x200C: "ZWNJ", 0x200D: "ZWJ", 0x200E: "LRM", 0x200F: "RLM", 0x2028: "LS", 0x2029: "PS",
-    0x202A: "LRE", 0x202B: "RLE", 0x202C: "PDF", 0x202D: "LRO", 0x202E: "RLO", 0x202F: "NNBSP", 0x2060: "WJ",
-    0x2066: "LRI", 0x2067: "RLI", 0x2068: "FSI", 0x2069: "PDI", 0x2800: "BLANK", 0x3000: "IDSP", 0x3164: "HF",
-    0xFEFF: "BOM", 0xFFA0: "HWHF",
-}  # fmt: skip
-_CONTROLS = (
-    "NUL SOH STX ETX EOT ENQ ACK BEL BS HT LF VT FF CR SO SI DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US"
-)
-_INVISIBLE |= dict(enumerate(_CONTROLS.split()))
+#: Characters that Python calls printable and nobody sees, beside variation selectors.
+_BLANK = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0")
 
 
 @cache
@@ -76,34 +63,25 @@ def main_script(text: str, scripts: dict[str, str]) -> str:
     return next((scripts[character] for character in text if character in scripts), COMMON)
 
 
-def invisible_name(character: str) -> str | None:
-    """A short name for a character that cannot be seen or that moves others; None for a visible one.
+def escape(text: str, keep: str = "") -> str:
+    r"""Return text with escapes for characters that cannot be seen or that move others, so that a terminal interprets
+    nothing in it; spaces stay, and those to keep. A byte that is no part of a character is U+DC00 plus the byte.
 
-    Space, line feed and tab have names too: a caller that shows them in another way must check for them first.
-
-    >>> invisible_name("\\u202e"), invisible_name("\\ufe0f"), invisible_name("a")
-    ('RLO', 'VS16', None)
+    >>> escape("a\tb \x1b[0m\udcff")
+    'a\\tb \\x1b[0m\\xff'
     """
-    code = ord(character)
-    if code in _INVISIBLE:
-        return _INVISIBLE[code]
-    if 0xFE00 <= code <= 0xFE0F:
-        return f"VS{code - 0xFE00 + 1}"
-    if 0xE0100 <= code <= 0xE01EF:
-        return f"VS{code - 0xE0100 + 17}"
-    if unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zs", "Zl", "Zp"):
-        return f"U+{code:04X}"
-    return None
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(one if one in keep or _is_visible(one) else _escaped(one) for one in text)
 
 
-def escape(text: str) -> str:
-    r"""Return text with escapes for unseen characters except spaces, so that a terminal interprets nothing in it.
+def _is_visible(one: str) -> bool:
+    variation = "\ufe00" <= one <= "\ufe0f" or "\U000e0100" <= one <= "\U000e01ef"
+    return one.isprintable() and one not in _BLANK and not variation
 
-    >>> escape("a\tb \x1b[0m")
-    'a\\tb \\x1b[0m'
-    """
-    parts = (one if one == " " or not invisible_name(one) else one.encode("unicode-escape").decode() for one in text)
-    return "".join(parts)
+
+def _escaped(one: str) -> str:
+    return f"\\x{ord(one) - 0xDC00:02x}" if "\udc80" <= one <= "\udcff" else one.encode("unicode-escape").decode()
 
 
 def token_repr(token: bytes) -> str:

@@ -8,16 +8,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import regex
 
 from ..tokenizer import Tokenizer
+from .cells import Numbers, Tokenized, TokenReader
 from .scripts import COMMON, scripts_of
-
-__all__ = ["ALL", "Meter", "ScriptUse", "Usage", "blocks", "measure", "chunks_of"]
 
 #: The group of texts that belong to none.
 ALL = "all"
@@ -47,8 +46,6 @@ _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
 # use cut there as well, so the chunks give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
-
-Numbers = npt.NDArray[Any]
 
 
 @dataclass
@@ -183,21 +180,31 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     meter = Meter(tokenizer)
     documents: Counter[str] = Counter()
     for _, held in blocks(((ALL, text) for text in texts), documents):
-        meter.add(held)
+        meter.add(meter.read([chunk.text for chunk in held]))
     return meter.finished(documents.total())
 
 
-def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[str]]]:
+class Chunk(NamedTuple):
+    """A text, or a part of a long one: the number of the text, the first character in it, and the characters."""
+
+    document: int
+    start: int
+    text: str
+
+
+def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Chunk]]]:
     """Yield the texts of a group, about BLOCK characters at a time; the largest group when HELD characters wait.
 
     OUT: documents: how many texts each group has.
     """
-    waiting: dict[str, list[str]] = {}
+    waiting: dict[str, list[Chunk]] = {}
     sizes: Counter[str] = Counter()
-    for group, text in pairs:
+    for number, (group, text) in enumerate(pairs):
         documents[group] += 1
+        start = 0
         for chunk in chunks_of(text):
-            waiting.setdefault(group, []).append(chunk)
+            waiting.setdefault(group, []).append(Chunk(number, start, chunk))
+            start += len(chunk)
             sizes[group] += len(chunk)
             if sizes[group] >= BLOCK or sizes.total() >= HELD:
                 ((largest, _),) = sizes.most_common(1)
@@ -221,29 +228,21 @@ def chunks_of(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-class Meter:
-    """Counts the tokens of texts, a block of them at a time.
-
-    Args:
-        tokenizer: Encodes the texts.
-    """
+class Meter(TokenReader):
+    """Counts the tokens of texts, a block of them at a time."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        tokens = tokenizer.vocab
-        ids = np.array(sorted(tokens), dtype=np.int64)
-        parts = [tokens[one] for one in ids.tolist()]
-        self.lengths: Numbers = np.array([*map(len, parts)], dtype=np.int32)
-        inside = np.frombuffer(b"".join(parts) + b" ", np.uint8) & 0xC0 == 0x80
+        super().__init__(tokenizer)
+        inside = np.frombuffer(b"".join(self.tokens) + b" ", np.uint8) & 0xC0 == 0x80
         ends, before = np.cumsum(self.lengths), np.append(0, np.cumsum(inside))
         #: The characters that begin in each token, and if it begins inside one.
-        self.begun: Numbers = self.lengths - (before[ends] - before[ends - self.lengths]).astype(np.int32)
+        self.begun: Numbers = self.lengths - (before[ends] - before[ends - self.lengths])
         self.inside: Numbers = (inside[ends - self.lengths] & (self.lengths > 0)).astype(np.int32)
         self.scripts: list[str] = [COMMON]
         self.properties: Numbers = np.full(0x110000, UNKNOWN, dtype=np.uint8)  # of each code point
         self.costly: Counter[tuple[str, int]] = Counter()
-        ordinary = ~np.isin(ids, list(tokenizer.special_tokens.values()))
-        self.usage: Usage = Usage(0, ids, np.zeros(len(ids), dtype=np.int64), ordinary)
+        ordinary = ~np.isin(self.ids, list(tokenizer.special_tokens.values()))
+        self.usage: Usage = Usage(0, self.ids, np.zeros(len(self.ids), dtype=np.int64), ordinary)
 
     def finished(self, documents: int) -> Usage:
         """Return the counts, with the number of documents."""
@@ -254,19 +253,13 @@ class Meter:
         usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]
         return usage
 
-    def add(self, texts: list[str]) -> ScriptUse:
-        """Count the tokens of texts; returns the counts of these alone.
-
-        Raises:
-            ValueError: A byte of a text has no token.
-        """
-        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
+    def add(self, read: Tokenized) -> ScriptUse:
+        """Count the tokens of texts that :meth:`read` gave; returns the counts of these alone."""
+        ids, index, offsets, _, data = read
         if not len(ids):
             return ScriptUse()
-        index = np.searchsorted(self.usage.ids, ids) if self.usage.ids[-1] >= len(self.usage.ids) else ids
-        self.usage.counts += np.bincount(index, minlength=len(self.usage.ids))
-        # The tokens' own text: the texts themselves, but for normalization.
-        text = self.tokenizer.decode_bytes(ids).decode("utf-8")
+        self.usage.counts += np.bincount(index, minlength=len(self.ids))
+        text = data.decode("utf-8")
         of_char = self.look_up(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
 
         # Positions in characters: of tokens, of which a character may have several, of texts, and of words.

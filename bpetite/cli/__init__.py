@@ -4,8 +4,8 @@ One file per command, each with a click command named ``command``. A command's m
 that ``--help`` is fast and extras are needed only by the commands that use them. Data goes to standard output, messages
 for people to standard error. A user's mistake gives one line on standard error; exit codes are in :mod:`.base`.
 
-One option means one thing in all commands. The operands are what a command works on: texts and token files, behind the
-two tokenizers of ``convert`` and ``diff``. Everywhere else a tokenizer is ``-t``.
+One option means one thing in all commands, and has the library's name for it. The operands are what a command works on:
+texts and token files, after the two tokenizers of ``convert`` and ``compare``. Everywhere else a tokenizer is ``-t``.
 """
 from __future__ import annotations
 
@@ -27,19 +27,16 @@ __all__ = ["cli", "main"]
 
 #: command -> its line in ``--help``, in the order there.
 COMMANDS = {
-    "train": "Learn a tokenizer from text files.",
-    "extend": "Add learned tokens to a tokenizer.",
+    "train": "Learn a tokenizer from text files, or more tokens for one.",
     "convert": "Write a tokenizer in another file format.",
     "encode": "Turn a corpus into token files; goes on where it was killed.",
     "decode": "Turn token files back into text.",
     "count": "Count the tokens of a corpus.",
     "inspect": "Say what a token file holds.",
     "merge": "Join the outputs of several ranks.",
-    "tokens": "Show the tokens of a text.",
-    "view": "Write a page that shows a text cut into tokens.",
+    "tokens": "Show the tokens of a text, also as a page.",
     "audit": "Look through a tokenizer for what is wrong with it.",
-    "diff": "Show what differs between two tokenizers.",
-    "compare": "Measure tokenizers on the same texts, side by side.",
+    "compare": "Show what differs between tokenizers, and measure them on the same texts.",
 }
 
 EXAMPLES = (
@@ -77,25 +74,25 @@ class Commands(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Examples"):
-            for example in EXAMPLES:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
-
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.command(
+    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="\n".join(["\b", "Examples:", *EXAMPLES]),
+)
 @click.version_option(__version__, message="bpetite %(version)s")
 def cli() -> None:
     """Byte-level BPE: train tokenizers, turn corpora into token files and back."""
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run the command line and exit; without arguments, show the help."""
-    _start_and_end_quickly()
-    _print_everything()
-    if arguments is None:
+    """Run the command line and exit; without arguments, show the help. The settings of the process change only where
+    the command line is that of the process."""
+    own = arguments is None
+    if own:
+        _start_and_end_quickly()
+        _print_everything()
         signal.signal(signal.SIGTERM, _preempt)
-        arguments = sys.argv[1:]
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
         code = cli.main(arguments or ["--help"], prog_name="bpetite", standalone_mode=False)
         sys.stdout.flush()
@@ -118,7 +115,8 @@ def main(arguments: list[str] | None = None) -> None:
         sys.stdout.flush()
     except OSError:  # said already; at exit, what is left would end with another code
         discard_output()
-    gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
+    if own:
+        gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
     sys.exit(code if isinstance(code, int) else 0)
 
 

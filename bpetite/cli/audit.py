@@ -6,12 +6,10 @@ from typing import Any
 
 import click
 
-from ..analysis import audit, disagreements
+from ..analysis import audit
 from .base import Command
-from .reports import check_output, show, show_json, show_report
-from .shared_options import corpus_options, load_tokenizer, needed_tokenizer, report_options, sampled
-
-__all__ = ["command"]
+from .reports import check_report, show_report
+from .shared_options import Sample, corpus_options, load_tokenizer, needed_tokenizer, report_options
 
 
 @click.command(
@@ -26,10 +24,6 @@ __all__ = ["command"]
 @needed_tokenizer
 @report_options
 @click.option("--strict", is_flag=True, help="Exit with 1 when there is a fault.")
-@click.option(
-    "--transformers", "agrees", is_flag=True,
-    help="Compare the ids of AutoTokenizer with those of the tokenizer.json in the same folder, and nothing else.",
-)
 @corpus_options
 def command(
     files: tuple[str, ...],
@@ -38,7 +32,6 @@ def command(
     page: Path | None,
     overwrite: bool,
     strict: bool,
-    agrees: bool,
     **reading: Any,
 ) -> None:
     """Examine a tokenizer, and measure it on FILES if there are any (text, JSON lines, JSON, Parquet, also .gz and
@@ -48,18 +41,12 @@ def command(
     ordinary text can form; with files, the compression of each script, unused tokens, and words that take many tokens.
     Checks that special tokens give their ids, that each text comes back from its ids, and that a stream gives the same.
 
-    Exit codes: 0 done, 1 a fault with --strict or a difference with --transformers, 2 an error.
+    Exit codes: 0 done, 1 a fault with --strict, 2 an error.
     """
-    check_output(page, overwrite)
-    texts, read = sampled(files, reading)
-    if agrees:
-        differing = disagreements(tokenizer, texts or ())
-        if as_json:
-            show_json([one._asdict() for one in differing], indent=1)
-        else:
-            show("\n".join(map(str, differing)) or "AutoTokenizer gives the ids of its tokenizer.json")
-        raise click.exceptions.Exit(bool(differing))
+    check_report(page, overwrite, as_json)
+    sample = Sample.of(files, **reading)
     loaded = load_tokenizer(tokenizer)
+    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)
     if strict and report.faults:

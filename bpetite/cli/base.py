@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
@@ -17,8 +17,6 @@ import click
 
 from ..errors import FormatError
 from . import reports
-
-__all__ = ["MISTAKES", "Command", "Preempted", "as_typed", "one_line", "usage"]
 
 #: The exceptions that the library raises for a user's mistake, or a lack of memory.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryError)
@@ -38,40 +36,23 @@ class Command(click.Command):
         examples: Lines for a shell, at the end of the help.
         verdict: Exit code 1 is an answer of this command.
         after_interrupt: What holds after Ctrl-C.
-        sections: Heading in the help -> the names of its options; all others come last.
         arguments: The arguments that click takes.
     """
 
     def __init__(
-        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "",
-        sections: Mapping[str, Sequence[str]] | None = None, **arguments: Any,
-    ) -> None:  # fmt: skip
-        super().__init__(**arguments)
-        self.sections: Mapping[str, Sequence[str]] = sections or {}
-        self.examples: tuple[str, ...] = tuple(examples)
+        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "", **arguments: Any
+    ) -> None:
+        # click fills no paragraph that \b begins
+        super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
         for names, what in (
             (["-q", "--quiet"], "Print only what was asked for, and errors: no messages, no progress."),
-            (["--no-progress"], "No progress bars, also in a terminal; no lines of progress elsewhere."),
+            (["--no-progress"], "No line of progress."),
         ):
             self.params.append(click.Option(
                 names, is_flag=True, expose_value=False, is_eager=True, callback=_set_manner, help=what
             ))
-
-    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        parameters = {param.name: param.get_help_record(ctx) for param in self.get_params(ctx)}
-        named = {name for names in self.sections.values() for name in names}
-        others = [name for name in parameters if name not in named]
-        for heading, names in [*self.sections.items(), ("Other options" if named else "Options", others)]:
-            with formatter.section(heading):
-                formatter.write_dl([record for name in names if (record := parameters[name]) is not None])
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The examples, one a line, never wrapped."""
-        with formatter.section("Examples"):
-            for example in self.examples:
-                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""``bpetite compare``: several tokenizers on the same texts."""
+"""``bpetite compare``: what differs between tokenizers, and their figures on the same texts."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -8,50 +8,65 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .reports import check_output, show_report
-from .shared_options import Sample, corpus_options, load_tokenizer, report_options, several_tokenizers
-
-__all__ = ["command"]
+from .reports import check_report, show, show_report
+from .shared_options import COUNT_OR_NONE, KINDS, Sample, corpus_options, load_tokenizer, report_options
 
 
 @click.command(
     cls=Command,
     examples=[
-        "bpetite compare corpus.txt -t gpt2 -t o200k_base",
-        "bpetite compare texts/*.txt -t gpt2 -t bpetite-32k --by file --csv",
-        "bpetite compare more.jsonl.gz -t gpt2 -t cl100k_base -t o200k_base --by lang --html compare.html",
+        "bpetite compare gpt2 tok.json",
+        "bpetite compare gpt2 o200k_base corpus.txt -t bpetite-32k --html compare.html",
+        "bpetite compare gpt2 o200k_base more.jsonl.gz --by lang --csv",
+        "bpetite compare -q --strict tok.json model/ corpus.txt && echo the same",
     ],
+    verdict=True,
 )
-@several_tokenizers
+@click.argument("a")
+@click.argument("b")
+@click.option("-t", "--tokenizer", "more", metavar="TOKENIZER", multiple=True, help=f"A further tokenizer: {KINDS}.")
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
 @report_options
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
+@click.option("--places", type=COUNT_OR_NONE, default=10, show_default=True, help="Differing places to show.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when anything differs.")
 @corpus_options
 def command(
+    a: str,
+    b: str,
     files: tuple[str, ...],
-    tokenizers: tuple[str, ...],
+    more: tuple[str, ...],
     by: str | None,
     as_json: bool,
-    as_csv: bool,
     page: Path | None,
     overwrite: bool,
+    as_csv: bool,
+    places: int,
+    strict: bool,
     **reading: Any,
 ) -> None:
-    """Measure tokenizers on the same FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders;
-    globs), read as ordinary text.
+    """Compare the tokenizers A and B (files, folders or names), and measure them on FILES if there are any (text, JSON
+    lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs), read as ordinary text.
 
-    Reports bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, the share of the
-    vocabulary that the texts use, and the longest token. A record without the key of --by is in the group "(none)".
+    Reports settings, special tokens, tokens and merges that differ from A's; with files, the places that are encoded
+    differently, bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, and the share of
+    the vocabulary that the texts use. A record without the key of --by is in the group "(none)".
+
+    Exit codes: 0 done, 1 a difference with --strict, 2 an error.
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms of one output: choose one")
-    if len(set(tokenizers)) < len(tokenizers):
-        raise click.UsageError("a tokenizer is named twice")
-    check_output(page, overwrite)
-    loaded = {name: load_tokenizer(name) for name in tokenizers}
-    sample = Sample(files, **reading)
-    texts: Any = sample.texts() if by is None else sample.by_group(by)
-    report = compare(loaded, texts, by=by, files=sample.files)
+    check_report(page, overwrite, as_json or as_csv)
+    given = [a, b, *more]
+    names = [f"{name} ({at})" if name in given[: at - 1] else name for at, name in enumerate(given, 1)]  # may repeat
+    loaded = dict(zip(names, map(load_tokenizer, given), strict=True))
+    sample = Sample.of(files, **reading)
+    texts: Any = ()
+    if sample is not None:
+        texts = sample.texts() if by is None else sample.by_group(by)
+    report = compare(loaded, texts, by=by, places=places, files=() if sample is None else sample.files)
     if as_csv:
-        click.echo(report.to_csv().replace("\r\n", "\n"), nl=False)
+        show(report.to_csv().replace("\r\n", "\n").rstrip("\n"))
     show_report(report, page, overwrite, as_json, text=not as_csv)
+    if strict and not report.same:
+        raise click.exceptions.Exit(1)

@@ -11,8 +11,6 @@ from .base import Command
 from .reports import say
 from .saving import Target, special_tokens, target_options
 
-__all__ = ["command"]
-
 
 @click.command(
     cls=Command,
@@ -20,7 +18,7 @@ __all__ = ["command"]
         "bpetite convert tok.json hf/ --to huggingface",
         "bpetite convert tok.json tok.tiktoken",
         "bpetite convert o200k_base o200k.json",
-        "bpetite convert tok.tiktoken again.json --pattern gpt2 --special '<|endoftext|>'",
+        "bpetite convert tok.tiktoken again.json --pattern gpt2 --special-tokens '<|endoftext|>'",
     ],
 )
 @click.argument("source")
@@ -29,7 +27,9 @@ __all__ = ["command"]
 @target_options
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
-@click.option("--special", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE.")
+@click.option(
+    "--special-tokens", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE."
+)
 @click.option(
     "--reserved", is_flag=True,
     help="Make ids without a token special tokens <|reserved_ID|>, as OpenAI's files do: some readers want no gaps.",

@@ -10,7 +10,7 @@ from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..errors import counted
 from .base import Command, usage
-from .reports import Watch, bytes_bar, refuse_nothing, report_problems, say, show, show_json
+from .reports import bytes_read, refuse_nothing, report_problems, say, show, show_json
 from .shared_options import (
     all_files,
     corpus_options,
@@ -22,8 +22,6 @@ from .shared_options import (
     special_policy,
     tokenizer_option,
 )
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -64,11 +62,10 @@ def command(
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
-    with bytes_bar(sources.inputs) as bar:
-        watch = Watch(bar)
+    with bytes_read(sources.inputs) as bar:
         totals = count_corpus(
-            sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=watch.move,
-            problems=watch.count_problems, log=say, **options,
+            sources, load_tokenizer(tokenizer), jobs=job_count(jobs), progress=bar.move,
+            problems=bar.count_problems, log=say, **options,
         )
     report_problems(totals)
     say(", ".join(counted(totals[f"{noun}s"], noun) for noun in ("document", "token", "byte")))

@@ -20,8 +20,6 @@ from .base import Command
 from .reports import create_output
 from .shared_options import load_tokenizer, overwrite_option, unescape
 
-__all__ = ["command", "find_output", "open_listed", "tokenizer_of", "unknown_token"]
-
 
 def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any]] | None:
     """An output as `find_manifest` finds it; None for a token file without a manifest.

@@ -13,7 +13,7 @@ from ..corpus.run import run
 from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
-from .reports import Watch, bytes_bar, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
+from .reports import bytes_read, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
 from .shared_options import (
     COUNT,
     all_files,
@@ -29,8 +29,6 @@ from .shared_options import (
     special_policy,
 )
 
-__all__ = ["command"]
-
 
 @click.command(
     cls=Command,
@@ -41,15 +39,6 @@ __all__ = ["command"]
         "bpetite encode corpus.txt -t bpetite-32k -f megatron -o tokens/megatron --rank 0 --world-size 4",
     ],
     after_interrupt="the same command goes on where it was; from standard input it begins anew",
-    sections={
-        "Options": ("tokenizer", "output", "format", "jobs", "overwrite", "dry_run"),
-        "Reading": (
-            "input_kind", "separator", "whole_files", "text_key", "special", "on_error", "max_errors", "rejected",
-            "max_document_bytes", "files_from", "null",
-        ),
-        "Token files": ("dtype", "eot", "id_key", "shard_tokens", "val_fraction", "seed"),
-        "Several processes": ("rank", "world_size"),
-    },
 )
 @click.option(
     "-o", "--output", required=True, help="A file name with or without suffix, or a folder, also as a URL."
@@ -108,9 +97,8 @@ def command(
             "nothing is written")
         show_summary(expected, as_json)
         return
-    with bytes_bar(plan.inputs) as bar:
-        watch = Watch(bar)
-        summary = run(plan, jobs=job_count(jobs), progress=watch.move, problems=watch.count_problems, log=say)
+    with bytes_read(plan.inputs) as bar:
+        summary = run(plan, jobs=job_count(jobs), progress=bar.move, problems=bar.count_problems, log=say)
     report_problems(summary)
     report_cuts(plan.inputs, summary)
     first, *others = summary["files"] or ["no files"]  # of a rank that has nothing to read

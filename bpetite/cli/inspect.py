@@ -22,8 +22,6 @@ from .decode import find_output, open_listed, tokenizer_of, unknown_token
 from .reports import described, show, show_json
 from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 
-__all__ = ["command"]
-
 
 @click.command(
     cls=Command,
@@ -116,8 +114,7 @@ def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
     if as_json:
         show_json({"file": name, "state": "unfinished", "rank": state["identity"]["rank"], **facts})
         return
-    line = described({**facts, "tokens_per_second": 0, "seconds_left": None})
-    show(f"{name}: unfinished, {line}; last checkpoint by process {progress['pid']} of {progress['host']}")
+    show(f"{name}: unfinished, {described(facts)}; last checkpoint by process {progress['pid']} of {progress['host']}")
 
 
 def _look(

@@ -6,10 +6,8 @@ import click
 from ..corpus import merge_outputs
 from ..errors import counted
 from .base import Command
-from .reports import progress_bar, say, show_summary
+from .reports import Progress, say, show_summary
 from .shared_options import json_option, overwrite_option
-
-__all__ = ["command"]
 
 
 @click.command(
@@ -38,7 +36,7 @@ def command(
     """
     if not output:
         raise click.UsageError("the output has no name; give one, or a folder ('.' is this one)")
-    with progress_bar(unit=" tokens", unit_scale=True) as bar:
+    with Progress(unit=" tokens") as bar:
         manifest = merge_outputs(
             output, parts, shuffle=shuffle, overwrite=overwrite, delete=delete, progress=bar.update
         )

@@ -10,8 +10,7 @@ import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
-from datetime import timedelta
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -22,27 +21,6 @@ from ..errors import counted, file_exists
 
 if TYPE_CHECKING:
     from ..corpus import Input
-
-__all__ = [
-    "Watch",
-    "bytes_bar",
-    "check_output",
-    "create_output",
-    "described",
-    "discard_output",
-    "is_stream",
-    "manner",
-    "named",
-    "progress_bar",
-    "refuse_nothing",
-    "report_cuts",
-    "report_problems",
-    "say",
-    "show",
-    "show_json",
-    "show_report",
-    "show_summary",
-]
 
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
@@ -88,11 +66,19 @@ def show_summary(summary: dict[str, Any], asked: bool) -> None:
         show_json(summary)
 
 
+def check_report(page: Path | None, overwrite: bool, printed: bool) -> None:
+    """Find out before the work that a report cannot be written; ``printed``: JSON or CSV goes to standard output."""
+    check_output(page, overwrite)
+    if printed and page is not None and os.fspath(page) in STDOUT:
+        raise click.UsageError("--html - is the page alone on standard output: name a file for the page")
+
+
 def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, *, text: bool = True) -> None:
-    """Print a report, with ``text`` also for people, and write its page where one is asked for."""
+    """Print a report, with ``text`` also for people, and write its page where one is asked for. A page on standard
+    output is alone there."""
     if as_json:
         show_json(report.to_dict(), indent=1)
-    elif text and not manner.quiet:
+    elif text and not manner.quiet and (page is None or os.fspath(page) not in STDOUT):
         show(str(report))
     if page is not None:
         with create_output(page, overwrite) as file:
@@ -121,71 +107,72 @@ def refuse_nothing(summary: dict[str, Any]) -> None:
         raise RecordError("no document was kept: every record had a problem")
 
 
-@contextmanager
-def progress_bar(**options: Any) -> Iterator[Any]:
-    """A tqdm bar on standard error if that is a terminal and bars are wanted; else one that shows nothing, without the
-    import of tqdm, which takes longer than encoding a megabyte."""
-    if manner.quiet or manner.no_progress or not sys.stderr.isatty():
-        yield SimpleNamespace(disable=True, total=options.get("total"), n=0, update=lambda count: None)
-        return
-    from tqdm import tqdm
+class Progress:
+    """One line of progress on standard error, as tqdm writes it. In a terminal it stays in its place; elsewhere a line
+    comes every LINE_SECONDS, and tqdm, whose import takes longer than encoding a megabyte, only with the first one.
 
-    with tqdm(file=sys.stderr, dynamic_ncols=True, **options) as bar:
-        yield bar
+    Args:
+        total: The work, where it is known.
+        unit: What it is counted in.
+        desc: What is done.
+        leave: The line stays when the work is done.
+    """
 
+    def __init__(self, total: int | None = None, unit: str = "B", desc: str = "", leave: bool = True) -> None:
+        self.total = total
+        self.done = self.problems = 0
+        self._looks: dict[str, Any] = {"unit": unit, "unit_scale": True}
+        self._desc = desc
+        self._began = self._said = time.monotonic()
+        self._bar: Any = None
+        self._wanted = not (manner.quiet or manner.no_progress)
+        if self._wanted and sys.stderr.isatty():
+            from tqdm import tqdm
 
-def bytes_bar(inputs: Iterable[Input], **options: Any) -> AbstractContextManager[Any]:
-    """A progress bar over the bytes of the inputs."""
-    return progress_bar(total=sum(source.size for source in inputs) or None, unit="B", unit_scale=True, **options)
+            self._bar = tqdm(
+                total=total, desc=desc or None, leave=leave, file=sys.stderr, dynamic_ncols=True, **self._looks
+            )
 
+    def __enter__(self) -> Progress:
+        return self
 
-class Watch:
-    """Shows the steps of a run, by a `bytes_bar` or by lines."""
+    def __exit__(self, *raised: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
 
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-        self._lines = bar.disable and not manner.no_progress and not manner.quiet
-        self._said = time.monotonic()
-        self._first: tuple[float, int, int] | None = None  # when the first step came, and what had been done then
-        self._read = self._problems = 0
+    def update(self, count: int, more: str = "") -> None:
+        """So much more is done; ``more`` is said of it."""
+        self.done += count
+        if self._bar is not None:
+            self._bar.total = self.total
+            self._bar.set_postfix_str(more, refresh=False)
+            self._bar.update(count)
+        elif self._wanted and (now := time.monotonic()) - self._said >= LINE_SECONDS:
+            from tqdm import tqdm
+
+            self._said = now
+            say(tqdm.format_meter(
+                self.done, self.total or 0, now - self._began, prefix=self._desc, postfix=more, ncols=0, **self._looks
+            ))
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.Progress` has it."""
-        now = time.monotonic()
-        self._read += raw
-        began, read, made = self._first = self._first or (now, self._read, tokens)
-        seconds = max(1e-9, now - began)
-        rate = (tokens - made) / seconds
-        if not self._bar.disable:
-            self._bar.set_postfix_str(f"{rate / 1e6:.1f}M tokens/s", refresh=False)
-            self._bar.update(raw)
-        if self._lines and now - self._said >= LINE_SECONDS:
-            self._said = now
-            total = self._bar.total or 0
-            left = max(0, total - self._read) * seconds / max(1, self._read - read)
-            say(described({
-                "tokens": tokens,
-                "documents": documents,
-                "problems": self._problems,
-                "bytes_read": self._read,
-                "bytes_total": total,
-                "tokens_per_second": round(rate),
-                "seconds_left": round(left) if self._read > read else None,
-            }))
+        self.update(raw, described({"documents": documents, "tokens": tokens, "problems": self.problems}))
 
     def count_problems(self, count: int) -> None:
-        self._problems = count
+        self.problems = count
+
+
+def bytes_read(inputs: Iterable[Input], desc: str = "") -> Progress:
+    """The progress of reading inputs."""
+    return Progress(sum(source.size for source in inputs) or None, desc=desc)
 
 
 def described(numbers: dict[str, Any]) -> str:
     """The progress of a run, or of a rank, in a line."""
     line = ", ".join(counted(numbers[f"{noun}s"], noun) for noun in ("document", "token", "problem"))
-    if numbers["bytes_total"]:
+    if numbers.get("bytes_total"):
         line += f", {min(1, numbers['bytes_read'] / numbers['bytes_total']):.0%} read"
-    if numbers["tokens_per_second"]:
-        line += f", {numbers['tokens_per_second'] / 1e6:.1f}M tokens/s"
-    if numbers["seconds_left"]:
-        line += f", {timedelta(seconds=numbers['seconds_left'])} left"
     return line
 
 

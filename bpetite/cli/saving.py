@@ -13,8 +13,6 @@ from ..tokenizer import Tokenizer
 from .reports import check_output, create_output, is_stream, named, say
 from .shared_options import Options, all_of, overwrite_option
 
-__all__ = ["Target", "output_options", "special_tokens", "target_options"]
-
 _to_option = click.option(
     "--to",
     "target_format",
@@ -110,9 +108,9 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
 
 
 def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:
-    """The special tokens of options that are all LITERAL, or all LITERAL=ID."""
+    """The special tokens of --special-tokens, which are all LITERAL, or all LITERAL=ID."""
     parts = [value.rpartition("=") for value in values]
     given = {literal: int(token_id) for literal, _, token_id in parts if literal and token_id.isdecimal()}
     if given and len(given) != len(values):
-        raise click.UsageError(f"--special: ids for all or for none: {', '.join(values)}")
+        raise click.UsageError(f"--special-tokens: ids for all or for none: {', '.join(values)}")
     return given or list(values)

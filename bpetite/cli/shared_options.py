@@ -10,44 +10,15 @@ from typing import Any, TypeAlias
 import click
 
 from ..corpus import Sources, find_sources, read_documents
-from ..corpus.options import ErrorPolicy, choices_of
 from ..corpus.options import Options as CorpusOptions
+from ..corpus.options import choices_of
 from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
 from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from ..tokenizer import Tokenizer
 from .base import usage
-from .reports import bytes_bar, say
-
-__all__ = [
-    "COUNT",
-    "COUNT_OR_NONE",
-    "PACKAGED",
-    "SIZE",
-    "Options",
-    "Sample",
-    "all_files",
-    "all_of",
-    "amount",
-    "corpus_options",
-    "find_inputs",
-    "help_of",
-    "jobs_option",
-    "json_option",
-    "load_tokenizer",
-    "max_errors_option",
-    "needed_tokenizer",
-    "option_of",
-    "ordinary_option",
-    "overwrite_option",
-    "report_options",
-    "sampled",
-    "several_tokenizers",
-    "special_policy",
-    "tokenizer_option",
-    "unescape",
-]
+from .reports import bytes_read, say
 
 #: A decorator that gives a command options.
 Options: TypeAlias = Callable[[Any], Any]
@@ -151,7 +122,7 @@ def unescape(ctx: click.Context | None, option: click.Parameter | None, value: s
 #: FILES, and how documents are found in them.
 corpus_options: Options = all_of(
     click.argument("files", nargs=-1),
-    option_of("input_kind", "--input-format"),
+    option_of("input_kind"),
     option_of("separator", callback=unescape),
     option_of("whole_files"),
     option_of("text_key"),
@@ -164,25 +135,21 @@ corpus_options: Options = all_of(
     click.option("-0", "--null", is_flag=True, help="With --files-from: names end with NUL, as of find -print0."),
 )
 
-_KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
+KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
 
 
 def _needed(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
     if not value:
-        raise click.UsageError(f"no --tokenizer given: {_KINDS} (in this package)", ctx)
+        raise click.UsageError(f"no --tokenizer given: {KINDS} (in this package)", ctx)
     return value
 
 
-#: -t, where no tokenizer means the packaged one; where one must be named, and where it may be several.
+#: -t, where no tokenizer means the packaged one, and where one must be named.
 tokenizer_option: Options = click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {_KINDS} [default: {PACKAGED}]."
+    "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {KINDS} [default: {PACKAGED}]."
 )
 needed_tokenizer: Options = click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {_KINDS}."
-)
-several_tokenizers: Options = click.option(
-    "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True, callback=_needed,
-    help=f"A tokenizer: {_KINDS}; once for each.",
+    "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {KINDS}."
 )
 overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 jobs_option: Options = click.option(
@@ -193,15 +160,13 @@ json_option: Options = click.option("--json", "as_json", is_flag=True, help="Pri
 report_options: Options = all_of(
     json_option,
     click.option(
-        "--html", "page", type=click.Path(path_type=Path), help="Where a page, besides, goes; - is standard output."
+        "--html", "page", type=click.Path(path_type=Path), help="Where a page goes; - is standard output, alone there."
     ),
     overwrite_option,
 )
 ordinary_option: Options = click.option("--ordinary", is_flag=True, help="Read special tokens in the text as text.")
 
-#: The reading of special tokens in documents; --special is a literal, in the commands that make tokenizers.
-special_policy: Options = option_of("special", "--on-special")
-
+special_policy: Options = option_of("special")
 max_errors_option: Options = option_of("max_errors", type=click.IntRange(0))
 
 
@@ -223,7 +188,7 @@ def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
     sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
     for names, noun, why in (
         (sources.repeated, "name", "not read again under another name"),
-        (sources.left_out, "file", "not read, for another suffix (--input-format reads all)"),
+        (sources.left_out, "file", "not read, for another suffix (--input-kind reads all)"),
         (sources.links, "link", "not followed, because it leads to a folder"),
     ):
         if names:
@@ -241,16 +206,17 @@ class Sample:
         self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
         refuse_unread(self.sources.left_out, self.settings.on_error)
         self.reading: Reading = self.settings.reading()
-        self.on_error: ErrorPolicy = self.settings.on_error
+        self.files = [source.path for source in self.sources.inputs]
 
-    @property
-    def files(self) -> list[str]:
-        return [source.path for source in self.sources.inputs]
+    @classmethod
+    def of(cls, files: Sequence[str], **arguments: Any) -> Sample | None:
+        """The sample of FILES, if there are any."""
+        return cls(files, **arguments) if files or arguments.get("files_from") is not None else None
 
-    def documents(self, **bar_options: Any) -> Iterator[bytes]:
-        inputs = self.sources.inputs
-        with bytes_bar(inputs, **bar_options) as bar:
-            yield from read_documents(inputs, self.reading, on_error=self.on_error, log=say, progress=bar.update)
+    def documents(self, desc: str = "") -> Iterator[bytes]:
+        with bytes_read(self.sources.inputs, desc) as bar:
+            how: dict[str, Any] = {"on_error": self.settings.on_error, "log": say, "progress": bar.update}
+            yield from read_documents(self.sources.inputs, self.reading, **how)
 
     def texts(self) -> Iterator[str]:
         return map(bytes.decode, self.documents())
@@ -258,16 +224,7 @@ class Sample:
     def by_group(self, by: str) -> Iterator[tuple[str, str]]:
         """The documents as texts, with the group that each belongs to, see `read_labelled`; "(none)" for a record that
         does not say."""
-        inputs = self.sources.inputs
-        with bytes_bar(inputs) as bar:
-            labelled = read_labelled(inputs, self.reading, by, on_error=self.on_error, log=say, progress=bar.update)
-            for label, text in labelled:
+        with bytes_read(self.sources.inputs) as bar:
+            how: dict[str, Any] = {"on_error": self.settings.on_error, "log": say, "progress": bar.update}
+            for label, text in read_labelled(self.sources.inputs, self.reading, by, **how):
                 yield "(none)" if label is None else label, text.decode()
-
-
-def sampled(files: Sequence[str], reading: dict[str, Any]) -> tuple[Iterator[str] | None, list[str]]:
-    """The texts of FILES, if there are any, and their paths; ``reading`` are the arguments of a `Sample`."""
-    if not files and reading.get("files_from") is None:
-        return None, []
-    sample = Sample(files, **reading)
-    return sample.texts(), sample.files

@@ -1,23 +1,23 @@
-"""``bpetite tokens``: a quick look at the tokens of a text."""
+"""``bpetite tokens``: a text in tokens, in a terminal, for programs, or as a page."""
 from __future__ import annotations
 
 import os
 import re
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 
 import click
 
 from .. import bytelevel
-from ..analysis import explain
-from ..analysis.cells import Cell, groups, lay_out, listed
+from ..analysis import explain, view
+from ..analysis.cells import Cell, lay_out, listed
 from ..analysis.scripts import escape, token_repr
+from ..analysis.view import WINDOW
 from ..errors import counted
 from .base import Command
-from .reports import say, show, show_json
-from .shared_options import json_option, load_tokenizer, ordinary_option, tokenizer_option
-
-__all__ = ["command"]
+from .reports import check_report, say, show, show_json, show_report
+from .shared_options import COUNT, COUNT_OR_NONE, KINDS, PACKAGED, load_tokenizer, ordinary_option, report_options
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -32,69 +32,86 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
         'bpetite tokens -t gpt-4o "How many tokens is this?"',
         'bpetite tokens -t gpt2 --why " strawberry" --expect berry',
         'bpetite tokens -t gpt2 --ids "one<|endoftext|>two"',
-        "bpetite tokens -t tok.json < corpus.txt",
+        "bpetite tokens -t gpt2 -t tok.json --html page.html < corpus.txt",
     ],
 )
 @click.argument("text", required=False)
-@tokenizer_option
+@click.option(
+    "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True,
+    help=f"The tokenizer: {KINDS}; with --html further ones, shown beside it [default: {PACKAGED}].",
+)
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
 @click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
 @click.option("--expect", metavar="TOKEN", help="With --why: what kept this token away.")
-@json_option
+@report_options
+@click.option("--start", type=COUNT_OR_NONE, default=0, show_default=True, help="With --html: first character shown.")
+@click.option("--characters", type=COUNT, default=WINDOW, show_default=True, help="With --html: how many are shown.")
 @ordinary_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
     text: str | None,
-    tokenizer: str | None,
+    tokenizers: tuple[str, ...],
     as_printable: bool,
     as_ids: bool,
     why: bool,
     expect: str | None,
     as_json: bool,
+    page: Path | None,
+    overwrite: bool,
+    start: int,
+    characters: int,
     ordinary: bool,
     color: bool | None,
 ) -> None:
-    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere."""
+    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere.
+
+    --html writes one page instead, which needs no network. Of a long text it shows a window; its figures are for the
+    whole text.
+    """
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
     if (why and (as_printable or as_ids)) or (expect is not None and not why):
         raise click.UsageError("--why goes with --expect and --json, not with --printable or --ids")
+    if len(tokenizers) > 1 and (page is None or why):
+        raise click.UsageError("several tokenizers are shown on a page: --html, without --why")
+    check_report(page, overwrite, as_json)
     text = _standard_input() if text in (None, "-") else _typed(text)
-    loaded = load_tokenizer(tokenizer)
+    first, *others = map(load_tokenizer, tokenizers or [None])
     if why:
-        explanation = explain(loaded, text, expect=expect, ordinary=ordinary)
-        if as_json:
-            show_json(explanation.to_dict())
-        else:
-            show(str(explanation))
+        show_report(explain(first, text, expect=expect, ordinary=ordinary), page, overwrite, as_json)
         return
-    ids = loaded.encode_ordinary(text) if ordinary else loaded.encode(text)
-    cells = lay_out(loaded, ids)
-    characters = sum(len(cell.text) for cell in cells)
+    if page is not None:
+        names = tokenizers or [PACKAGED]
+        shown = view(first, text, *others, ordinary=ordinary, names=names, start=start, characters=characters)
+        show_report(shown, page, overwrite, False, text=False)
+        if not (as_printable or as_ids or as_json):
+            return
+    ids = first.encode_ordinary(text) if ordinary else first.encode(text)
+    cells = lay_out(first, ids)
+    length = sum(len(cell.text) for cell in cells)
     if as_json:
         tokens = [
             {"id": cell.id, "token": token_repr(cell.data), "bytes": cell.data.hex(), "special": cell.special}
             for cell in cells
         ]
-        content = {"tokens": tokens, "characters": characters, "bytes": sum(len(cell.data) for cell in cells)}
-        show_json(content)
+        show_json({"tokens": tokens, "characters": length, "bytes": sum(len(cell.data) for cell in cells)})
     elif as_ids:
         show(" ".join(map(str, ids)))
     elif as_printable:
         show(" ".join(bytelevel.encode_token(cell.data) for cell in cells))
-    elif _colours(color):
-        show(_coloured(cells), color=True)
-    elif cells:
-        show(listed(cells))
-    if not (as_json or as_ids or as_printable):
-        rate = f"{characters / max(len(ids), 1):.2f} characters per token"
-        say(f"{counted(len(ids), 'token')}, {counted(characters, 'character')}, {rate}")
+    else:
+        if _colours(color):
+            show(_coloured(cells), color=True)
+        elif cells:
+            show(listed(cells))
+        rate = f"{length / max(len(ids), 1):.2f} characters per token"
+        say(f"{counted(len(ids), 'token')}, {counted(length, 'character')}, {rate}")
 
 
 def _standard_input() -> str:
     try:
-        return sys.stdin.buffer.read().decode("utf-8")
+        return sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as wrong:
         raise ValueError(f"standard input is not UTF-8 at byte {wrong.start}") from None
 
@@ -121,22 +138,18 @@ def _coloured(cells: Iterable[Cell]) -> str:
 
     Tokens that share characters are shown as one, with their number as a subscript, as in ``🙂₃``.
     """
+    groups: list[list[Cell]] = []
+    for cell in cells:
+        if not (groups and cell.joined):
+            groups.append([])
+        groups[-1].append(cell)
     out: list[str] = []
-    for number, group in enumerate(groups(cells)):
-        style = f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
-        if group[0].special:
-            style = _SPECIAL
-        text = "".join(cell.text for cell in group)
+    for number, group in enumerate(groups):
+        style = _SPECIAL if group[0].special else f"\x1b[48;5;{_BACKGROUNDS[number % len(_BACKGROUNDS)]};30m"
         count = "" if len(group) == 1 else str(len(group)).translate(_SUBSCRIPTS)
-        *lines, last = "".join(map(_visible, text)).split("\n")
+        *lines, last = escape("".join(cell.text for cell in group), keep="\n").split("\n")
         # The colour ends before the line does, or the terminal paints the rest of the line.
         out += [f"{style}{line}↵{_RESET}\n" for line in lines]
         if last or count:
             out.append(f"{style}{last}{count}{_RESET}")
     return "".join(out)
-
-
-def _visible(character: str) -> str:
-    if 0xDC80 <= ord(character) < 0xDD00:  # a byte that is not part of a character
-        return f"\\x{ord(character) - 0xDC00:02x}"
-    return character if character == "\n" else escape(character)

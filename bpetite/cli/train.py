@@ -1,27 +1,57 @@
-"""``bpetite train``: learn a tokenizer from a corpus."""
+"""``bpetite train``: learn a tokenizer from a corpus, or further tokens for one."""
 from __future__ import annotations
 
-from collections.abc import Iterable
+import logging
+import warnings
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from .. import formats
+from ..corpus.options import take_options
 from ..corpus.training import not_empty, reading_for
-from ..errors import counted
+from ..errors import TrainingWarning, counted
 from ..tokenizer import Tokenizer
-from ..training.counting.texts import Progress, count_pretokens
-from ..training.options import TrainingOptions, TrainOptions
+from ..training.counting.count_options import CountOptions
+from ..training.counting.texts import Progress as Moved
+from ..training.counting.texts import Repeated, count_pretokens
+from ..training.options import (
+    DEFAULTS,
+    ExtendOptions,
+    LearningOptions,
+    MergeOptions,
+    TrainingOptions,
+    TrainOptions,
+)
 from ..training.train import check_trainable, train_from_counts
 from .base import Command, usage
-from .learning import given_options, learn, learning_options
-from .reports import say
-from .saving import Target, output_options
-from .shared_options import COUNT, Sample, amount, corpus_options, jobs_option
+from .reports import Progress, say
+from .saving import Target, output_options, special_tokens
+from .shared_options import COUNT, KINDS, SIZE, Sample, amount, corpus_options, help_of, jobs_option, load_tokenizer
 
-__all__ = ["command"]
+
+def learning_options(command: Any) -> Any:
+    """The keys of `TrainOptions` as options of a command; None where one is not given."""
+    for name, hint in reversed(get_type_hints(TrainOptions).items()):
+        default = DEFAULTS[name]  # type: ignore[literal-required]
+        shown = " ".join(default) if isinstance(default, tuple) else default
+        text = help_of(name, TrainOptions, LearningOptions, MergeOptions, CountOptions)
+        how: dict[str, Any] = {"help": f"{text}  [default: {shown}]" if shown else text}
+        if name == "special_tokens":
+            how |= {"multiple": True, "metavar": "LITERAL[=ID]", "callback": _special_tokens}
+        elif get_origin(hint) is Literal:
+            how["type"] = click.Choice(get_args(hint))
+        elif int in (hint, *get_args(hint)):
+            how["type"] = SIZE if name.endswith("_bytes") else COUNT
+        command = click.option(f"--{name.replace('_', '-')}", name, **how)(command)
+    return command
+
+
+def _special_tokens(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
+    return special_tokens(values) if values else None
 
 
 @click.command(
@@ -31,75 +61,126 @@ __all__ = ["command"]
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
         "bpetite train texts/ -n 8k --memory 512M --min-count 2 -o bounded.json",
         "bpetite train texts/ -n 32k --superwords-from 24k --pattern o200k -o super.json",
-        "bpetite train more.jsonl.gz -n 400 --special '<|endoftext|>' --special '<|pad|>' -o pad.json",
+        "bpetite train corpus.txt --from bpetite-32k --add 1k --special-tokens '<|pad|>' -o longer.json",
     ],
     after_interrupt="nothing is written",
 )
-@click.option(
-    "-n", "--vocab-size", type=COUNT, required=True, help="256 bytes plus learned tokens, as 32k; specials on top."
-)
+@click.option("-n", "--vocab-size", type=COUNT, help="256 bytes plus learned tokens, as 32k; specials on top.")
+@click.option("--from", "begin", metavar="TOKENIZER", help=f"With --add: learn more tokens for a tokenizer: {KINDS}.")
+@click.option("--add", type=COUNT, help="With --from: how many tokens to learn, as 500 or 1k; all ids stay.")
 @output_options
-@learning_options(TrainOptions)
+@learning_options
 @click.option(
     "--memory", type=amount(1024, 32 << 20), metavar="SIZE",
     help="Counts hold at most about this much; the others go to disk.",
 )
 @click.option("--min-count", type=COUNT, metavar="N", help="With --memory: leave out pre-tokens that occur less often.")
 @click.option(
-    "--spill", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
+    "--spill-to", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="FOLDER",
     help="Where counts go that --memory does not hold [default: the system's folder for temporary files].",
 )
 @jobs_option
 @corpus_options
 def command(
     files: tuple[str, ...],
-    vocab_size: int,
+    vocab_size: int | None,
+    begin: str | None,
+    add: int | None,
     target: Target,
-    memory: int | None,
-    min_count: int | None,
-    spill: Path | None,
     jobs: int | None,
     **others: Any,
 ) -> None:
     """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for
-    standard input) and save it.
+    standard input) and save it; with --from and --add, learn further tokens for a tokenizer, whose ids all stay.
 
     Special tokens in the text separate it and are in no merge.
     """
-    options, reading = given_options(others, TrainOptions)
-    for option, value in (("--spill", spill), ("--min-count", min_count)):
-        if value is not None and memory is None:
-            raise click.UsageError(f"{option} goes with --memory")
-    if memory is not None and options.get("superwords_from") is not None:
-        raise click.UsageError("--superwords-from does not go with --memory")
-    chosen = _checked(target, vocab_size, options)
-    sample = Sample(files, **reading)
-    learned = partial(Tokenizer.train, vocab_size=vocab_size, num_threads=jobs, **options)
-    if memory is not None:
-        bounds = {"num_threads": jobs, "memory": memory, "spill_to": spill, "min_count": min_count}
-        learned = partial(_train_within, chosen, bounds)
-    superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
-    if not superwords:
-        sample.reading = reading_for(chosen.cutting, sample.settings)
-    texts = lambda: not_empty(sample.documents(desc="counting"), sample.sources.inputs)  # noqa: E731
-    tokenizer = learn(texts, learned, repeated=superwords)
+    bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
+    options, reading = take_options(others, TrainOptions)
+    options = {name: value for name, value in options.items() if value is not None}
+    if (begin is None) != (add is None) or (begin is None) == (vocab_size is None):
+        raise click.UsageError("--vocab-size for a new tokenizer, or --from and --add for more tokens")
+    if begin is None or add is None:
+        tokenizer = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **reading))
+        new = ""
+    else:
+        for name in {**options, **{name: 1 for name, value in bounds.items() if value is not None}}:
+            if name not in get_type_hints(ExtendOptions):
+                raise click.UsageError(f"--{name.replace('_', '-')} does not go with --from")
+        given = load_tokenizer(begin)
+        given.extend({}, 0, **options)  # finds mistakes before the corpus is read
+        sample = Sample(files, **reading)
+        tokenizer = _learned(partial(sample.documents, "counting"), lambda documents, progress: given.extend(
+            documents, add, num_threads=jobs, progress=progress, **options
+        ))
+        new = f", {len(tokenizer) - len(given):,} of them new"
     tokenizer = target.save_trained(tokenizer)
-    say(f"{target}: {counted(len(tokenizer), 'token')}, fingerprint {tokenizer.fingerprint()}")
+    say(f"{target}: {counted(len(tokenizer), 'token')}{new}, fingerprint {tokenizer.fingerprint()}")
 
 
-def _checked(target: Target, vocab_size: int, options: dict[str, Any]) -> TrainingOptions:
-    """The options; mistakes in them, and what the format cannot hold, are errors before the corpus is read."""
+def _trained(
+    target: Target, options: dict[str, Any], bounds: dict[str, Any], jobs: int | None, sample: Sample
+) -> Tokenizer:
+    """A new tokenizer; mistakes in its options, and what the format cannot hold, are errors before the corpus is
+    read."""
+    for name in ("spill_to", "min_count"):
+        if bounds[name] is not None and bounds["memory"] is None:
+            raise click.UsageError(f"--{name.replace('_', '-')} goes with --memory")
+    if bounds["memory"] is not None and options.get("superwords_from") is not None:
+        raise click.UsageError("--superwords-from does not go with --memory")
     with usage():
-        chosen = TrainingOptions(vocab_size, **options)
+        chosen = TrainingOptions(**options)
     start = Tokenizer.from_vocab(check_trainable(chosen))
     if target.format == "tiktoken":
         start = start.to_ranks()
     formats.dump(start.to_vocab(), target.format)
-    return chosen
+    train = partial(Tokenizer.train, num_threads=jobs, **options)
+    if bounds["memory"] is not None:
+        train = partial(_train_within, chosen, bounds | {"num_threads": jobs})
+    superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
+    if not superwords:
+        sample.reading = reading_for(chosen.cutting, sample.settings)
+    texts = lambda: not_empty(sample.documents("counting"), sample.sources.inputs)  # noqa: E731
+    return _learned(texts, train, repeated=superwords)
 
 
 def _train_within(
-    options: TrainingOptions, bounds: dict[str, Any], documents: Iterable[bytes], *, progress: Progress
+    options: TrainingOptions, bounds: dict[str, Any], documents: Iterable[bytes], *, progress: Moved
 ) -> Tokenizer:
     with count_pretokens(documents, progress=progress, **bounds, **vars(options.cutting)) as counts:
         return Tokenizer.from_vocab(train_from_counts(counts, options, progress=progress))
+
+
+class _Lines(logging.Handler):
+    def emit(self, record: logging.LogRecord) -> None:
+        say(record.getMessage())
+
+
+def _learned(
+    texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *, repeated: bool = False
+) -> Tokenizer:
+    """Count with a line of progress, then merge with one; warnings and log messages go to people.
+
+    Args:
+        texts: Reads the files.
+        train: Called with the documents and ``progress``.
+        repeated: It reads the documents several times.
+    """
+    log = logging.getLogger("bpetite.training.train")
+    level, lines = log.level, _Lines()
+    log.addHandler(lines)
+    log.setLevel(logging.INFO)
+    try:
+        with warnings.catch_warnings(), Progress(unit=" merges", desc="merging", leave=False) as merging:
+            warnings.simplefilter("always", TrainingWarning)
+            warnings.showwarning = lambda message, *_, **__: say(str(message))
+
+            def move(stage: str, done: int, total: int | None) -> None:
+                if stage == "merge":
+                    merging.total = total
+                    merging.update(done - merging.done)
+
+            return train(Repeated(texts) if repeated else texts(), progress=move)
+    finally:
+        log.removeHandler(lines)
+        log.setLevel(level)

@@ -5,7 +5,7 @@ import json
 import math
 import sys
 from collections import Counter
-from html.parser import HTMLParser
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, patterns
 from bpetite.analysis import Comparison, compare, measure
 
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 naïve 1999 " * 3
@@ -95,17 +95,10 @@ def test_text_and_page(tmp_path: Path) -> None:
     assert "Bytes per token by lang" in said
     report.save(tmp_path / "page.html")
     page = (tmp_path / "page.html").read_text(encoding="utf-8")
-    assert "<b>" not in page
-    assert "<i>one" not in page
-    assert "<script" not in page
-    for content in (page, report.to_html()):
-        opened: list[str] = []
-        parser = HTMLParser()
-        parser.handle_starttag = lambda tag, attributes, opened=opened: opened.append(tag)  # type: ignore[method-assign,misc]
-        parser.feed(content)
-        assert opened.count("svg") == 8  # five figures of all texts, three by group
+    assert not [bad for bad in ("<b>de", "<i>one", "<script") if bad in page]
+    assert page.count("--share: 100.0%") >= 8 + 3  # the longest bar of a figure of all texts, and of each by group
     assert compare([ONE], []).page().startswith("<!doctype html>")
-    assert repr(report).startswith("<Comparison of tokenizers: 2 tokenizers, ")
+    assert repr(report).startswith("<Comparison of tokenizers: 2 tokenizers, different, ")
     assert repr(report.tokenizers[1]).startswith("<Figures of two: ")
 
 
@@ -115,11 +108,81 @@ def test_names_keep_the_end_that_tells_them_apart() -> None:
     page = report.page()
     for one in "ab":
         assert f" bytes per token, {one}\n" in str(report)
-        assert f">{one}</text>" in page
-        assert f'<th scope="row"><span title="{folder}/{one}/tokenizer.json">{one}</span></th>' in page
+        assert f'title="{folder}/{one}/tokenizer.json">{one}</th>' in page
     # of parts that differ only at their start, the whole
     long = [f"{letter}-{'long' * 9}" for letter in "ab"]
     assert all(f", {one}\n" in str(compare(dict.fromkeys(long, ONE), ["the"])) for one in long)
+
+
+# What differs
+
+CATS = "the cat sat on the mat, the cats' mats; naïve café 猫🙂 " * 4
+SMALL, LARGE = Tokenizer.train(CATS, 280), Tokenizer.train(CATS, 286)
+
+
+def test_the_same() -> None:
+    report = compare([SMALL, Tokenizer.train(CATS, 280)], [CATS, ""])
+    assert report.same
+    (only,) = report.differences
+    assert (only.documents_differing, only.shared) == (0, len(SMALL))
+    assert "So are the ids of all texts." in str(report)
+
+
+def test_vocabulary_merges_and_settings() -> None:
+    (found,) = compare([SMALL, LARGE]).differences
+    assert not found.same
+    assert (found.only_a, len(found.only_b)) == ({}, 6)
+    assert found.moved == {b"<|endoftext|>": (280, 286)}
+    assert found.specials == {"<|endoftext|>": (280, 286)}
+    assert (found.first_merge, found.merges_at_first) == (24, (None, LARGE.merges[24]))
+    assert (found.merges_only_a, found.merges_only_b) == (0, 6)
+    other = Tokenizer(SMALL.vocab, SMALL.merges, {"<u>": 500}, pattern=patterns.CL100K, normalization="NFC")
+    two = compare([SMALL, LARGE, other]).differences
+    assert [one.names for one in two] == [("A", "B"), ("A", "C")]
+    assert two[1].settings == {"pattern": (patterns.GPT2, patterns.CL100K), "normalization": (None, "NFC")}
+
+
+def test_places_and_their_page(tmp_path: Path) -> None:
+    evil = "\x1b[31m\u202e<script>alert(1)</script>the the"
+    texts = [CATS, "", evil, "no"]
+    named = {"<b>small": SMALL, "large": LARGE}
+    report = compare(named, texts, files=["<i>.txt"], places=1000)
+    (differences,) = report.differences
+    assert differences.cut_places == len(differences.places) > 0
+    assert differences.documents_differing == 2
+    for place in differences.places:
+        text = texts[place.document]
+        assert text[: place.offset].endswith(place.before)
+        assert text[place.offset :].startswith(place.text)
+        assert b"".join(token for _, token in place.a) == b"".join(token for _, token in place.b)
+        assert place.a != place.b
+    assert json.loads(json.dumps(report.to_dict()))["same"] is False
+    report.save(tmp_path / "page.html")
+    for shown in ((tmp_path / "page.html").read_text(encoding="utf-8"), report.to_html(), str(report)):
+        body = shown.split("</style>", 1)[-1]
+        assert not [bad for bad in ("\u202e", "\x1b") if bad in body]
+        assert not [bad for bad in ("<script", "<b>small", "<i>") if bad in body] or shown == str(report)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.text("the cat's猫é\u0301🙂 \n", max_size=12), max_size=5))
+def test_the_differing_places_are_those_of_the_definition(texts: list[str]) -> None:
+    """The edges that both have cut a text into stretches; neighbours of other tokens are one place."""
+    for other in (LARGE, Tokenizer(LARGE.vocab, LARGE.merges, LARGE.special_tokens, normalization="NFC")):
+        (found,) = compare([SMALL, other], texts, places=1000).differences
+        differing = places = 0
+        for text in texts:
+            sides = [[tok.token_bytes(one) for one in tok.encode_ordinary(text)] for tok in (SMALL, other)]
+            differing += sides[0] != sides[1]
+            if b"".join(sides[0]) != b"".join(sides[1]):
+                places += 1
+                continue
+            edges = [list(accumulate(map(len, side), initial=0)) for side in sides]
+            common = sorted(set(edges[0]) & set(edges[1]))
+            cut = [any(start < edge < end for side in edges for edge in side) for start, end in pairwise(common)]
+            places += sum(one and not before for before, one in pairwise([False, *cut]))
+        assert (found.documents_differing, found.cut_places) == (differing, places)
+        assert len(found.places) == places
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
 """Tokens that text can produce: against every short text of small alphabets, and in published vocabularies."""
-import sys
 from collections.abc import Callable
 from itertools import product
 from pathlib import Path
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
 from bpetite.analysis import reach as reach_of
+from bpetite.analysis.reach import AROUND
 from bpetite.reference import merge_pretoken
 
 NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
@@ -18,12 +18,6 @@ NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
 #: Characters of one, two, three and four bytes that share lead and continuation bytes.
 ALPHABET = ["a", "b", " ", "\u00e9", "\u00e8", "\u00a9", "\u4f60", "\u4f69", "\U0001f642"]
 BYTES = sorted({byte for character in ALPHABET for byte in character.encode()})
-
-
-@pytest.fixture(autouse=True)
-def _short_search(monkeypatch: pytest.MonkeyPatch) -> None:
-    # by module: the package's name `reach` is the function
-    monkeypatch.setattr(sys.modules["bpetite.analysis.reach"], "BUDGET", 10_000)
 
 
 def short_texts(alphabet: list[str], longest: int) -> list[str]:
@@ -57,13 +51,14 @@ def check_against(tokenizer: Tokenizer, texts: list[str]) -> None:
     ids, _ = tokenizer.encode_batch_to_numpy(texts, allowed_special=())
     produced = set(ids.tolist())
     unreachable = {one.id: one for one in found.unreachable}
-    wrong = [unreachable[one] for one in produced & unreachable.keys()]
+    proven = {token_id for token_id, one in unreachable.items() if one.reason != "pattern"}
+    wrong = [unreachable[one] for one in produced & proven]
     assert not wrong
-    # Each token of whole characters that is called reachable comes with a text that proves it.
+    # Each token of whole characters that is called reachable comes out of some text.
     for token_id, token in tokenizer.vocab.items():
-        if token_id not in unreachable and is_utf8(token):
-            text = found.witness.get(token_id) or token.decode()
-            assert token_id in tokenizer.encode_ordinary(text)
+        if token_id not in unreachable and is_utf8(token) and token_id not in produced:
+            texts = (before + token.decode() + after for before, after in product(AROUND, repeat=2))
+            assert any(token_id in tokenizer.encode_ordinary(text) for text in texts)
 
 
 @pytest.mark.parametrize("kind", ["merges", "ranks", "ignore_merges"])
@@ -160,9 +155,6 @@ def test_what_reach_says_of_a_token() -> None:
     assert {one.token[0] for one in found} == NEVER_IN_UTF8
     (lost,) = (one for one in reach_of(Tokenizer(plain(b"ab", b"abc"), [(b"a", b"b")])).unreachable if one.id > 255)
     assert lost.instead == (b"ab", b"c")
-    # of a token that needs something behind it, a text with it; the text of another token is no proof by itself
-    assert reach_of(Tokenizer(plain(b"ab"), [(b"a", b"b")], pattern=r"\w+(?=!)|\w|!")).witness[256] == "ab!"
-    assert reach_of(LOOKAHEAD).witness == {256: "aab"}
 
 
 @settings(max_examples=40, deadline=None)
@@ -202,8 +194,3 @@ def test_o200k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
     tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)
     found = reach_of(tok)
     assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
-    # tokens that need something before them (line end and slashes) or after them (Chinese and capitals) are found
-    texts = [text for token_id, text in found.witness.items() if tok.token_bytes(token_id) == b"\n//"]
-    assert len(texts) == 1
-    assert texts[0].endswith("\n//")
-    assert texts[0] != "\n//"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns
 from bpetite.analysis import measure, usage
-from bpetite.analysis.scripts import COMMON, escape, invisible_name, main_script, scripts_of
+from bpetite.analysis.scripts import COMMON, escape, main_script, scripts_of
 
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 ١٢٣ e\u0301 \U0001f642 naïve 1999 " * 3
 TOK = Tokenizer.train(CORPUS, 330)
@@ -106,11 +106,8 @@ def test_scripts() -> None:
     assert main_script(" ...", {}) == COMMON
 
 
-def test_names_of_what_cannot_be_seen() -> None:
-    named = {
-        "\u202e": "RLO", "\u200d": "ZWJ", "\ufeff": "BOM", "\x00": "NUL", "\x1b": "ESC", "\x7f": "DEL",
-        "\u00a0": "NBSP", "\u3000": "IDSP", "\U000e0100": "VS17", "\ue000": "U+E000", "\u0378": "U+0378",
-    }  # fmt: skip
-    assert {one: invisible_name(one) for one in named} == named
-    assert [invisible_name(one) for one in "aé猫🙂!"] == [None] * 5
-    assert escape("a b\t\u202e\x1b[0m\ufe0f\U000e0100é") == "a b\\t\\u202e\\x1b[0m\\ufe0f\\U000e0100é"
+def test_escapes_of_what_cannot_be_seen() -> None:
+    unseen = "\u202e\u200d\ufeff\x00\x1b\x7f\u00a0\u3000\U000e0100\ufe0f\ue000\u0378\u115f\u2800\n\t"
+    assert all(escape(one) == one.encode("unicode-escape").decode() for one in unseen)
+    assert escape("aé猫🙂! \u0301") == "aé猫🙂! \u0301"
+    assert escape("a\n\udcff\t", keep="\n") == "a\n\\xff\\t"

@@ -1,4 +1,4 @@
-"""Pages of tokens: their layout, and that no text can break out of its markup."""
+"""Texts in tokens: their layout, and that no text can break out of the markup of its page."""
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,7 +18,9 @@ BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
 HOSTILE = [
     "<script>alert(1)</script>",
     "</script><img src=x onerror=alert(1)>",
+    "</style><style>*{display:none}</style>",
     "<!-- --> ]]> &amp; &lt; \"'`",
+    "{{ 7 * 7 }} {% raw %}",
     "\u202eright\u202c \u2066iso\u2069 \u200f",
     "\x00\x01\x1b[31m\x7f\x85",
     "\ufeff\u2028\u2029\u200b",
@@ -26,10 +28,29 @@ HOSTILE = [
 ]
 
 
-def tokens_of(page: str, side: int = 0) -> list[int]:
+class Reader(HTMLParser):
+    """The tags and attributes of a page, and the ids of the tokens: rows[number]."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags = set[str]()
+        self.attributes = set[str]()
+        self.rows: list[list[int]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, found: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        attributes = dict(found)
+        self.attributes.update(attributes)
+        if attributes.get("class") == "text":
+            self.rows.append([])
+        if "data-i" in attributes:
+            self.rows[-1].append(int(attributes["data-i"] or ""))
+
+
+def tokens_of(page: str, side: int = 0, sides: int = 1) -> list[int]:
     """The ids of the tokens of a side."""
-    rows = re.findall(rf'<div class="text side{side}"[^>]*>(.*?)</div>', page, re.S)
-    return [int(one) for row in rows for one in re.findall(r'data-i="(\d+)"', row)]
+    return [one for row in Reader(page).rows[side::sides] for one in row]
 
 
 @settings(max_examples=60, deadline=None)
@@ -52,6 +73,7 @@ def test_layout_shows_every_character_once(text: str) -> None:
 def test_ids_that_no_text_gave() -> None:
     laid = lay_out(BYTES, [0x61, 0xFF, 0xE4, 0xBD, 0x61])
     assert [cell.text for cell in laid] == ["a", "\udcff", "\udce4", "\udcbd", "a"]
+    assert [cell.shown for cell in laid] == ["a", "\\xff", "\\xe4", "\\xbd", "a"]
     with pytest.raises(KeyError):
         lay_out(BYTES, [300])
 
@@ -61,56 +83,63 @@ def test_ids_that_no_text_gave() -> None:
 def test_markup_stays_text(tok: Tokenizer, text: str) -> None:
     shown = view(tok, text, title=text, names=[text])
     page, cell = shown.page(), shown._repr_html_()
-    tags, attributes = set[str](), set[str]()
-
-    class Reader(HTMLParser):
-        def handle_starttag(self, tag: str, found: list[tuple[str, str | None]]) -> None:
-            tags.add(tag)
-            attributes.update(name for name, _ in found)
-
-    Reader().feed(page + cell)
-    assert not tags & {"img", "b", "i", "iframe", "object", "form", "link", "base"}
-    assert not [name for name in attributes if name.startswith("on") or name in ("style", "src", "srcset")]
-    assert page.count("<script") == page.count("</script") == view(tok, "x").page().count("<script")
-    assert "<script" not in cell
+    read = Reader(page + cell)
+    assert not read.tags & {"img", "i", "iframe", "object", "form", "link", "base", "script"}
+    assert not [name for name in read.attributes if name.startswith("on") or name in ("src", "srcset", "href")]
+    assert "49" not in page.split("<h1>")[1].split("</h1>")[0]  # no template of its own
     unseen = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\ufeff\u2028\u2029\x7f\x85"
     assert not [one for one in page if (one < " " and one not in "\n\t") or one in unseen]
-    assert tokens_of(page) == [int(one) for one in re.findall(r'data-i="(\d+)"', cell)] == tok.encode(text)
+    assert tokens_of(page) == tokens_of(cell) == tok.encode(text)
 
 
-def test_the_policy_allows_only_what_is_in_the_page() -> None:
+def test_the_policy_allows_no_script_and_no_network() -> None:
     page = view(TOK, "x").page()
     (policy,) = re.findall(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
-    allowed = r"default-src 'none'; style-src 'sha256-[^']+'; (script-src 'sha256-[^']+'; )?base-uri 'none'; .*"
-    assert re.fullmatch(allowed + "form-action 'none'", policy.replace("&#x27;", "'"))
-    outside = re.sub(r"<(style|script)[^>]*>.*?</\1>", "", page, flags=re.S)
-    assert not re.search("unsafe|https?:", outside)
+    assert policy == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+    assert not re.search("<script|https?:", page)
 
 
-def test_what_cannot_be_seen_is_marked() -> None:
-    page = view(TOK, "the\tcat \u200d\n<|end|>").page().split("<main>")[1]
-    assert re.search(r'<u class="x"[^>]*>ZWJ</u>', page)
-    assert 'class="sp"' in page
-    assert 'class="sp"' not in view(TOK, "<|end|>", ordinary=True).page().split("<main>")[1]
-    assert '<u class="m">\u0301</u>' in view(BYTES, "e\u0301").page()  # not drawn over the token before
-    assert re.findall(r'<span class="g"[^>]*data-t="([^"]*)"', view(BYTES, "a🙂b").page()) == ["🙂"]
+def test_tokens_name_their_ids_and_what_cannot_be_seen() -> None:
+    page = view(TOK, "the\tcat \u200d\n<|end|>").page().split("</style>")[-1]
+    assert "\\u200d" in "".join(re.findall(r">([^<]*)</span>", page))
+    assert f'class="special" data-i="300" title="id 300 · {b"<|end|>".hex(" ")}"' in page
+    assert 'class="special"' not in view(TOK, "<|end|>", ordinary=True).page().split("</style>")[-1]
+    assert "◌\u0301" in view(BYTES, "e\u0301").page()  # not drawn over the token before
 
 
 def test_two_tokenizers_and_a_window(tmp_path: Path) -> None:
     text = "the cat sat\non the mat 猫\n"
-    shown = view(TOK, text, OTHER, names=["first", "runs/2026_01/second.json"])
+    shown = view(TOK, text, OTHER, names=["first", "second"])
     shown.save(tmp_path / "page ü.html")
     page = (tmp_path / "page ü.html").read_bytes().decode()
-    assert [tokens_of(page, side) for side in (0, 1)] == [TOK.encode(text), OTHER.encode(text)]
+    assert [tokens_of(page, side, 2) for side in (0, 1)] == [TOK.encode(text), OTHER.encode(text)]
     assert shown.tokens == [len(TOK.encode(text)), len(OTHER.encode(text))]
-    assert "runs/<wbr>2026_<wbr>01/<wbr>second.json" in page  # long names break between words
     composed = Tokenizer(TOK.vocab, TOK.merges, TOK.special_tokens, normalization="NFC")
-    assert "normalize this text differently" in view(TOK, "cafe\u0301\nthe cat", composed).page()
+    apart = view(TOK, "cafe\u0301\nthe cat", composed).page()
+    assert "normalize this text differently" in apart
+    assert " differs" not in apart.split("</style>")[-1]
     for start in (0, 123_456, 10**9):
         part = view(TOK, text * 10_000, start=start, characters=1000)
         assert TOK.decode(tokens_of(part.page())) == (text * 10_000)[part.first : part.last]
         assert part.tokens == [len(TOK.encode(text * 10_000))]
-    assert "are shown" in view(TOK, text * 1000).to_html()
+        assert "A window: characters" in part.to_html()
+
+
+def test_tokens_of_one_side_alone_are_marked() -> None:
+    one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
+    page = view(one, "ab ab", two).page().split("</style>")[-1]
+    assert [bool(found) for found in re.findall(r'class="c\d( differs)?"', page)] == [False, True, True, False, True]
+
+
+def test_a_page_is_written_whole_and_over_no_other(tmp_path: Path) -> None:
+    page, shown = tmp_path / "page.html", view(TOK, "the cat")
+    page.write_text("mine")
+    with pytest.raises(FileExistsError):
+        shown.save(page)
+    assert page.read_text() == "mine"
+    shown.save(page, overwrite=True)
+    assert page.read_text(encoding="utf-8") == shown.page()
+    assert [*tmp_path.iterdir()] == [page]
 
 
 @pytest.mark.parametrize(("given", "message"), [
