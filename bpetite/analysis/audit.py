@@ -11,7 +11,7 @@ from typing import Any, Literal
 import regex
 
 from ..errors import counted
-from ..splitting.pattern.unicode_version import unicode_version
+from ..splitting.pattern.unicode_data import UNICODE
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
@@ -243,8 +243,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "ignore_merges": vocab.ignore_merges,
         "pattern": _plain(tokenizer.pattern),
         "scanner": tokenizer.scanner,
-        "unicode": vocab.unicode or unicode_version(),
-        "unicode_of": "regex" if vocab.unicode is None else "tokenizer",
+        "unicode": UNICODE,
         "normalization": _plain(tokenizer.normalization),
         "errors": tokenizer.errors,
         "special_tokens": tokenizer.special_tokens,
@@ -293,7 +292,7 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
 
 def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[Example]]) -> Iterator[str]:
     """Texts as they come, each checked on its way. OUT: the texts that fail, by check."""
-    normalize = normalizer(tokenizer.normalization, tokenizer.to_vocab().unicode) or str
+    normalize = normalizer(tokenizer.normalization) or str
     for number, text in enumerate(texts):
         head = text[:LONGEST]
         expected, back = normalize(head), tokenizer.decode(tokenizer.encode_to_numpy(head, allowed_special=()))

@@ -131,7 +131,7 @@ def _proof(
         return {token_id: Unreachable(token_id, token, "utf-8")}
     form = vocab.normalization
     # part of a text in a Unicode normal form is in that form; of other normalizations nothing is known
-    if isinstance(form, str) and normalize(form, body, vocab.unicode) != body:
+    if isinstance(form, str) and normalize(form, body) != body:
         return {token_id: Unreachable(token_id, token, "normalization", instead)}
     merged = _merged(vocab, byte_ids, token)
     takes_whole = vocab.merges is None or vocab.ignore_merges  # a pre-token that is a token needs no merges

@@ -20,7 +20,7 @@ data = st.lists(st.sampled_from([b"a", b"aaaa", b"b", b" ", b"1", b"123", "²".e
 
 
 def byte_splits(stages: tuple[str, ...]) -> ByteSplits:
-    return ByteSplits(compiled(stages, None), ALPHABET)
+    return ByteSplits(compiled(stages), ALPHABET)
 
 
 def expected(stages: tuple[str, ...], pretoken: bytes) -> list[int]:

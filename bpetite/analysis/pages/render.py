@@ -14,7 +14,7 @@ from platform import python_version
 from typing import Any, Literal
 
 from ... import __version__
-from ...splitting.pattern.unicode_version import unicode_version
+from ...splitting.pattern.unicode_data import UNICODE
 from ...tokenizer import Tokenizer
 from ..scripts import escape as visible
 from ..scripts import token_repr
@@ -248,7 +248,7 @@ def _made() -> str:
     """The line that says when a report was drawn, and with which versions."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        f"Made {now} by bpetite {__version__}, regex {version('regex')} (Unicode {unicode_version()}), "
+        f"Made {now} by bpetite {__version__}, Unicode {UNICODE}, regex {version('regex')}, "
         f"Python {python_version()}."
     )
 

@@ -43,7 +43,7 @@ cdef class ByteSplits:
         """The ends of the parts of one pre-token, ascending, the last one at its length.
 
         >>> from bpetite.splitting.pretokenizer import compiled
-        >>> ByteSplits(compiled((r"\\p{N}",), None), "".join(map(chr, range(256)))).ends(b"a12 b")
+        >>> ByteSplits(compiled((r"\\p{N}",)), "".join(map(chr, range(256)))).ends(b"a12 b")
         [1, 2, 3, 5]
         """
         cdef byte_cut cut
