@@ -15,8 +15,7 @@ from itertools import accumulate
 from ..bytelevel import ALPHABET, encode_token
 from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
-from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
-from ..splitting.scan._byte_splits import ByteSplits
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps.normalizers import Precompiled, Prepend, Replace, normalizer, replacements
 from ..steps.simplified import space_before
@@ -66,19 +65,10 @@ class Pipeline:
         self._prefix_space = steps[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
-        if is_plain(plain):
-            cutter = pretokenizer(plain or None)
-            if self._late_steps and cutter.scanner is not None:
-                cutter = _with_byte_splits(cutter, self._late_steps)
-            if not self._late_steps or cutter.byte_splits is not None:
-                self.pretokenizer = cutter
-                self._steps = self._late_steps = ()
-        self.is_compiled: bool = (
-            self.pretokenizer.byte_splits is not None
-            and not vocab.is_rare
-            and vocab.normalization is None
-            and not self._prefix_space
-        )
+        if is_plain(plain) and not self._late_steps:
+            self.pretokenizer = pretokenizer(plain or None)
+            self._steps = ()
+        self.is_compiled: bool = False
         self.prefix: str = ""
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
@@ -330,15 +320,3 @@ class _Finder:
             done = end
         if done < len(text):
             yield done, len(text), None
-
-
-def _with_byte_splits(cutter: Pretokenizer, steps: tuple[Step, ...]) -> Pretokenizer:
-    """A compiled pre-tokenizer, followed by steps that see the printable form of bytes if these can be compiled."""
-    if not is_plain(steps):
-        return cutter
-    tables = compiled(steps)
-    try:
-        byte_splits = None if isinstance(tables, str) else ByteSplits(tables, ALPHABET)
-    except ValueError:  # the pattern is outside of what compiles
-        return cutter
-    return Pretokenizer(cutter.pattern, cutter.scanner_kind, cutter.scanner, None, byte_splits)

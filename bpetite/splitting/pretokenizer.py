@@ -4,15 +4,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
 from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
-
-if TYPE_CHECKING:
-    from .scan._byte_splits import ByteSplits
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
@@ -25,8 +22,7 @@ class Pretokenizer:
 
     `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
     "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
-    first three have a `scanner`. `tables` are those of a compiled pattern. `byte_splits`, if given, cut the scanner's
-    pre-tokens, also inside characters; :meth:`split` does without them.
+    first three have a `scanner`. `tables` are those of a compiled pattern.
     """
 
     def __init__(
@@ -35,12 +31,10 @@ class Pretokenizer:
         scanner_kind: ScannerKind,
         scanner: Scanner | None = None,
         reason: str | None = None,
-        byte_splits: ByteSplits | None = None,
         tables: ScannerTables | None = None,
     ) -> None:
         self.pattern = pattern
         self.tables = tables
-        self.byte_splits = byte_splits
         self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
@@ -60,11 +54,7 @@ class Pretokenizer:
         if self.scanner is not None:
             if not data.isascii():
                 data.decode("utf-8")
-            ends: array[int] = self.scanner.ends(data)
-            if self.byte_splits is None:
-                return ends
-            cuts = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
-            return array("q", [start + end for start, inside in cuts for end in inside])
+            return self.scanner.ends(data)
         text = data.decode("utf-8")
         ends = array("q")
         at = 0
