@@ -111,18 +111,23 @@ class Cutter:
         return -1, True
 
     def _separator_end(self, at: int, limit: int) -> int | None:
-        """The first end of a separator from ``at`` on; -1 if ``limit`` comes first, None if the stream ends first."""
+        """The first end of a separator from ``at`` on; -1 if ``limit`` comes first, None if the stream ends first.
+        ``limit`` moves up to `LOOK` bytes with occurrences that overlap, because documents end among them."""
         separator, keep = self._separator, 2 * len(self._separator)
+        reach, last = limit - at, limit + LOOK
         start, size = max(self._least, at - keep), FIRST_LOOK + keep
         while True:
             window = self._stream.window(start, size)
             found = max(0, at - len(separator) - start) - 1
             while separator and (found := window.find(separator, found + 1)) >= 0:
+                end = start + found + len(separator)
+                if end > limit:
+                    return -1
                 # Occurrences may overlap, and the text before them decides which ones count. Skip an occurrence that
                 # begins inside another.
                 if window.find(separator, max(0, found - len(separator) + 1)) == found:
-                    end = start + found + len(separator)
-                    return end if end <= limit else -1
+                    return end
+                limit = min(end + reach, last)
             if len(window) < size:
                 return None
             if start + size > limit:

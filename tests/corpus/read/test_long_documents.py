@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, gpt2_cuts, megabytes_of, run, texts_in
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
@@ -65,6 +65,8 @@ def test_the_limit(ram_path: Path, name: str, block: int) -> None:
     most=st.integers(1, 50) | st.just(1000),
     closed=st.booleans(),
 )
+@example(parts=["", "", "a"], separator="\n\n", block=1, most=1, closed=True)
+@example(parts=[""] * 90 + ["a"], separator="\n\n", block=1, most=1, closed=False)
 def test_splitting_is_str_split_for_any_block_and_limit(
     tmp_path_factory: pytest.TempPathFactory, parts: list[str], separator: str, block: int, most: int, closed: bool
 ) -> None:
