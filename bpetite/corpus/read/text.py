@@ -152,13 +152,13 @@ class Cutter:
     def _too_long(self, limit: int) -> Generator[Block, None, bool]:
         """Skip a document that is too long, and reaches beyond ``limit``. Yield a block of the whole documents before
         it, then a "too-long" block. Return True if the stream has ended."""
-        begun = self._stream.take(limit)
+        begun = self._stream.take(limit - len(self._separator))  # a separator may begin before the limit
         yield from self._whole_records(begun)
         lines = self._tail(begun).count(b"\n")
         place: int | None = -1
         while place is not None and place < 0 and not self._reading.stop:  # else nothing after it is read
             place, limit = self._separator_end(limit, limit + LOOK), limit + LOOK
-            stop: int | None = limit - 2 * len(self._separator)  # a separator may begin before the limit
+            stop: int | None = limit - 2 * len(self._separator)
             if place is None or place >= 0:
                 stop = self._size if place is None and not self._stream.in_order else place
             lines += self._stream.take(stop).count(b"\n")
