@@ -54,7 +54,8 @@ class Pretokenizer:
         if self.scanner is not None:
             if not data.isascii():
                 data.decode("utf-8")
-            return self.scanner.ends(data)
+            found: array[int] = self.scanner.ends(data)
+            return found
         text = data.decode("utf-8")
         ends = array("q")
         at = 0

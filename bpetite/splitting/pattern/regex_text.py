@@ -70,7 +70,7 @@ class _StandIns(dict[int, int]):
         return at >= 0 and point < self.unassigned[at][1]
 
     def sides(self, point: int) -> list[bool]:
-        """Whether each written range holds it."""
+        """True for each written range that holds it."""
         return [first <= point <= last for first, last in self.written]
 
 
