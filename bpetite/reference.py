@@ -9,11 +9,13 @@ al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, af
 """
 import unicodedata
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
-from itertools import groupby, pairwise
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 import regex
+
+from .splitting.pattern.regex_text import matches
 
 __all__ = [
     "apply_merges",
@@ -33,25 +35,20 @@ Pair = tuple[bytes, bytes]
 Token = TypeVar("Token")
 
 
-def normalize(text: str, form: str, unassigned: Container[int] = ()) -> str:
-    """Text in a Unicode normal form. Unassigned code points stay as they are, and nothing combines across them.
+def normalize(text: str, form: Any) -> str:
+    """Text in a Unicode normal form.
 
-    >>> normalize("e\u0301", "NFC"), normalize("e\u0301", "NFC", {0x301}) == "e\u0301"
-    ('é', True)
+    >>> normalize("e\u0301", "NFC")
+    'é'
     """
-    runs = groupby(text, lambda char: ord(char) in unassigned)
-    return "".join(
-        "".join(run) if fixed else unicodedata.normalize(form, "".join(run))  # type: ignore[arg-type]
-        for fixed, run in runs
-    )
+    return unicodedata.normalize(form, text)
 
 
-def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[int] = ()) -> list[str]:
+def split(text: str, pattern: str | Sequence[str] | None) -> list[str]:
     """Cut text into pre-tokens; joined again they give the text.
 
     A match of the pattern is a pre-token, and so is the text between two matches. Of a sequence of patterns, each one
-    cuts the pre-tokens of the one before; None leaves the text whole. In place of each code point that counts as
-    unassigned, patterns see U+D0000, which no version of Unicode assigns; they must not spell out any of them.
+    cuts the pre-tokens of the one before; None leaves the text whole. Characters are those of Unicode 16.0.
 
     >>> split("I'll go", r"'ll| ?\\w+")
     ['I', "'ll", ' go']
@@ -59,16 +56,15 @@ def split(text: str, pattern: str | Sequence[str] | None, unassigned: Container[
     patterns = () if pattern is None else (pattern,) if isinstance(pattern, str) else pattern
     pretokens = [text] if text else []
     for one in patterns:
-        pretokens = [part for pretoken in pretokens for part in _split_once(pretoken, one, unassigned)]
+        pretokens = [part for pretoken in pretokens for part in _split_once(pretoken, one)]
     return pretokens
 
 
-def _split_once(text: str, pattern: str, unassigned: Container[int]) -> list[str]:
-    seen = "".join("\U000d0000" if ord(char) in unassigned else char for char in text) if unassigned else text
+def _split_once(text: str, pattern: str) -> list[str]:
     pretokens, end = [], 0
-    for match in regex.finditer(pattern, seen):
-        pretokens += [text[end : match.start()], text[match.start() : match.end()]]
-        end = match.end()
+    for start, stop in matches(regex.compile(pattern), text):
+        pretokens += [text[end:start], text[start:stop]]
+        end = stop
     return [pretoken for pretoken in [*pretokens, text[end:]] if pretoken]
 
 
@@ -169,7 +165,6 @@ def encode(
     special_tokens: Mapping[str, int] | None = None,
     pattern: str | Sequence[str] | None = None,
     normalization: str | None = None,
-    unassigned: Container[int] = (),
     ignore_merges: bool = False,
 ) -> list[int]:
     """Text to token ids: special tokens out first, then the split, then merges inside each pre-token.
@@ -182,7 +177,6 @@ def encode(
         special_tokens: literal -> id of the special tokens to recognise.
         pattern: The split pattern, see :func:`split`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
-        unassigned: The code points that do not count as assigned, see :func:`split` and :func:`normalize`.
         ignore_merges: With a merge list, take a pre-token that is a token whole, as the ranks kind does.
 
     Raises:
@@ -202,8 +196,8 @@ def encode(
             ids.append(special_tokens[stretch])
             continue
         if normalization is not None:
-            stretch = normalize(stretch, normalization, unassigned)
-        for pretoken in split(stretch, pattern, unassigned):
+            stretch = normalize(stretch, normalization)
+        for pretoken in split(stretch, pattern):
             data = pretoken.encode("utf-8")
             parts = [data] if whole and data in id_of else merge_pretoken(data, ranks)
             ids += [id_of[part] for part in parts]
@@ -247,7 +241,6 @@ def train(
     min_frequency: int = 1,
     tie_break: str = "ids",
     normalization: str | None = None,
-    unassigned: Container[int] = (),
     max_token_bytes: int | None = None,
 ) -> tuple[dict[int, bytes], list[Pair]]:
     """Learn merges: count all pairs, join the most frequent one everywhere, and again.
@@ -261,7 +254,7 @@ def train(
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the greatest
             (left bytes, right bytes), "tokenizers" the smallest (left id, right id) if bytes had ids in the order of
             GPT-2's characters for them.
-        normalization, unassigned: As for :func:`encode`.
+        normalization: As for :func:`encode`.
         max_token_bytes: Pairs that would give a longer token are not learned.
 
     Returns:
@@ -278,8 +271,8 @@ def train(
             if special:
                 continue
             if normalization is not None:
-                stretch = normalize(stretch, normalization, unassigned)
-            for pretoken in split(stretch, pattern, unassigned):
+                stretch = normalize(stretch, normalization)
+            for pretoken in split(stretch, pattern):
                 words[tuple(bytes([byte]) for byte in pretoken.encode("utf-8"))] += 1
 
     tokens = {byte: bytes([byte]) for byte in range(256)}

@@ -64,7 +64,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             see :func:`bpetite.patterns.resolve`. Steps beyond patterns are in :mod:`bpetite.steps.splits`.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None, applied to text between special tokens; or rewritings of
             :mod:`bpetite.steps.normalizers`.
-        unicode: The version of Unicode to use, such as "16.0"; None for ``regex``'s own. See docs/unicode.md.
         errors: The handler of :meth:`decode` for bytes that are not UTF-8: "strict", "replace" or another codec error.
 
     Raises:
@@ -89,9 +88,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         pattern: SplitPatternLike = patterns.GPT2,
         normalization: Normalization = None,
         errors: ErrorHandler = "strict",
-        unicode: str | None = None,
     ) -> None:
-        settings: Settings = {"normalization": normalization, "errors": errors, "unicode": unicode}
+        settings: Settings = {"normalization": normalization, "errors": errors}
         self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, **settings))
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
@@ -141,7 +139,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
                 ``tie_break``: among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
                 greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
                 ``normalization``: applied to the corpus, and by the tokenizer when it encodes.
-                ``unicode``: as for :class:`Tokenizer`.
                 ``max_token_bytes``: learn no token longer than this many bytes.
                 ``superwords_from``: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens
                 that span up to four words. The corpus is read twice, so it cannot be an iterator.
@@ -207,8 +204,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
             vocab_size, progress: As for :meth:`train`.
-            options: As for :meth:`train`, without superwords. ``pattern``, ``special_tokens``, ``normalization`` and
-                ``unicode`` come from the counts unless given.
+            options: As for :meth:`train`, without superwords. ``pattern``, ``special_tokens`` and ``normalization``
+                come from the counts unless given.
 
         Raises:
             ValueError: A negative count; an option out of range, or one that contradicts the counts.
@@ -242,7 +239,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         pattern: SplitPatternLike = BY_NAME,
         special_tokens: SpecialTokens = None,
         name: str | None = None,
-        unicode: str | None = None,
     ) -> Tokenizer:
         """A ``.tiktoken`` file (base64 token and rank a line) or a ``tiktoken.Encoding``, with the ranks rule.
 
@@ -252,7 +248,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
                 with the name ``name``, or the file's name, see :func:`bpetite.get_encoding`.
             special_tokens: A file does not hold these either; without a pattern, the encoding's by default.
             name: The encoding of a file whose name does not tell.
-            unicode: As for :class:`Tokenizer`; tiktoken 0.14 itself has "16.0".
 
         Raises:
             FormatError, OSError: The file is damaged or cannot be read; the message names file and line. No pattern
@@ -261,7 +256,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         from .formats import tiktoken
 
         return cls.from_vocab(tiktoken.load(
-            path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name, unicode=unicode
+            path_or_encoding, pattern=pattern, special_tokens=special_tokens, name=name
         ))  # fmt: skip
 
     @classmethod

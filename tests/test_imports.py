@@ -129,7 +129,7 @@ NOT_AT_THE_START = {
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
         "formats.huggingface", "formats.published_ranks", "formats.kinds", "formats.tekken", "formats.tiktoken", "gage",
-        "published", "reference", "splitting.pattern.unicode_version", "training.counting.counts",
+        "published", "reference", "splitting.pattern.regex_text", "training.counting.counts",
         "training.counting.texts", "training.train",
     )),
 }  # fmt: skip

@@ -16,7 +16,6 @@ from tiers import slow_but
 
 from bpetite import Tokenizer, UnknownTokenError, Vocab, patterns, reference
 from bpetite.engine.call_options import BatchOptions
-from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps.splits import Split
 
 CORPUS = (
@@ -190,23 +189,21 @@ def test_one_text_of_bytes_is_learned_from() -> None:
     assert tok.prune(b"ab") == tok.prune("ab")
 
 
-#: Letters and marks from Unicode 7.0 to 16.0, and what is unassigned in all.
-LATER = "\u037f\u1ac1\u1ac5\u1c89\u1dfa\U00010570\U00011935\U00011930\u0378"
+#: Letters and marks from Unicode 7.0 to 16.0, a digit of 17.0, and what is unassigned in all.
+LATER = "\U00011de0\u037f\u1ac1\u1ac5\u1c89\u1dfa\U00010570\U00011935\U00011930\u0378"
 
 
 @pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.O200K, r"(?<!\d)\p{L}+|\s+"])
 @pytest.mark.parametrize("form", slow_but([None, "NFC", "NFKD"], None, "NFKD"))
 @settings(max_examples=30, deadline=None)
 @given(text=st.text(st.one_of(st.sampled_from(LATER), st.sampled_from("aé1 e\u0301\u0323가\u11a8")), max_size=14))
-def test_with_a_version_of_unicode_encoding_is_the_reference(pattern: str, form: str | None, text: str) -> None:
-    lacks = {code for start, stop in unassigned("12.1") for code in range(start, min(stop, 0x20000))}
+def test_with_characters_of_all_versions_encoding_is_the_reference(pattern: str, form: str | None, text: str) -> None:
     settings: dict[str, Any] = {"pattern": pattern, "normalization": form}
     corpus = [LATER, "é1 " + LATER[::-1], "ab " + LATER] * 2
-    tok = Tokenizer.train(corpus, 320, special_tokens=["<s>"], unicode="12.1", **settings)
-    tokens, merges = reference.train(corpus, 320, special_tokens=["<s>"], unassigned=lacks, **settings)
+    tok = Tokenizer.train(corpus, 320, special_tokens=["<s>"], **settings)
+    tokens, merges = reference.train(corpus, 320, special_tokens=["<s>"], **settings)
     assert tok.merges == merges
-    expected = reference.encode(text + "<s>" + text, tokens, merges, special_tokens=tok.special_tokens,
-                                unassigned=lacks, **settings)
+    expected = reference.encode(text + "<s>" + text, tokens, merges, special_tokens=tok.special_tokens, **settings)
     assert tok.encode(text + "<s>" + text) == expected
     assert list(tok.encode_iterable(text + "<s>" + text)) == expected
     ids, spans = tok.encode_with_offsets(text + "<s>" + text)
@@ -217,12 +214,12 @@ def test_with_a_version_of_unicode_encoding_is_the_reference(pattern: str, form:
     assert steps.encode(text + "<s>" + text) == expected
 
 
-def test_added_tokens_that_are_words_look_at_the_version_of_unicode() -> None:
-    """U+1C89 is a letter from 16.0 on."""
+def test_added_tokens_that_are_words_look_at_unicode_16() -> None:
+    """U+1C89 is a letter from 16.0 on, U+11DE0 a digit from 17.0 on."""
     tok = Tokenizer.train("ab", 256, special_tokens=["ab"])
-    for version, tokens in (("15.1", 4), ("16.0", 5)):
-        vocab = tok.to_vocab().replace(token_flags={"ab": ("single_word",)}, unicode=version)
-        assert len(Tokenizer.from_vocab(vocab).encode("\u1c89ab")) == tokens
+    marked = Tokenizer.from_vocab(tok.to_vocab().replace(token_flags={"ab": ("single_word",)}))
+    assert len(marked.encode("\u1c89ab")) == 5
+    assert marked.encode("\U00011de0ab")[-1] == tok.special_tokens["ab"]
 
 
 def test_sparse_ids() -> None:

@@ -178,7 +178,7 @@ FORMS = ["plain", "neon"]
 #: The core's tests, with few examples, without what takes longest and is the same on every processor.
 CORE = [
     "test_merge.py", "vocabulary", "formats/test_json_tokens.py", "splitting/test_scan.py",
-    "splitting/test_byte_splits.py", "core/test_encode.py", "core/test_batch.py", "core/test_decode.py",
+    "core/test_encode.py", "core/test_batch.py", "core/test_decode.py",
     "core/test_special.py", "core/test_ids.py", "core/test_waiting_words.py", "core/test_stream_decoder.py",
     "training/merging/test_merger.py", "training/counting/test_counts.py",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ own. A new model is seen when text is encoded, by its size and by the ids of one
 from __future__ import annotations
 
 import sys
+import unicodedata
 from collections.abc import Callable, Iterable
 from functools import cache, wraps
 from itertools import pairwise
@@ -29,10 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Mirror", "mirror_of"]
 
-#: The versions of Unicode of the patterns and of the normal forms of ``tokenizers``, see docs/unicode.md.
-PATTERNS, NORMAL_FORMS = "16.0", "11.0"
-#: Code points that are in other classes there and in ``regex``, although both know them: in any class, and in \w.
-OTHERWISE, OTHERWISE_IN_WORDS = "\u0295", "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
+#: Code points that are in another class there and in Unicode 16.0, in \w.
+OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: The longest token that is compared, in bytes.
 PROBE = 12
 #: Methods of a backend that change its tokens, and the name of the count of their calls in it.
@@ -95,7 +94,7 @@ class Mirror:
         self.unlike: frozenset[int] = frozenset()
         self.plain: frozenset[str] = frozenset()
         self.specials: frozenset[int] = frozenset()
-        self._doubtful: tuple[str, str] | None = None
+        self._doubtful: npt.NDArray[np.bool_] | None = None
         self._probe: str = ""
         self.backend: Any = self.stand_beside(backend)
         self._read(backend)
@@ -147,7 +146,7 @@ class Mirror:
 
     def trusted(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes here and there."""
-        return self._doubtful is None or not _holds(*self._doubtful, texts)
+        return self._doubtful is None or not _holds(self._doubtful, texts)
 
     def _model_of(self, backend: Any) -> tuple[int, list[int]]:
         """A new model shows in its size, or in the ids of one token: without its merges, that takes several."""
@@ -176,7 +175,7 @@ def _parts(backend: Any) -> tuple[Any, ...]:
 def _compare_ids(backend: Any, tokenizer: Tokenizer) -> None:
     """Raise ValueError if ids or types differ."""
     doubtful = _doubtful(tokenizer.to_vocab())
-    texts = [text for text in hostile_texts(tokenizer.special_tokens) if not _holds(*doubtful, [text])]
+    texts = [text for text in hostile_texts(tokenizer.special_tokens) if not _holds(doubtful, [text])]
     inputs = [*texts, *pairwise(texts)]
     for added in (False, True):
         for given, encoding in zip(inputs, backend.encode_batch(inputs, add_special_tokens=added)):
@@ -201,31 +200,32 @@ def _compare_texts(backend: Any, tokenizer: Tokenizer) -> frozenset[int]:
     return frozenset(unlike)
 
 
-def _holds(version: str, characters: str, texts: Iterable[str]) -> bool:
-    """True if a text has one of some characters, or one that a version of Unicode lacks."""
+def _holds(doubtful: npt.NDArray[np.bool_], texts: Iterable[str]) -> bool:
+    """True if a text has one of these characters."""
     rest = "".join([text for text in texts if not text.isascii()])
-    if not rest:
-        return False
-    return bool(_marked(version, characters)[np.frombuffer(rest.encode("utf-32-le"), np.uint32)].any())
+    return bool(rest) and bool(doubtful[np.frombuffer(rest.encode("utf-32-le"), np.uint32)].any())
 
 
-def _doubtful(vocab: Vocab) -> tuple[str, str]:
-    """The version of Unicode whose characters are read alike there, and the characters that are not."""
+def _doubtful(vocab: Vocab) -> npt.NDArray[np.bool_]:
+    """bool[0x110000], true for the characters that are not read alike there."""
     from ..steps import splits
 
-    in_words = "\\w" in repr(splits.to_json(vocab.pattern))
-    return NORMAL_FORMS if vocab.normalization is not None else PATTERNS, OTHERWISE + OTHERWISE_IN_WORDS * in_words
+    return _marked("\\w" in repr(splits.to_json(vocab.pattern)), vocab.normalization is not None)
 
 
 @cache
-def _marked(version: str, characters: str) -> npt.NDArray[np.bool_]:
-    """bool[0x110000], true for these characters."""
-    from ..splitting.pattern.unicode_version import assigned, unassigned, unicode_version
+def _marked(in_words: bool, normalized: bool) -> npt.NDArray[np.bool_]:
+    from ..splitting.pattern.unicode_data import class_ranges
 
-    versions = list(assigned())
-    newest = versions.index(unicode_version()) if unicode_version() in versions else 0
     table = np.zeros(sys.maxunicode + 1, np.bool_)
-    for start, stop in unassigned(versions[min(versions.index(version), newest)]):
-        table[start:stop] = True
-    table[[ord(character) for character in characters]] = True
+    table[[ord(character) for character in OTHERWISE_IN_WORDS]] = in_words
+    if normalized:  # there by Unicode 9.0, which leaves newer characters as they are
+        known = np.zeros(sys.maxunicode + 1, np.bool_)
+        for start, stop in class_ranges("Age=9.0") or ():
+            known[start:stop] = True
+        for point in np.flatnonzero(~known[:0x40000]).tolist():
+            parts = unicodedata.decomposition(chr(point)).split()
+            if parts or unicodedata.combining(chr(point)):
+                points = [point, *(int(part, 16) for part in parts if part[0] != "<")]
+                table[[one for one in points if not known[one]]] = True
     return table

@@ -36,8 +36,8 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     settings = defaults | _config(beside) if defaults else {}
     if (prefix_space := options.get("add_prefix_space", settings.get("add_prefix_space"))) is not None:
         tokenizer = _with_prefix_space(tokenizer, prefix_space)
-    # errors= and unicode= say nothing to a backend, and tokenizer.json has no place for them
-    vocab = tokenizer.to_merges().to_vocab().replace(errors="strict", unicode=None)
+    # errors= says nothing to a backend, and tokenizer.json has no place for it
+    vocab = tokenizer.to_merges().to_vocab().replace(errors="strict")
     files = beside | {"tokenizer.json": huggingface.dump(vocab).decode("utf-8")}
     if not beside and tokenizer.eot_token is not None:
         options.setdefault("eos_token", tokenizer.token_bytes(tokenizer.eot_token).decode("utf-8"))

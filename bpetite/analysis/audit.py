@@ -9,7 +9,7 @@ from typing import Any
 
 import regex
 
-from ..splitting.pattern.unicode_version import unicode_version
+from ..splitting.pattern.unicode_data import UNICODE
 from ..steps.normalizers import normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
@@ -149,8 +149,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "ignore_merges": vocab.ignore_merges,
         "pattern": _plain(tokenizer.pattern),
         "scanner": tokenizer.scanner,
-        "unicode": vocab.unicode or unicode_version(),
-        "unicode_of": "regex" if vocab.unicode is None else "tokenizer",
+        "unicode": UNICODE,
         "normalization": _plain(tokenizer.normalization),
         "errors": tokenizer.errors,
         "special_tokens": tokenizer.special_tokens,
@@ -200,7 +199,7 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
 def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[Example]]) -> Iterator[str]:
     """Texts as they come, each checked on its way. OUT: the texts that fail, by check."""
     vocab = tokenizer.to_vocab()
-    normalize = normalizer(tokenizer.normalization, vocab.unicode) or str
+    normalize = normalizer(tokenizer.normalization) or str
     space = "" if vocab.alphabet is None else vocab.alphabet.space
     # steps beyond a pattern and a normal form may put a space before a text, and decoding then leaves one out
     edges = " " if vocab.alphabet is not None or tokenizer.scanner == "pipeline" else ""

@@ -120,7 +120,7 @@ def _proof(
         return {token_id: Unreachable(token_id, token, "utf-8")}
     form = vocab.normalization
     # part of a text in a Unicode normal form is in that form; other normalizers are asked for single characters
-    rewritten = normalize(form, body, vocab.unicode) != body if isinstance(form, str) else (
+    rewritten = normalize(form, body) != body if isinstance(form, str) else (
         len(body) == 1 and body != " " and body not in changed(body)
     )
     if rewritten:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..atomic import write_file
-from ..splitting.pattern.unicode_version import unicode_version
+from ..splitting.pattern.unicode_data import UNICODE
 from .cells import Cell, listed
 from .scripts import escape, token_repr
 
@@ -214,7 +214,7 @@ def plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {plain(key): plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple):
-        return plain(value._asdict()) if hasattr(value, "_asdict") else list(map(_plain, value))
+        return plain(value._asdict()) if hasattr(value, "_asdict") else list(map(plain, value))
     return value
 
 
@@ -240,7 +240,7 @@ def _made() -> str:
     """The line that says when a report was drawn, and with which versions."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     return (
-        f"Made {now} by bpetite {__version__}, regex {version('regex')} (Unicode {unicode_version()}), "
+        f"Made {now} by bpetite {__version__}, Unicode {UNICODE}, regex {version('regex')}, "
         f"Python {python_version()}."
     )
 

@@ -34,7 +34,6 @@ from .saving import Target, special_tokens, target_options
     "--reserved", is_flag=True,
     help="Make ids without a token special tokens <|reserved_ID|>, as OpenAI's files do: some readers want no gaps.",
 )
-@click.option("--unicode", help="Hold TARGET to a version of Unicode, such as 16.0.")
 def command(
     source: str,
     target: Target,
@@ -43,7 +42,6 @@ def command(
     pattern: str | None,
     specials: tuple[str, ...],
     reserved: bool,
-    unicode: str | None,
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
 
@@ -67,7 +65,5 @@ def command(
         tokenizer = tokenizer.extend({}, 0, special_tokens=literals)
     elif gaps and target.format == "huggingface":
         say(f"{len(gaps):,} ids below the last have no token, which some readers refuse; --reserved names them")
-    if unicode is not None:
-        tokenizer = Tokenizer.from_vocab(tokenizer.to_vocab().replace(unicode=unicode))
     tokenizer = target.save(tokenizer)
     say(f"{target}: {counted(len(tokenizer), 'token')}, {target.format}")

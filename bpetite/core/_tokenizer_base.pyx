@@ -56,7 +56,7 @@ cdef class TokenizerBase:
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
-            pretokenizer: Cuts text into pre-tokens: `scanner` and `byte_splits`, or None, and `ends(bytes)`.
+            pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
             pipeline: Cuts the text instead, unless it `is_compiled`, in the rare cases where special tokens, splits or
                 normalization are not plain: `items(text, specials)` yields the ids of special tokens, bytes for the
@@ -64,7 +64,7 @@ cdef class TokenizerBase:
         """
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges, pretokenizer.byte_splits, vocab.word_merges,
+                    vocab.merges is None or vocab.ignore_merges, vocab.word_merges,
                     vocab.alphabet_table, "" if pipeline is None else pipeline.prefix)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)

@@ -3,7 +3,6 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport MergeTable, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t
-from ..splitting.scan._byte_splits cimport ByteSplits
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
@@ -63,7 +62,6 @@ cdef class Core:
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
-    cdef readonly ByteSplits byte_splits   # cut pre-tokens again, or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef bint batched                      # short pre-tokens are merged as a whole
     cdef readonly Core inner               # of the merges within words, which are done first; or None

@@ -29,7 +29,6 @@ from ..headers cimport (
     BP_KEY_READ, BP_NO_MERGE, SPACE, bp_free, bp_grow, bp_key, bp_pairs, bp_resize, bp_secret, bp_watch_check, bp_work,
     draw_secret, token_t,
 )
-from ..splitting.scan._byte_splits cimport ByteSplits, byte_cut
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
@@ -50,7 +49,6 @@ cdef enum:
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
     MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
-    PARTS = 32                 # of a pre-token that are found at a time
 
 cdef bp_secret secret = draw_secret()
 
@@ -64,7 +62,6 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
-        byte_splits: Cuts pre-tokens again, or None.
         word_merges: The merges to apply first, word by word, where pre-tokens are phrases; or None.
         alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
@@ -72,7 +69,7 @@ cdef class Core:
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  ByteSplits byte_splits=None, WordMerges word_merges=None, AlphabetTable alphabet=None, str prefix=""):
+                  WordMerges word_merges=None, AlphabetTable alphabet=None, str prefix=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -80,12 +77,11 @@ cdef class Core:
         self.merges = merges
         self.scanner = scanner
         self.whole = whole
-        self.byte_splits = byte_splits
         self.alphabet = alphabet
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
-        self.batched = byte_splits is None and word_merges is None and merges.size > 0
+        self.batched = word_merges is None and merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -306,7 +302,7 @@ cdef int _encode_pretokens(Worker worker, const uint8_t* text, Py_ssize_t start,
         return INTERRUPTED
     if worker.dropout is not None:                     # past the cache
         while i < n and status == DONE:
-            status = _encode_parts(worker, text, ends[i - 1] if i else start, ends[i], done)
+            status = _encode_part(worker, text, ends[i - 1] if i else start, ends[i], done)
             i += 1
         return status
     bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
@@ -344,7 +340,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
-    status = _encode_parts(worker, text, start, end, done)
+    status = _encode_part(worker, text, start, end, done)
     if status == DONE and (worker.inner is None or key[1] != BP_IS_LONG):      # long phrases hardly ever come again
         moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
     if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
@@ -422,25 +418,6 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
     for k in range(worker.waiting):
         if worker.queue[k].key[1] == BP_IS_LONG:
             slots[k] = worker.core.tokens.find(worker.queue[k].text, worker.queue[k].length)
-
-
-cdef int _encode_parts(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                       Py_ssize_t* done) noexcept nogil:
-    """Append the ids of one pre-token, cut again where there are byte splits."""
-    cdef Py_ssize_t ends[PARTS]
-    cdef Py_ssize_t at = start, i
-    cdef byte_cut cut
-    cdef int status
-    if worker.core.byte_splits is None:
-        return _encode_part(worker, text, start, end, done)
-    worker.core.byte_splits.begin(&cut, start, end)
-    while at < end:
-        for i in range(worker.core.byte_splits.next_ends(&cut, text, ends, PARTS)):
-            status = _encode_part(worker, text, at, ends[i], done)
-            if status != DONE:
-                return status
-            at = ends[i]
-    return DONE
 
 
 cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,

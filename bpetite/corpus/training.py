@@ -39,7 +39,7 @@ def reading_for(cutting: Cutting, options: Options) -> Reading:
     if options.max_document_bytes is not None:
         return reading
     literals = [*cutting.special_tokens, reading.separator.decode()]
-    cutter = pretokenizer(cutting.pattern, unicode=cutting.unicode)
+    cutter = pretokenizer(cutting.pattern)
     return replace(reading, cuts=certain_cuts(cutter, literals, cutting.normalization is not None))
 
 

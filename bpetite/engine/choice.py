@@ -25,7 +25,7 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | Non
     if not is_plain(pattern):
         from ..steps.simplified import simplified
 
-        pattern = simplified(pattern, vocab.unicode)
+        pattern = simplified(pattern)
     if vocab.is_rare or vocab.alphabet is not None or not is_plain(pattern):
         from .pipeline import Pipeline
 
@@ -35,5 +35,5 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | Non
     if vocab.normalization is not None:
         from ..steps.normalizers import normalizer
 
-        normalize = normalizer(vocab.normalization, vocab.unicode)
-    return pretokenizer(pattern, unicode=vocab.unicode), normalize, None
+        normalize = normalizer(vocab.normalization)
+    return pretokenizer(pattern), normalize, None

@@ -96,7 +96,7 @@ def _trace(
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
         if isinstance(form, str):
-            stretch, sources = align(form, stretch, tokenizer._vocab.unicode)
+            stretch, sources = align(form, stretch)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if stretch:
             origin.add(stretch.encode("utf-8"), starts, ends)
@@ -106,13 +106,12 @@ def _trace(
     return origin
 
 
-def align(form: str, text: str, unicode: str | None = None) -> tuple[str, Sequence[int]]:
+def align(form: str, text: str) -> tuple[str, Sequence[int]]:
     """A text in a normal form, and for each of its characters the index of its origin in the text.
 
     Args:
         form: "NFC", "NFD", "NFKC" or "NFKD".
         text: The text.
-        unicode: The version of Unicode, see :func:`bpetite.steps.normalizers.normalize`.
 
     >>> align("NFC", "cafe\\u0301s")
     ('cafés', [0, 1, 2, 3, 5])
@@ -125,43 +124,42 @@ def align(form: str, text: str, unicode: str | None = None) -> tuple[str, Sequen
     for match in _combining_run.finditer(text):
         start, end = match.span()
         run = match.group()
-        normal = normalize(form, run, unicode)
+        normal = normalize(form, run)
         if normal == run:
             continue
         parts += [text[done:start], normal]
         sources += range(done, start)
-        made = [*_aligned(form, run, unicode)]
-        known = "".join([char for char, _ in made]) == normal  # else marks that `unicode` lacks keep their places
-        sources += [start + at for _, at in made] if known else [start] * len(normal)
+        made = [*_aligned(form, run)]
+        sources += [start + at for _, at in made]
         done = end
     return "".join([*parts, text[done:]]), [*sources, *range(done, len(text))]
 
 
-def _aligned(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
+def _aligned(form: str, run: str) -> Iterator[tuple[str, int]]:
     """(character, index of its origin): each takes the place of the next unused character, together with those that
     composing removes; an added character shares the place of the one before it."""
     at = 0
-    for char, change in _changes(form, run, unicode):
+    for char, change in _changes(form, run):
         yield char, max(at - 1, 0) if change > 0 else at
         at += 1 - change
 
 
-def _changes(form: str, run: str, unicode: str | None) -> Iterator[tuple[str, int]]:
+def _changes(form: str, run: str) -> Iterator[tuple[str, int]]:
     """(character, change) of a text in a normal form; the change is 0 for a character that replaces one of the text, 1
     for an added one, -n for one that replaces 1 + n."""
-    decompose = partial(normalize, form.replace("C", "D"), unicode=unicode)
+    decompose = partial(normalize, form.replace("C", "D"))
     parts = [(part, int(number > 0)) for char in run for number, part in enumerate(decompose(char))]
     # marks in the order of their classes, between characters that are none
     stretches = groupby(parts, lambda part: _combining_class(part) > 0)
     decomposed = [part for _, stretch in stretches for part in sorted(stretch, key=_combining_class)]
-    return _composed(decomposed, unicode) if form.endswith("C") else iter(decomposed)
+    return _composed(decomposed) if form.endswith("C") else iter(decomposed)
 
 
 def _combining_class(part: tuple[str, int]) -> int:
     return unicodedata.combining(part[0])
 
 
-def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterator[tuple[str, int]]:
+def _composed(decomposed: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
     starter: tuple[str, int] | None = None
     waiting: list[tuple[str, int]] = []  # characters after the starter that did not combine with it
     last = 0  # the combining class of the last of these
@@ -171,7 +169,7 @@ def _composed(decomposed: list[tuple[str, int]], unicode: str | None) -> Iterato
             yield char, change
             continue
         if starter is not None and (not waiting or last < combining):
-            both = normalize("NFC", starter[0] + char, unicode)
+            both = normalize("NFC", starter[0] + char)
             if len(both) == 1:
                 starter = both, starter[1] + change - 1
                 continue

@@ -12,11 +12,10 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
-from ..bytelevel import ALPHABET, encode_token
+from ..bytelevel import encode_token
 from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
-from ..splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
-from ..splitting.scan._byte_splits import ByteSplits
+from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps.normalizers import Precompiled, Prepend, Replace, normalizer, replacements
 from ..steps.simplified import space_before
@@ -54,8 +53,7 @@ class Pipeline:
         self._special_tokens = vocab.special_tokens
         self._tokens = vocab.tokens
         self._normalization = vocab.normalization
-        self._unicode = vocab.unicode
-        self._normalize = normalizer(vocab.normalization, vocab.unicode)
+        self._normalize = normalizer(vocab.normalization)
         self._space, self._alphabet, self._unknown = "", vocab.alphabet_table, b""
         if vocab.alphabet is not None:
             self._space = vocab.alphabet.space
@@ -67,19 +65,10 @@ class Pipeline:
         self._prefix_space = steps[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
         self.pretokenizer: Pretokenizer = pretokenizer(None)
-        if is_plain(plain):
-            cutter = pretokenizer(plain or None, unicode=vocab.unicode)
-            if self._late_steps and cutter.scanner is not None:
-                cutter = _with_byte_splits(cutter, self._late_steps)
-            if not self._late_steps or cutter.byte_splits is not None:
-                self.pretokenizer = cutter
-                self._steps = self._late_steps = ()
-        self.is_compiled: bool = (
-            self.pretokenizer.byte_splits is not None
-            and not vocab.is_rare
-            and vocab.normalization is None
-            and not self._prefix_space
-        )
+        if is_plain(plain) and not self._late_steps:
+            self.pretokenizer = pretokenizer(plain or None)
+            self._steps = ()
+        self.is_compiled: bool = False
         self.prefix: str = ""
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
@@ -95,7 +84,7 @@ class Pipeline:
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
             cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.alphabet_table, split=split)
-            self.pretokenizer = Pretokenizer(None, "words", cuts, unicode=vocab.unicode)
+            self.pretokenizer = Pretokenizer(None, "words", cuts)
 
     def items(
         self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None, after: int = 0
@@ -175,7 +164,7 @@ class Pipeline:
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), fragments)
         for step in self._steps:
-            fragments = splits.apply(step, fragments, self._unicode, is_first=is_first)
+            fragments = splits.apply(step, fragments, is_first=is_first)
         return fragments
 
     def _lengths(self, fragment: str) -> Iterable[int]:
@@ -231,7 +220,7 @@ class Pipeline:
                     normalize = self._normalize if "normalized" in flags else None
                     late.setdefault(normalize(literal) if normalize is not None else literal, literal)
             late.pop("", None)
-            settings = self._special_tokens, self._flags, self._unicode
+            settings = self._special_tokens, self._flags
             finders = _Finder(early, *settings), _Finder(late, *settings)
             if len(self._finders) >= SUBSETS:
                 self._finders.clear()
@@ -254,19 +243,19 @@ class Pipeline:
                 starts, ends = [*[*starts[:1]] * put_in, *starts], [*[*ends[:1]] * put_in, *ends]
                 continue
             if isinstance(one, Replace | Precompiled):
-                text, sources = _replaced(one, self._unicode, text)
+                text, sources = _replaced(one, text)
             else:
-                text, sources = offsets.align(one, text, self._unicode)
+                text, sources = offsets.align(one, text)
             if sources != range(len(text)):
                 starts = [starts[at] if at >= 0 else edge for at in sources]
                 ends = [ends[at] if at >= 0 else edge for at in sources]
         return text, starts, ends
 
 
-def _replaced(one: Replace | Precompiled, unicode: str | None, text: str) -> tuple[str, Sequence[int]]:
+def _replaced(one: Replace | Precompiled, text: str) -> tuple[str, Sequence[int]]:
     """The rewritten text, and for each character the index of its origin: for inserted content the last replaced
     character, or the one before an empty match, -1 if there is none."""
-    found = [*replacements(one, unicode, text)]
+    found = [*replacements(one, text)]
     made: list[str] = []
     sources: list[int] = []
     moved = any(last - first != 1 or len(content) != 1 for first, last, content in found)
@@ -289,9 +278,7 @@ class _Finder:
         literals: dict[str, str],
         special_tokens: dict[str, int],
         flags: dict[str, tuple[str, ...]],
-        unicode: str | None,
     ) -> None:
-        self._unicode = unicode
         self._ids = [special_tokens[literal] for literal in literals.values()]
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
         self._specials = Specials({text: number for number, text in enumerate(literals)})
@@ -303,10 +290,10 @@ class _Finder:
     ) -> Iterator[tuple[int, int, int | None]]:
         """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
         done, seen, regex = 0, text, splits.compiled
-        if self._unicode is not None:
-            from ..splitting.pattern.unicode_version import stand_ins  # not at the top: it imports `regex`, slowly
+        if any(flags & {"single_word", "lstrip", "rstrip"} for flags in self._flags):
+            from ..splitting.pattern.regex_text import as_regex_sees  # not at the top: it imports `regex`, slowly
 
-            seen = text.translate(stand_ins(self._unicode, r"\s\w"))
+            seen = as_regex_sees(text, r"\s\w")
         spans = (
             (part + start, part + end, number)
             for part, stop in ([(0, len(text))] if trusted is None else trusted)
@@ -333,14 +320,3 @@ class _Finder:
             done = end
         if done < len(text):
             yield done, len(text), None
-
-
-def _with_byte_splits(cutter: Pretokenizer, steps: tuple[Step, ...]) -> Pretokenizer:
-    """A compiled pre-tokenizer, followed by steps that see the printable form of bytes if these can be compiled."""
-    if not is_plain(steps):
-        return cutter
-    try:
-        byte_splits = ByteSplits(compiled(steps, None), ALPHABET)
-    except ValueError:  # the pattern is outside of what compiles
-        return cutter
-    return Pretokenizer(cutter.pattern, cutter.scanner_kind, cutter.scanner, None, cutter.unicode, byte_splits)

@@ -170,7 +170,6 @@ class Normalized:
     def __init__(self, text: OpenText) -> None:
         self.text = text
         self.form: str = str(text.tokenizer._vocab.normalization)
-        self.unicode: str | None = text.tokenizer._vocab.unicode
         self.parts: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> list[int]:
@@ -185,7 +184,7 @@ class Normalized:
         self.parts.append(text[:at])
         closed = "".join(self.parts)
         self.parts = [text[at:]]
-        return self.text.feed(normalize(self.form, closed, self.unicode).encode("utf-8"), final)
+        return self.text.feed(normalize(self.form, closed).encode("utf-8"), final)
 
 
 @lru_cache(maxsize=4096)
@@ -242,7 +241,7 @@ def encode_after(tokenizer: TokenizerBase, before: str, text: str, allowed: Spec
     text = text[:at]
     vocab = tokenizer._vocab
     if vocab.normalization is not None and tokenizer._pipeline is None:
-        text = normalize(str(vocab.normalization), text, vocab.unicode)
+        text = normalize(str(vocab.normalization), text)
     seen = before.encode("utf-8")
     if tokenizer._pretokenizer.scanner is not None:
         seen = seen[tokenizer._encode_beginning(seen, None)[1] :]

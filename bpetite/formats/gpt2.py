@@ -145,7 +145,6 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
         ("ignore_merges", vocab.ignore_merges, False),
         ("an alphabet of characters", vocab.alphabet, None),
         ("errors", vocab.errors, "strict"),
-        ("unicode", vocab.unicode, None),
     ):
         if value != held:
             raise FormatError(f"vocab.json and merges.txt cannot hold {what} {value!r}, only {held!r}")

@@ -448,11 +448,6 @@ def dump(vocab: Vocab) -> bytes:
                     f"tokenizer.json cannot hold the special token {literal!r}: with its id it would be a token of "
                     "ordinary text, too"
                 )
-    if vocab.unicode is not None:
-        raise FormatError(
-            f"tokenizer.json cannot hold unicode={vocab.unicode!r}: what reads the file has a version of its own "
-            "(vocab.replace(unicode=None) makes a vocabulary without it)"
-        )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
     merges: list[Any] = [(spelled[left], spelled[right]) for left, right in vocab.merges]

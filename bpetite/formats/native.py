@@ -1,8 +1,8 @@
 """bpetite's own format: one JSON file that people can read, with everything that a tokenizer is.
 
 Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
-with a space between. The file also records, for people, the versions of ``regex`` and Unicode it was written with;
-loading does not depend on them.
+with a space between. The file names the version of Unicode, and, for people, the version of ``regex`` it was written
+with; loading does not depend on the latter.
 """
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
+from ..splitting.pattern.unicode_data import check_unicode
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
@@ -36,9 +37,7 @@ EMPTY = {"tokens": b"{}", "merges": b"[]"}
 
 def head_of(vocab: Vocab) -> dict[str, Any]:
     """The file of a vocabulary without its tokens and merges."""
-    import regex  # these two not at the top: reading does without them
-
-    from ..splitting.pattern.unicode_version import unicode_version
+    import regex  # not at the top: reading does without it
 
     aliases = vocab.aliases
     always, rare = vocab.facts()
@@ -46,7 +45,7 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
         "format": "bpetite",
         "version": VERSION,
         **always,
-        "made_with": {"regex": regex.__version__, "unicode": unicode_version()},
+        "made_with": {"regex": regex.__version__},
         "special_tokens": {
             literal: token_id
             for literal, token_id in sorted(vocab.special_tokens.items(), key=lambda item: item[1])
@@ -162,8 +161,8 @@ def _literal_bytes(content: dict[str, Any], alphabet: Alphabet | None) -> Callab
     from ..steps import normalizers
 
     normalization = normalizers.from_json(content["normalization"])
-    flags, unicode = content.get("token_flags", {}), content.get("unicode")
-    return lambda literal: literal_bytes(literal, alphabet, flags, normalization, unicode)
+    flags = content.get("token_flags", {})
+    return lambda literal: literal_bytes(literal, alphabet, flags, normalization)
 
 
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
@@ -225,6 +224,7 @@ def _build(
     flags = content.get("token_flags", {})
     kept = content.get("kept", {})
     with errors_named(name, (ValueError, TypeError)):
+        check_unicode(content.get("unicode"))
         # few files have these settings, and only they wait for the imports
         if not patterns.is_plain(content["pattern"]):
             from ..steps import splits
@@ -246,7 +246,7 @@ def _build(
         config = content.get("train_config")
         if "train_config" in content and not isinstance(config, dict):
             raise ValueError(f"train_config must be an object, not {short_repr(config)}")
-        settings |= {"kept": kept, "unicode": content.get("unicode"), "unreachable": frozenset(unreachable)}
+        settings |= {"kept": kept, "unreachable": frozenset(unreachable)}
         settings["train_config"] = config
         settings["alphabet"] = _read_alphabet(content)
         return Vocab(tokens, merges, specials | _read_aliases(content, specials), **settings)

@@ -40,7 +40,6 @@ def load(
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     name: str | None = None,
-    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary in a file, or of a ``tiktoken.Encoding``.
 
@@ -49,7 +48,6 @@ def load(
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; by default the pattern of the encoding.
         special_tokens: Literals, or literal -> id; by default, if no pattern is given either, the encoding's.
         name: The published encoding that a file holds; by default the file's name without ``.tiktoken``.
-        unicode: The version of Unicode, see :class:`bpetite.Vocab`; neither a file nor an encoding names its own.
 
     Raises:
         FormatError: The file is damaged; names the file and the line. Or no pattern is given, and no published encoding
@@ -61,17 +59,15 @@ def load(
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
         return from_bytes(
-            read_file(file), file, pattern=pattern, special_tokens=special_tokens, encoding=name, unicode=unicode
+            read_file(file), file, pattern=pattern, special_tokens=special_tokens, encoding=name
         )
     if not hasattr(source, "_mergeable_ranks"):
         raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
-    return from_encoding(source, pattern, special_tokens, unicode)
+    return from_encoding(source, pattern, special_tokens)
 
 
 @without_collector()
-def from_encoding(
-    encoding: Any, pattern: SplitPatternLike, special_tokens: SpecialTokens, unicode: str | None
-) -> Vocab:
+def from_encoding(encoding: Any, pattern: SplitPatternLike, special_tokens: SpecialTokens) -> Vocab:
     """Read the vocabulary of a ``tiktoken.Encoding``, with the arguments and errors of :func:`load`."""
     from .dialects import from_rust  # not at the top: it imports `regex`, slowly, and a file names its pattern
 
@@ -85,7 +81,7 @@ def from_encoding(
         tokens |= {token_id: encoding.decode_single_token_bytes(token_id) for token_id in shared}
     with errors_named(f"encoding {encoding.name!r}"):
         table = TokenTable(tokens)
-    return vocab_of_tokens(table, f"encoding {encoding.name!r}", split, special_tokens, encoding.name, unicode)
+    return vocab_of_tokens(table, f"encoding {encoding.name!r}", split, special_tokens, encoding.name)
 
 
 def recognizes(data: bytes) -> bool:
@@ -102,7 +98,6 @@ def from_bytes(
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,
     encoding: str | None = None,
-    unicode: str | None = None,
 ) -> Vocab:
     """:func:`load` from the bytes of a file; ``encoding`` is the name of its encoding."""
     if data.lstrip()[:1] in (b"{", b"["):
@@ -126,7 +121,7 @@ def from_bytes(
             "(if it is whole, add the newline)"
         )
     named = encoding if pattern is BY_NAME else None
-    return vocab_of_tokens(parse(data, name), name, split, special_tokens, named, unicode)
+    return vocab_of_tokens(parse(data, name), name, split, special_tokens, named)
 
 
 def vocab_of_tokens(
@@ -135,13 +130,12 @@ def vocab_of_tokens(
     pattern: SplitPattern,
     special_tokens: SpecialTokens,
     name: str | None = None,
-    unicode: str | None = None,
 ) -> Vocab:
     """The vocabulary of ranks; ``name`` names the encoding, ``origin`` is for error messages."""
     with errors_named(origin):
         specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
         tokens = grown(tokens, new) if new else tokens
-        return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name, unicode=unicode)
+        return Vocab(tokens, None, specials, pattern=pattern, token_flags=flags, name=name)
 
 
 def parse(data: bytes, name: str) -> TokenTable:

@@ -4,16 +4,12 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
-from .budget import NoTransducer
 from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
-
-if TYPE_CHECKING:
-    from .scan._byte_splits import ByteSplits
 
 __all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
 
@@ -26,9 +22,7 @@ class Pretokenizer:
 
     `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
     "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
-    first three have a `scanner`. `unicode` is the version of Unicode of its classes, None for `regex`'s own.
-    `tables` are those of a compiled pattern. `byte_splits`, if given, cut the scanner's pre-tokens, also inside
-    characters; :meth:`split` does without them.
+    first three have a `scanner`. `tables` are those of a compiled pattern.
     """
 
     def __init__(
@@ -37,14 +31,10 @@ class Pretokenizer:
         scanner_kind: ScannerKind,
         scanner: Scanner | None = None,
         reason: str | None = None,
-        unicode: str | None = None,
-        byte_splits: ByteSplits | None = None,
         tables: ScannerTables | None = None,
     ) -> None:
         self.pattern = pattern
         self.tables = tables
-        self.byte_splits = byte_splits
-        self.unicode = unicode
         self.scanner_kind = scanner_kind
         self.scanner = scanner
         self.reason = reason
@@ -52,12 +42,9 @@ class Pretokenizer:
         if scanner_kind == "regex":
             import regex  # these two here, because a scanner does not need them
 
-            from .pattern.unicode_version import matches, stand_ins
+            from .pattern.regex_text import matches
 
-            self.stages = tuple(partial(matches, regex.compile(stage), unicode) for stage in as_tuple(pattern))
-            if unicode is not None:
-                for stage in as_tuple(pattern):
-                    stand_ins(unicode, stage)  # raises for a pattern that has none
+            self.stages = tuple(partial(matches, regex.compile(stage)) for stage in as_tuple(pattern))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -67,11 +54,8 @@ class Pretokenizer:
         if self.scanner is not None:
             if not data.isascii():
                 data.decode("utf-8")
-            ends: array[int] = self.scanner.ends(data)
-            if self.byte_splits is None:
-                return ends
-            cuts = [(start, self.byte_splits.ends(data[start:end])) for start, end in zip([0, *ends], ends)]
-            return array("q", [start + end for start, inside in cuts for end in inside])
+            found: array[int] = self.scanner.ends(data)
+            return found
         text = data.decode("utf-8")
         ends = array("q")
         at = 0
@@ -113,19 +97,15 @@ def split_one(stage: Stage, text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def pretokenizer(
-    pattern: Pattern = patterns.GPT2, *, unicode: str | None = None, scanner_kind: ScannerKind | None = None
-) -> Pretokenizer:
+def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
     """The pre-tokenizer of a pattern, compiled on its first use in a process.
 
     Args:
         pattern: A regular expression, several, or None.
-        unicode: The version of Unicode that assigns code points, None for `regex`'s own.
         scanner_kind: "vector", "tables" or "regex"; the fastest that the pattern allows when None.
 
     Raises:
-        ValueError: It is no regular expression, with the position; it does not compile to this kind; there is no such
-            version of Unicode.
+        ValueError: It is no regular expression, with the position; it does not compile to this kind.
     """
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
@@ -134,57 +114,47 @@ def pretokenizer(
     if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
         raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
                          "fastest")
-    if unicode is not None:
-        from .pattern.unicode_version import check_unicode  # here: it imports `regex`, slowly
-
-        check_unicode(unicode)
-    return build(pattern, unicode, scanner_kind)
+    return build(pattern, scanner_kind)
 
 
 @lru_cache(maxsize=64)
-def build(pattern: Pattern, unicode: str | None, scanner_kind: ScannerKind | None) -> Pretokenizer:
+def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
     """:func:`pretokenizer`, with checked arguments."""
     stages = as_tuple(pattern)
     if not stages:
-        return Pretokenizer(pattern, "none", unicode=unicode)
-    tables = shipped(stages) if unicode is None and scanner_kind != "regex" else None
-    if tables is not None:
-        return _scanning(pattern, tables, unicode, scanner_kind)
-    from .pattern.regex_parser import UnsupportedPattern, compile_regex  # here: it imports `regex`, slowly
+        return Pretokenizer(pattern, "none")
+    tables = compiled(stages) if scanner_kind != "regex" else "asked for"
+    if isinstance(tables, str):
+        if scanner_kind not in (None, "regex"):
+            raise ValueError(f"this pattern does not compile: {tables}")
+        return Pretokenizer(pattern, "regex", reason=tables)
+    kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
+    return Pretokenizer(pattern, kind, Scanner(kind, tables), tables=tables)
+
+
+@lru_cache(maxsize=64)
+def compiled(stages: tuple[str, ...]) -> ScannerTables | str:
+    """The tables of a scanner for regular expressions, each inside the parts of the one before; or the reason why they
+    cannot be compiled. Raises ValueError for what is no regular expression."""
+    if tables := shipped(stages):
+        return tables
+    from .compile.compile_pattern import compile_pattern  # here: few patterns need these
+    from .pattern.char_classes import NoTransducer
+    from .pattern.regex_parser import UnsupportedPattern, compile_regex
 
     for stage in stages:
         if stage not in patterns.STAGES:
             compile_regex(stage)
-    if scanner_kind == "regex":
-        return Pretokenizer(pattern, "regex", reason="asked for", unicode=unicode)
     try:
-        tables = compiled(stages, unicode)
+        return compile_pattern(stages)
     except (UnsupportedPattern, NoTransducer) as error:
-        if scanner_kind is not None:
-            raise ValueError(f"this pattern does not compile: {error}") from error
-        return Pretokenizer(pattern, "regex", reason=str(error), unicode=unicode)
-    return _scanning(pattern, tables, unicode, scanner_kind)
+        return str(error)
 
 
-def _scanning(
-    pattern: Pattern, tables: ScannerTables, unicode: str | None, scanner_kind: ScannerKind | None
-) -> Pretokenizer:
-    kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables), unicode=unicode, tables=tables)
-
-
-@lru_cache(maxsize=64)
-def compiled(stages: tuple[str, ...], unicode: str | None) -> ScannerTables:
-    """The tables of a scanner, made now."""
-    from .compile.compile_pattern import compile_pattern
-
-    return compile_pattern(stages, unicode)
-
-
-def pretokenize(text: str, pattern: PatternLike = patterns.GPT2, *, unicode: str | None = None) -> Iterator[str]:
+def pretokenize(text: str, pattern: PatternLike = patterns.GPT2) -> Iterator[str]:
     """Yield the pre-tokens of `text`. For the arguments see :class:`bpetite.Tokenizer`.
 
     >>> list(pretokenize("Hello world's end"))
     ['Hello', ' world', "'s", ' end']
     """
-    return iter(pretokenizer(patterns.resolve(pattern), unicode=unicode).split(text))
+    return iter(pretokenizer(patterns.resolve(pattern)).split(text))

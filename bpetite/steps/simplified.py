@@ -14,17 +14,21 @@ A tokenizer keeps, saves and shows the splits that it was given.
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from ..patterns import as_tuple, is_plain
 from .normalizers import Normalization, Prepend, Replace
 from .sequences import SPACES
 from .splits import Metaspace, Split, SplitPattern, Step
 
+if TYPE_CHECKING:
+    from ..splitting.pattern.regex_parser import CharSet
+
 __all__ = ["seen", "simplified", "space_before"]
 
 
 @lru_cache(maxsize=64)
-def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPattern:
+def simplified(pattern: SplitPattern) -> SplitPattern:
     """The pattern with plain patterns in place of its splits, as far as any are known to cut every text alike.
 
     >>> simplified((Split(r"\\p{N}", "contiguous"), Split(" ", "removed")))
@@ -32,43 +36,49 @@ def simplified(pattern: SplitPattern, unicode: str | None = None) -> SplitPatter
     """
     if is_plain(pattern):
         return pattern
-    return tuple(_plain(step, unicode) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
+    return tuple(_plain(step) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
 
 
-def _plain(split: Split, unicode: str | None) -> str | None:
+def _plain(split: Split) -> str | None:
     """The plain pattern that cuts as a split does; it compiles, but for "isolated". None if none is known."""
-    # imported here, since few tokenizers have such splits, and these modules import `regex`, slowly
-    from ..splitting.budget import NoTransducer
-    from ..splitting.pattern.regex_parser import UnsupportedPattern
-    from ..splitting.pretokenizer import compiled
+    from ..splitting.pretokenizer import compiled  # not at the top: few tokenizers have such splits
 
     if split.behavior == "isolated":
         return split.pattern
-    try:
-        plain = _rewritten(split)
-        if plain is None:
-            return None
-        tables = compiled((plain,), unicode)
-    except (UnsupportedPattern, NoTransducer):
+    plain = _rewritten(split)
+    tables = compiled((plain,)) if plain is not None else ""
+    if isinstance(tables, str):
         return None
     return plain if split.behavior != "removed" or tables.gapless else None
 
 
 def _rewritten(split: Split) -> str | None:
-    from ..splitting.pattern.deviations import written
-    from ..splitting.pattern.regex_parser import CharSet, Repeat, parse
+    from ..splitting.pattern.regex_parser import CharSet, Repeat, UnsupportedPattern, parse
 
     if split.behavior == "removed":
         return split.pattern if split.invert else None
-    tree = parse(split.pattern)
     if split.behavior == "contiguous":
         return f"(?:{split.pattern})+"
+    try:
+        tree = parse(split.pattern)
+    except UnsupportedPattern:
+        return None
     once = tree.part if isinstance(tree, Repeat) and (tree.least, tree.most) == (1, None) else tree
-    if not isinstance(once, CharSet) or any(item.source[:1] in ("(", ".") for item, _ in once.items):
-        return None  # ignoring case, or the dot: neither can stand in a set
-    others = written(once._replace(negated=not once.negated))
-    match = written(once) + "+" * (once is not tree)
+    if not isinstance(once, CharSet):
+        return None
+    others = _written(once._replace(negated=not once.negated))
+    match = _written(once) + "+" * (once is not tree)
     return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"
+
+
+def _written(chars: CharSet) -> str:
+    """The set as a regular expression."""
+    members = "".join(
+        f"\\{'p' if sign else 'P'}{{{item.name}}}" if item.name else f"\\U{item.first:08x}-\\U{item.last:08x}"
+        for item, sign in chars.items
+    )
+    ignoring_case = any(item.ignore_case for item, _ in chars.items)  # all members or none
+    return f"(?i:[{'^' * chars.negated}{members}])" if ignoring_case else f"[{'^' * chars.negated}{members}]"
 
 
 def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:

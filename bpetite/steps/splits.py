@@ -101,9 +101,8 @@ SplitPattern = Step | tuple[Step, ...] | None
 SplitPatternLike = SplitPattern | PatternLike
 
 
-def check(pattern: Any, unicode: str | None = None) -> None:
-    """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile and can
-    follow a version of Unicode."""
+def check(pattern: Any) -> None:
+    """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile."""
     steps = as_tuple(pattern)
     if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -118,11 +117,6 @@ def check(pattern: Any, unicode: str | None = None) -> None:
             expression = step if isinstance(step, str) else step.pattern
             if expression not in sequences.SPACES:
                 compiled(expression)
-            if unicode is not None:
-                # not at the top: few tokenizers name a version
-                from ..splitting.pattern.unicode_version import stand_ins
-
-                stand_ins(unicode, expression)
 
 
 @lru_cache(maxsize=256)
@@ -146,15 +140,12 @@ class Fragment(NamedTuple):
     put_in: int = 0
 
 
-def apply(
-    step: Step, fragments: list[Fragment], unicode: str | None = None, *, is_first: bool = True
-) -> list[Fragment]:
+def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> list[Fragment]:
     """Apply one step, but :class:`Printable`, to the fragments of one text.
 
     Args:
         step: The step.
         fragments: The fragments.
-        unicode: The version of Unicode with the character classes; None for the version of `regex`.
         is_first: The whole text begins with the first fragment, rather than with a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
@@ -181,15 +172,15 @@ def apply(
     return [
         Fragment(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
         for text, start, put_in in fragments
-        for a, b in _cut(text, split, unicode)
+        for a, b in _cut(text, split)
         if a < b
     ]
 
 
-def _cut(text: str, split: Split, unicode: str | None) -> list[tuple[int, int]]:
-    from ..splitting.pattern.unicode_version import matches  # not at the top: plain patterns are only checked here
+def _cut(text: str, split: Split) -> list[tuple[int, int]]:
+    from ..splitting.pattern.regex_text import matches  # not at the top: plain patterns are only checked here
 
-    spans = matches(compiled(split.pattern), unicode, text)
+    spans = matches(compiled(split.pattern), text)
     stretches = [(start, end, match != split.invert) for start, end, match in _stretches(text, spans)]
     if split.behavior == "isolated":
         return [(start, end) for start, end, _ in stretches]

@@ -252,7 +252,7 @@ def new_vocab(
         literal: ids[literal] if literal in ids else literal.encode()[0] + shift for literal in options.special_tokens
     }
     cutting = options.cutting
-    settings: Any = {"pattern": cutting.pattern, "normalization": cutting.normalization, "unicode": cutting.unicode}
+    settings: Any = {"pattern": cutting.pattern, "normalization": cutting.normalization}
     return Vocab(tokens, [*before, *merger.merges(ids_of)], special_tokens, **settings | changes)
 
 

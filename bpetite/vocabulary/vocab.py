@@ -15,6 +15,7 @@ from .. import patterns
 from .._merge import MergeTable
 from ..errors import check_integer, short_repr
 from ..record import Record
+from ..splitting.pattern.unicode_data import UNICODE
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
 from ._tokens import TokenTable
@@ -42,7 +43,6 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
         token_flags: dict[str, tuple[str, ...]]
         template: Template | None
         kept: dict[str, Any]
-        unicode: str | None
         unreachable: frozenset[int]
         name: str | None
         beside: dict[str, str]
@@ -95,9 +95,6 @@ class Vocab(Record):
         name: The name of a published encoding, for people; no part of the content, and not saved.
         beside: The files beside a tokenizer.json that say how ``transformers`` uses it, name -> content; no part of the
             content either, and not saved.
-        unicode: The version of Unicode that defines letters, digits and spaces, such as "16.0": code points that it
-            does not assign count as unassigned, so that ids do not change when ``regex`` or Python learn more of them.
-            None for the version of ``regex`` and Python. See docs/unicode.md.
         unreachable: Ids that no text gives: they only decode. A token without bytes is always unreachable, a special
             token never.
         train_config: The record of the training, as JSON holds it: method, options, the corpus with a checksum, the
@@ -107,12 +104,11 @@ class Vocab(Record):
     Raises:
         ValueError: Two ids with the same bytes (unless one is unreachable, or the higher one a special token's), an id
             out of range, a merge of unknown or unreachable tokens, a merge listed twice, a special token whose id
-            holds other bytes, a version of Unicode that is unknown or newer than that of ``regex`` (with a
-            normalization, of Python); the message names the value.
+            holds other bytes; the message names the value.
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
-    Vocab(3 tokens, 1 merges, 0 special tokens, fingerprint b135dc8d)
+    Vocab(3 tokens, 1 merges, 0 special tokens, fingerprint e7f4f13e)
     """
 
     tokens: Mapping[int, bytes]
@@ -126,7 +122,6 @@ class Vocab(Record):
     token_flags: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - each has its own copy
     template: Template | None = None
     kept: dict[str, Any] = {}  # noqa: RUF012
-    unicode: str | None = None
     unreachable: frozenset[int] = frozenset()
     name: str | None = None
     beside: dict[str, str] = {}  # noqa: RUF012
@@ -157,18 +152,14 @@ class Vocab(Record):
         else:
             merges = self.merges if isinstance(self.merges, MergeList) else MergeList(self.merges)
             vars(self).update(merges=merges, merge_results=merges.results(tokens, unreachable))
-        if self.unicode is not None:
-            from ..splitting.pattern.unicode_version import check_unicode
-
-            check_unicode(self.unicode)
-        if self.unicode is not None or not patterns.is_known(self.pattern):
+        if not patterns.is_known(self.pattern):
             from ..steps import splits
 
-            splits.check(self.pattern, self.unicode)
+            splits.check(self.pattern)
         if self.normalization is not None:
             from ..steps import normalizers
 
-            normalizers.check(self.normalization, self.unicode)
+            normalizers.check(self.normalization)
         if type(self.ignore_merges) is not bool:
             raise TypeError(f"ignore_merges is a bool, not {self.ignore_merges!r}")
         if not isinstance(self.errors, str):
@@ -288,7 +279,7 @@ class Vocab(Record):
     def literal_bytes(self, literal: str) -> bytes:
         """The bytes that the id of a special token decodes to."""
         check_literal(literal)
-        return literal_bytes(literal, self.alphabet, self.token_flags, self.normalization, self.unicode)
+        return literal_bytes(literal, self.alphabet, self.token_flags, self.normalization)
 
     @cached_property
     def special_only(self) -> frozenset[int]:
@@ -426,7 +417,7 @@ class Vocab(Record):
             "token_flags": {literal: list(flags) for literal, flags in sorted(self.token_flags.items())},
             "template": None if self.template is None else self.template.to_json(),
             "kept": dict(sorted(self.kept.items())),
-            "unicode": self.unicode,
+            "unicode": UNICODE,
             "alphabet": None if self.alphabet is None else self.alphabet.to_json(),
         }
 
@@ -495,7 +486,6 @@ def literal_bytes(
     alphabet: Alphabet | None = None,
     flags: Mapping[str, Collection[str]] = {},
     normalization: Normalization = None,
-    unicode: str | None = None,
 ) -> bytes:
     """The bytes that the id of a special token decodes to. With an alphabet of characters these are what its literal
     spells, after the normalization if it is found in normalized text."""
@@ -504,7 +494,7 @@ def literal_bytes(
     if normalization is not None and "normalized" in flags.get(literal, ()):
         from ..steps.normalizers import normalizer  # not at the top: few vocabularies normalize
 
-        literal = (normalizer(normalization, unicode) or str)(literal)
+        literal = (normalizer(normalization) or str)(literal)
     return alphabet.read_spelled(literal)
 
 

@@ -37,10 +37,10 @@ def one(data: bytes) -> None:
     try:
         file = open_token_file(path, format=layout, dtype="uint16" if layout == "nanogpt" else None)
         read = 0
-        for span in file.spans():
-            read += len(span.tokens)
-            if span.lengths is not None and (int(span.lengths.sum()) != len(span.tokens) or (span.lengths < 0).any()):
-                raise AssertionError(f"documents of {span.lengths.tolist()} tokens in {len(span.tokens)}")
+        for tokens, lengths in file.spans():
+            read += len(tokens)
+            if lengths is not None and (int(lengths.sum()) != len(tokens) or (lengths < 0).any()):
+                raise AssertionError(f"documents of {lengths.tolist()} tokens in {len(tokens)}")
             if read > 8 * len(data) + 8:
                 raise AssertionError(f"{read} tokens out of {len(data)} bytes")
         if file.tokens != read:

@@ -33,8 +33,6 @@ def test_there_and_back_through_every_format(native: Path, tmp_path: Path) -> No
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
     assert "the ranks became a merge list" in done.stderr
     assert Tokenizer.load(tmp_path / "back") == TRAINED
-    assert convert(native, tmp_path / "named.json", "--unicode", "13.0").returncode == 0
-    assert Tokenizer.load(tmp_path / "named.json").to_vocab().unicode == "13.0"
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer
+from tests.support.running import own_memory
 
 #: Every byte, ids on both sides of CPython's own small ints, and one too large for a table of objects.
 BYTES = Tokenizer({value: bytes([value]) for value in range(256)} | {256: b"<s>", 257: b"<t>"}, [], ["<s>", "<t>"])
@@ -161,6 +162,7 @@ print(resident() - before)
 """
 
 
+@own_memory
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_tables_and_results_of_threads_go_back_to_the_system() -> None:
     done = subprocess.run([sys.executable, "-c", LEFT_BEHIND], capture_output=True, text=True, check=True)

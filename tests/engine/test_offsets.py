@@ -72,13 +72,6 @@ def test_align(text: str, form: str) -> None:
     ).offsets
 
 
-def test_marks_that_a_version_of_unicode_lacks_stay_where_they_are() -> None:
-    text = "xé\u1abf\u0323y"  # U+1ABF is of Unicode 13; as a mark it comes before the accent
-    assert offsets.align("NFD", text) == ("xe\u1abf\u0323\u0301y", [0, 1, 2, 3, 3, 4])
-    assert offsets.align("NFD", text, "12.1") == ("xe\u0301\u1abf\u0323y", [0, 0, 0, 0, 0, 4])
-    assert offsets.align("NFC", text, "12.1") == (text, range(5))
-
-
 def test_aligning_a_long_run_of_marks_takes_time_that_grows_with_it() -> None:
     text = "a" + "\u0301\u0323" * 100_000  # to be sorted
     normal, sources = offsets.align("NFC", text)

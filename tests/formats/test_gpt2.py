@@ -126,7 +126,6 @@ def test_a_missing_half_is_an_error(tmp_path: Path) -> None:
         (Vocab(BYTES, (), {}, normalization="NFC"), "normalization 'NFC'"),
         (Vocab(BYTES, (), {}, ignore_merges=True), "ignore_merges True"),
         (Vocab(BYTES, (), {}, errors="replace"), "errors 'replace'"),
-        (Vocab(BYTES, (), {}, unicode="13.0"), "unicode '13.0'"),
     ],
 )
 def test_what_the_pair_cannot_hold_is_named(tmp_path: Path, vocab: Vocab, message: str) -> None:

@@ -34,7 +34,7 @@ def loads(data: bytes) -> Vocab:
         {"ignore_merges": True},
         {"errors": "replace"},
         {"unreachable": {20, 21, 22, 23}},
-        {"unicode": "13.0", "normalization": "NFKC"},
+        {"normalization": "NFKC"},
     ],
 )
 def test_every_setting_comes_back(settings: dict[str, object]) -> None:
@@ -111,13 +111,18 @@ def test_the_file_is_for_reading() -> None:
     assert {'  "Ġ": 1,', '  "Ġ a"', ' "special_tokens": {"<s>": 3},'} <= {*lines}
     content = json.loads(native.dump(vocab))
     assert content["made_with"]["regex"] == regex.__version__
-    assert float(content["made_with"]["unicode"]) >= 14
-    assert "unicode" not in content  # only where a version is named
-    data = native.dump(Vocab({0: b"a"}, (), {}, unicode="12.1"))
-    assert b' "unicode": "12.1",\n' in data
-    for bad in (b'"99.0"', b"12.1", b"[]"):
-        with pytest.raises(FormatError, match="memory: unicode"):
-            loads(data.replace(b'"12.1"', bad))
+    assert content["unicode"] == "16.0"
+
+
+def test_the_version_of_unicode_is_checked() -> None:
+    vocab = Vocab({0: b"a"}, (), {})
+    data = native.dump(vocab)
+    assert b' "unicode": "16.0",\n' in data
+    for known in (b"", b' "unicode": null,\n'):
+        assert loads(data.replace(b' "unicode": "16.0",\n', known)) == vocab
+    for bad in (b'"99.0"', b"16.0", b"[]"):
+        with pytest.raises(FormatError, match=r"memory: unicode .*: this release of bpetite has the characters of"):
+            loads(data.replace(b'"16.0"', bad))
 
 
 def test_it_is_the_same_for_every_order() -> None:

@@ -226,11 +226,3 @@ RANKS = BYTES | {
         {(one + other).encode() for one in "aAbxyz中文1234 \n'sthe" for other in "aAbxyz中文1234 \n'sthe"}
     )
 }
-
-
-def test_a_version_of_unicode_is_given_as_the_pattern_is(tmp_path: Path) -> None:
-    tok = Tokenizer.train("ab ab", 257, unicode="13.0").to_ranks()
-    tok.save(tmp_path / "a.tiktoken")
-    given = {"pattern": tok.pattern, "special_tokens": tok.special_tokens}
-    assert Tokenizer.from_tiktoken(tmp_path / "a.tiktoken", unicode="13.0", **given) == tok
-    assert Tokenizer.from_tiktoken(tok.as_tiktoken(), unicode="13.0").to_vocab().unicode == "13.0"

@@ -1,9 +1,17 @@
-"""Groups of code points: exactly what `regex` says of every one of them."""
+"""Groups of code points, against `regex`, and the steps that compiling may take."""
+import string
+
 import pytest
 import regex
+from splits import COMPILED
+from tiers import slow_but
 
-from bpetite.splitting.pattern.char_classes import LIMIT, Groups, characters, ranges_of
+from bpetite import patterns
+from bpetite.splitting.compile.compile_pattern import compile_pattern
+from bpetite.splitting.pattern.char_classes import LIMIT, MAX_STEPS, Budget, Groups, NoTransducer
 from bpetite.splitting.pattern.regex_parser import CharSet, parse
+from bpetite.splitting.pattern.regex_text import matches
+from bpetite.splitting.pretokenizer import pretokenizer
 
 SURROGATES = range(0xD800, 0xE000)
 
@@ -11,17 +19,6 @@ SURROGATES = range(0xD800, 0xE000)
 @pytest.fixture(scope="module")
 def everything() -> str:
     return "".join(chr(code) for code in range(LIMIT) if code not in SURROGATES)
-
-
-@pytest.mark.parametrize(
-    "source",
-    [r"\p{L}", r"\p{N}", r"\s", r"\w", r"\d", r"\p{Lu}", r"\p{M}", r"\p{Cn}", r"\p{C}", r"\p{Han}", r"\p{Co}", ".",
-     "(?i:s)", "(?i:k)", r"(?i:\p{Lu})", r"\p{InBasicLatin}", r"\p{Any}"],
-)  # fmt: skip
-def test_every_code_point(source: str, everything: str) -> None:
-    expected = {ord(char) for char in regex.findall(source, everything)}
-    found = {code for start, stop in ranges_of(source) for code in range(start, stop)}
-    assert found - set(SURROGATES) == expected
 
 
 @pytest.mark.slow
@@ -32,8 +29,8 @@ def test_a_set_is_the_union_of_its_groups(everything: str) -> None:
     groups = Groups(sets)  # type: ignore[arg-type]
     for source, one in zip(sources, sets):
         members = groups.members(one)  # type: ignore[arg-type]
-        expected = regex.sub(source, "", everything)
-        assert [char for char in everything if groups.group_of(ord(char)) not in members] == list(expected)
+        expected = {at for start, stop in matches(regex.compile(source), everything) for at in range(start, stop)}
+        assert {at for at, char in enumerate(everything) if groups.group_of(ord(char)) in members} == expected
 
 
 @pytest.mark.parametrize(
@@ -52,13 +49,67 @@ def test_the_two_stage_map_is_the_plain_one(source: str) -> None:
     assert (list(stage), pages) == (plain, b"".join(numbers))
 
 
-@pytest.mark.parametrize(
-    ("start", "stop"), [(0, 0xD800), (0xE000, 0x40000), (0x4FFFE, 0x50000), (0x100000, 0x100001), (0x41, 0x42), (7, 7)]
-)
-def test_characters(start: int, stop: int) -> None:
-    assert characters(start, stop) == "".join(map(chr, range(start, stop)))
-
-
 def test_groups_are_numbered_by_their_first_code_points() -> None:
     groups = Groups([parse("[bd]"), parse("a"), parse("[a-z]")])  # type: ignore[list-item]
     assert [groups.group_of(ord(char)) for char in "\0abcdz"] == [0, 1, 2, 3, 2, 3]
+
+
+@pytest.fixture
+def budgets(monkeypatch: pytest.MonkeyPatch) -> list[Budget]:
+    """Every budget that is made."""
+    made: list[Budget] = []
+
+    class Recorded(Budget):
+        def __init__(self) -> None:
+            super().__init__()
+            made.append(self)
+
+    monkeypatch.setattr("bpetite.splitting.pattern.char_classes.Budget", Recorded)
+    return made
+
+
+def test_spent_steps_are_an_error() -> None:
+    one = Budget()
+    one.spend(MAX_STEPS)
+    with pytest.raises(NoTransducer, match="more than 1,000,000 steps"):
+        one.spend(1)
+
+
+def test_patterns_in_use_take_a_quarter_of_the_steps(budgets: list[Budget]) -> None:
+    for pattern in COMPILED.values():
+        compile_pattern(patterns.as_tuple(pattern))
+    assert len(budgets) == len(COMPILED)
+    assert max(MAX_STEPS - one.left for one in budgets) < MAX_STEPS // 4
+
+
+TOO_LARGE = {
+    "alternatives with different sets": "|".join(rf"[\s{chr(0x4E00 + at)}]" for at in range(1_500)),
+    "a set of thousands": "[" + "".join(chr(0x4E00 + 2 * at) for at in range(8_000)) + "]",
+    "a thousand questions to regex": "|".join(f"(?i:{chr(0x4E00 + at)}x)" for at in range(1_000)),
+    "counts inside counts": "(?:(?:a{64}){64}){64}b|.",
+    "counts of nothing": "(?:(?:(?:(?:(?:(?:){64}){64}){64}){64}){64}){64}b|.",
+    "a hundred splits": tuple(rf"{letter}+|\s+" for letter in string.ascii_letters * 2),
+}
+
+
+@pytest.mark.parametrize("name", slow_but(TOO_LARGE, "a set of thousands", "counts inside counts"))
+def test_what_takes_more_is_left_to_regex(name: str) -> None:
+    cut = pretokenizer(TOO_LARGE[name])
+    assert cut.scanner_kind == "regex"
+    assert cut.reason == f"compiling it takes more than {MAX_STEPS:,} steps"
+    with pytest.raises(ValueError, match="does not compile: compiling it takes more than"):
+        pretokenizer(TOO_LARGE[name], scanner_kind="tables")
+
+
+def test_more_groups_than_codes() -> None:
+    cut = pretokenizer("|".join(rf"[\s{chr(0x4E00 + at)}]" for at in range(300)))
+    assert cut.reason == "its sets tell more than 254 groups of characters apart"
+
+
+@pytest.mark.parametrize("make", [lambda n: "a" * n, lambda n: "a|" * n + "a", lambda n: f"[{'ab' * n}]"])
+def test_steps_grow_with_the_length_of_a_pattern(make, budgets: list[Budget]) -> None:  # type: ignore[no-untyped-def]
+    """Four times the length takes four times the steps, and some."""
+    for size in (500, 2_000):
+        assert pretokenizer(make(size)).reason != ""
+    short, long = (MAX_STEPS - one.left for one in budgets)
+    assert 0 < long < 5 * short

@@ -79,7 +79,7 @@ def test_groups_may_not_go_deep() -> None:
         (r"\x41\u2028\U0001F600\.", "A\u2028\U0001f600[.]"), (r"\P{Lu}", r"\p{^Lu}"), (r"\s\s{,2}", r"\s(?:\s\s?)?"),
         (r"[^\r\n\p{L}a-z\]-]", r"(?![a-z\]\n-]|\p{L}|\r)[\s\S]"), ("(?i:s)", "[sS\u017f]"),
         *[(source, r"\p{Lu}") for source in (r"\p{ general_category = Lu }", r"\p{gc=Lu}")],
-        *[(source, source) for source in (r"\pL", r"\p{^L}", r"\p{Script:Latin}", r"\p{Numeric_Value=1/2}", r"\S")],
+        *[(source, source) for source in (r"\pL", r"\p{^L}", r"\p{Script:Latin}", r"\S")],
     ],
 )  # fmt: skip
 def test_what_is_read_alike(pattern: str, same: str) -> None:
@@ -89,11 +89,34 @@ def test_what_is_read_alike(pattern: str, same: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["alnum", "alpha", "digit", "graph", "punct", "space", "word", "xdigit", "Upper"])
-@pytest.mark.parametrize("pattern", ["[[:{}:]]", "[[:^{}:]]", "[^[:{}:]a-f]", "(?i:[[:{}:]])", "[^[:^{}:]]"])
+@pytest.mark.parametrize("pattern", ["[[:{}:]]", "[[:^{}:]]", "[^[:{}:]a-f]", "[^[:^{}:]]"])
 def test_classes_of_posix(pattern: str, name: str) -> None:
     pattern = pattern.format(name) + "+"
     text = "".join(map(chr, range(0x3100)))
     compiled = pretokenizer(pattern)
-    if compiled.scanner_kind == "regex":  # where `regex` reads a class that ignores case by what is beside it
-        assert pattern.startswith("(?i:")
+    assert compiled.scanner_kind == "vector"
     assert compiled.split(text) == pretokenizer(pattern, scanner_kind="regex").split(text)
+
+
+def test_a_property_without_data_is_left_to_regex() -> None:
+    cut = pretokenizer(r"\p{Numeric_Value=1/2}")
+    assert cut.reason is not None
+    assert "bpetite has no data of the class 'Numeric_Value=1/2'" in cut.reason
+    assert cut.split("a½b") == ["a", "½", "b"]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text", "pieces"),
+    [
+        ("(?i:s)|[^bc]+", "BbBb", ["B", "b", "B", "b"]),
+        (r"(?i:\p{Lu})", "xĸ", ["x", "ĸ"]),
+        (r"(?i:\P{Lu}|b)", "xĸ", ["x", "ĸ"]),
+        (r"[^\s\S]", "a 1", ["a 1"]),
+        (r"[^\p{L}\P{Letter}]", "a1", ["a1"]),
+        ("(?i:i)+", "iI\u0130i", ["iI", "\u0130", "i"]),
+    ],
+)
+def test_what_regex_reads_in_another_way_is_as_it_reads(pattern: str, text: str, pieces: list[str]) -> None:
+    cut = pretokenizer(pattern)
+    assert cut.scanner_kind == "vector"
+    assert cut.split(text) == pretokenizer(pattern, scanner_kind="tables").split(text) == pieces

@@ -2,10 +2,9 @@
 import pytest
 
 from bpetite import patterns
-from bpetite.splitting.budget import NoTransducer
 from bpetite.splitting.compile.automaton import Automaton
 from bpetite.splitting.compile.transducer import COMMIT, MARK, Transducer, compose, transducer
-from bpetite.splitting.pattern.char_classes import Groups
+from bpetite.splitting.pattern.char_classes import Groups, NoTransducer
 from bpetite.splitting.pattern.regex_parser import parse, sets_of
 
 

@@ -36,7 +36,7 @@ def applied(normalization: Normalization, text: str) -> str:
 def test_the_longest_entry_is_replaced() -> None:
     assert applied(Precompiled(charsmap()), "abacab") == "zxycz"
     assert applied(Precompiled(charsmap(), kept=re.escape("ba")), "abacbaab") == "zxycbaz"
-    assert list(replacements(Precompiled(charsmap()), None, "cab")) == [(1, 3, "z")]
+    assert list(replacements(Precompiled(charsmap()), "cab")) == [(1, 3, "z")]
 
 
 def test_graphemes_as_in_tokenizers() -> None:

@@ -2,7 +2,6 @@
 import json
 import unicodedata
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,9 +9,7 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import reference
 from bpetite.patterns import as_tuple
-from bpetite.splitting.pattern.unicode_version import unassigned
 from bpetite.steps import normalizers
 from bpetite.steps.normalizers import FORMS, RUN, Normalization, Prepend, Replace, normalizer
 
@@ -33,12 +30,8 @@ def test_each_step() -> None:
     assert normalize(Prepend("x"), "ab") == "xab"
     assert normalize(Prepend("x"), "") == ""
     assert normalize(Replace(r"(\w)\1+", r"\1"), "aab ccc") == r"\1b \1"  # its content is literal
-    # U+1ABF, of combining class 220, came with 13.0; U+1C89 is a letter from 16.0 on
-    for step, version, text, expected in (
-        ("NFC", "12.1", "e\u1abf\u0301", "e\u1abf\u0301"), ("NFC", "13.0", "e\u1abf\u0301", "é\u1abf"),
-        (Replace(r"\p{L}+", "x"), "15.1", "ab\u1c89c", "x\u1c89x"), (Replace(r"\p{L}+", "x"), "16.0", "ab\u1c89c", "x"),
-    ):  # fmt: skip
-        assert normalizer(step, version)(text) == expected  # type: ignore[misc, arg-type]
+    # U+1C89 is a letter from 16.0 on, U+16EA0 from 17.0 on
+    assert normalize(Replace(r"\p{L}+", "x"), "ab\u1c89c\U00016ea0c") == "x\U00016ea0x"
 
 
 @given(text=texts, several=st.lists(steps, max_size=4).map(tuple))
@@ -135,68 +128,3 @@ def test_marks_are_sorted_before_python_sees_them(form: Any, monkeypatch: pytest
         assert original("NFD", normalize(form, text)) == first + " b" + "\u0323" * count + "\u0308\u0301" * count
         assert sum(map(inversions, seen)) <= 2
         assert sum(map(len, seen)) < 2 * len(text)
-
-
-#: U+1DFA came with 14.0 (a mark), U+1193x with 13.0 (vowel signs that compose), U+0C3C with 14.0, U+A7F2 with 14.0.
-LATER = "\u1dfa\u08ca\U00011935\U00011930\U00011938\U0001193e\u0c3c\ua7f2\U0001e08f"
-
-
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("version", ["6.1", "12.1", "13.0"])
-@given(text=st.text(st.one_of(COMBINING, st.sampled_from(LATER)), max_size=12))
-@settings(max_examples=50, deadline=None)
-def test_what_a_version_does_not_assign_stays_as_it_is(form: Any, version: str, text: str) -> None:
-    function = normalizer(form, version)
-    assert function is not None
-    assert function(text) == reference.normalize(text, form, LACKS[version])
-
-
-LACKS = {
-    version: {code for start, stop in unassigned(version) for code in range(start, min(stop, 0x30000))}
-    for version in ("6.1", "12.1", "13.0")
-}
-
-
-def test_a_version_that_python_does_not_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unicodedata, "unidata_version", "9.0.0")
-    normalizers.check("NFC", "9.0")
-    normalizers.check(Prepend("a"), "10.0")
-    with pytest.raises(ValueError, match=r"'NFC' with unicode='10.0': Python's unicodedata is of Unicode 9.0.0; name "):
-        normalizers.check("NFC", "10.0")
-
-
-#: What newer versions than 9.0 normalize or sort.
-NEWER = [
-    char
-    for start, stop in unassigned("9.0")
-    for char in map(chr, range(start, min(stop, 0x40000)))
-    if unicodedata.category(char) not in ("Cn", "Co", "Cs")
-    and (unicodedata.normalize("NFKD", char) != char or unicodedata.normalize("NFC", "a" + char) != "a" + char
-         or unicodedata.combining(char))
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("form", FORMS)
-def test_tokenizers_normalizes_as_unicode_9_does(form: str) -> None:
-    tokenizers = pytest.importorskip("tokenizers")
-    theirs = getattr(tokenizers.normalizers, form)().normalize_str
-    around = ("{}", "a{}", "a\u0301{}\u0323", "{}\u0301\u0323", "\u0323{}\u0301a")
-    for text in (shape.format(char) for char in NEWER for shape in around):
-        assert normalizers.normalize(form, text, "9.0") == theirs(text)
-
-    # docs/unicode.md tells in how many characters they differ where another version is named, and where none is
-    page = (Path(__file__).parents[2] / "docs" / "unicode.md").read_text(encoding="utf-8")
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| 3.")]
-    for _, version, *numbers in rows:
-        if float(version) <= float(unicodedata.unidata_version[:4]):
-            assert sum(theirs(char) != normalizers.normalize(form, char, version) for char in NEWER) == int(
-                numbers[FORMS.index(form)]
-            )
-            lacks = {code for start, stop in unassigned(version) for code in range(start, min(stop, 0x40000))}
-            marks = [char for char in NEWER if unicodedata.combining(char) and ord(char) not in lacks]
-            assert len(marks) == int(numbers[-1])
-        if version == unicodedata.unidata_version[:4]:
-            assert [normalizers.normalize(form, char, version) for char in NEWER] == [
-                normalizers.normalize(form, char) for char in NEWER
-            ]
-    assert rows

@@ -20,7 +20,7 @@ def test_it_has_every_option(tmp_path: Path) -> None:
         "bpetite": bpetite.__version__,
         "options": {
             "vocab_size": 258, "special_tokens": {"<a>": 300}, "special_ids": "after", "pattern": [r"\w+", r"\s"],
-            "min_frequency": 1, "tie_break": "bytes", "normalization": None, "max_token_bytes": None, "unicode": None,
+            "min_frequency": 1, "tie_break": "bytes", "normalization": None, "max_token_bytes": None,
         },
     }
     tok.save(tmp_path / "tok.json")

@@ -167,7 +167,7 @@ def test_by_default_the_end_of_text_is_in_no_merge(memory: Any, tmp_path: Path) 
         assert learned.prune(again) == learned.prune(texts)
 
 
-OPTIONS: dict[str, Any] = {"pattern": r" ?\w+", "normalization": "NFC", "unicode": "13.0", "special_tokens": ("<s>",)}
+OPTIONS: dict[str, Any] = {"pattern": r" ?\w+", "normalization": "NFC", "special_tokens": ("<s>",)}
 
 
 def test_options_of_the_counts_hold_unless_others_are_given() -> None:
@@ -175,7 +175,7 @@ def test_options_of_the_counts_hold_unless_others_are_given() -> None:
     learned = Tokenizer.train_from_counts(counts, 257)
     assert learned == train("ab ab<s>ab", 257, **OPTIONS) == Tokenizer.train_from_counts(counts, 257, **OPTIONS)
     vocab = learned.to_vocab()
-    assert (vocab.pattern, vocab.normalization, vocab.unicode) == (r" ?\w+", "NFC", "13.0")
+    assert (vocab.pattern, vocab.normalization) == (r" ?\w+", "NFC")
     assert learned.special_tokens == {"<s>": 257}
     assert Tokenizer.train_from_counts({b"ab": 1}, 257).pattern == patterns.GPT2
     assert (learned.extend(counts, 1), learned.prune(counts)) == (
@@ -186,7 +186,7 @@ def test_options_of_the_counts_hold_unless_others_are_given() -> None:
 @pytest.mark.parametrize("option", OPTIONS)
 def test_options_that_contradict_counts_or_a_tokenizer(option: str) -> None:
     others: dict[str, tuple[Any, ...]] = {
-        "pattern": (None, patterns.GPT2), "normalization": (None, "NFD"), "unicode": ("12.1",),
+        "pattern": (None, patterns.GPT2), "normalization": (None, "NFD"),
         "special_tokens": ((), ("<s>", END), (END,)),
     }  # fmt: skip
     counts, tok = count_pretokens("ab ab", **OPTIONS), train("ab ab", 257, **OPTIONS)

@@ -29,7 +29,7 @@ def forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 VOCABS = [
     TOK.to_vocab(),
     TOK.to_ranks().to_vocab(),
-    TOK.to_vocab().replace(name="a", beside={"config.json": "{}"}, kept={"dropout": 0.5}, unicode="16.0"),
+    TOK.to_vocab().replace(name="a", beside={"config.json": "{}"}, kept={"dropout": 0.5}),
     TOK.to_vocab().replace(normalization=Prepend("x"), token_flags={"<é>": ("lstrip",)}, pattern=patterns.LLAMA3),
     Vocab({2**32 - 1: b"a", 7: b"", 3: b"a"}, None, {}, unreachable=frozenset({3}), pattern=None, errors="replace"),
     Vocab({}, (), {}, pattern=None),

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, Vocab, patterns
-from bpetite.steps import splits
 
 AB = {0: b"a", 1: b"b", 2: b"ab"}
 
@@ -118,14 +117,6 @@ def test_fingerprint_is_the_same_in_every_process() -> None:
         assert done.stdout.strip() == vocab().fingerprint()
 
 
-def test_a_version_of_unicode_is_part_of_it() -> None:
-    assert vocab().fingerprint() == vocab(unicode=None).fingerprint()
-    assert len({vocab(unicode=version).fingerprint() for version in (None, "13.0", "12.1")}) == 3
-    assert vocab(unicode="13.0") == pickle.loads(pickle.dumps(vocab(unicode="13.0"))) != vocab()
-    with pytest.raises(ValueError, match=r"writes out U\+1DFA, alone or in a range, which that version"):
-        vocab(unicode="13.0", pattern=(splits.Split("\u1dfa"),))
-
-
 def test_an_empty_token_is_unreachable_and_decodes_to_nothing() -> None:
     it = vocab(tokens={**AB, 7: b"", 9: b""})
     assert it.unreachable == {7, 9}
@@ -197,7 +188,6 @@ def test_the_first_of_several_literals_is_decoded_unless_the_vocabulary_has_one(
         ({"merges": ((0, 7),)}, "merge 0"),
         ({"tokens": {0: b"a", 1: b"a"}}, "same bytes"),
         ({"special_tokens": {"<s>": 1}}, "<s>"),
-        ({"unicode": "99.0"}, "99.0"),
     ],
 )
 def test_a_crafted_pickle_is_refused(changed: dict[str, Any], message: str) -> None:

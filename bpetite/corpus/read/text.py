@@ -61,7 +61,7 @@ class Cutter:
                 if found[0] >= 0:
                     yield self._block(self._stream.take(found[0]), goes_on=not found[1])
                     self._one = False
-                elif (yield from self._too_long(target)):
+                elif (yield from self._too_long(-found[0])):
                     return
         except DamagedError as damage:
             yield from self._whole_records(self._stream.take() if self._stream.in_order else b"")
@@ -94,8 +94,8 @@ class Cutter:
         return self._stream.offset if self._stream.in_order else 0
 
     def _boundary(self, at: int, limit: int) -> tuple[int, bool] | None:
-        """(the first place from ``at`` on where a block may end, whether a document ends there). The place is -1 if
-        ``limit`` comes first. None if the stream ends first."""
+        """(the first place from ``at`` on where a block may end, whether a document ends there), or (minus the limit,
+        _) if ``limit`` comes first, or None if the stream ends first."""
         if self._cuts is None:
             place = self._separator_end(at, limit)
             return None if place is None else (place, True)
@@ -108,25 +108,30 @@ class Cutter:
                 if (cut := self._cuts.first(self._stream.window(start, size), at - start)) >= 0:
                     return start + cut, False
             at += self._reading.block
-        return -1, True
+        return -limit, True
 
     def _separator_end(self, at: int, limit: int) -> int | None:
-        """The first end of a separator from ``at`` on; -1 if ``limit`` comes first, None if the stream ends first."""
+        """The first end of a separator from ``at`` on; minus the limit if that comes first, None if the stream ends
+        first. ``limit`` moves up to `LOOK` bytes with occurrences that overlap, because documents end among them."""
         separator, keep = self._separator, 2 * len(self._separator)
+        reach, last = limit - at, limit + LOOK
         start, size = max(self._least, at - keep), FIRST_LOOK + keep
         while True:
             window = self._stream.window(start, size)
             found = max(0, at - len(separator) - start) - 1
             while separator and (found := window.find(separator, found + 1)) >= 0:
+                end = start + found + len(separator)
+                if end > limit:
+                    return -limit
                 # Occurrences may overlap, and the text before them decides which ones count. Skip an occurrence that
                 # begins inside another.
                 if window.find(separator, max(0, found - len(separator) + 1)) == found:
-                    end = start + found + len(separator)
-                    return end if end <= limit else -1
+                    return end
+                limit = min(end + reach, last)
             if len(window) < size:
                 return None
             if start + size > limit:
-                return -1
+                return -limit
             start, size = start + size - keep, min(4 * size, LOOK)
 
     def _block(
@@ -144,18 +149,18 @@ class Cutter:
             self._line += data.count(b"\n")
         return block
 
-    def _too_long(self, target: int) -> Generator[Block, None, bool]:
-        """Skip a document that is too long. Yield a block of the whole documents before it, then a "too-long" block.
-        Return True if the stream has ended."""
-        begun = self._stream.take(target)
+    def _too_long(self, limit: int) -> Generator[Block, None, bool]:
+        """Skip a document that is too long, and reaches beyond ``limit``. Yield a block of the whole documents before
+        it, then a "too-long" block. Return True if the stream has ended."""
+        begun = self._stream.take(limit - len(self._separator))  # a separator may begin before the limit
         yield from self._whole_records(begun)
         lines = self._tail(begun).count(b"\n")
         place: int | None = -1
         while place is not None and place < 0 and not self._reading.stop:  # else nothing after it is read
-            place, target = self._separator_end(target, target + LOOK), target + LOOK
-            stop = target - 2 * len(self._separator) if place == -1 else place  # a separator may begin before target
-            if place is None and not self._stream.in_order:
-                stop = self._size
+            place, limit = self._separator_end(limit, limit + LOOK), limit + LOOK
+            stop: int | None = limit - 2 * len(self._separator)
+            if place is None or place >= 0:
+                stop = self._size if place is None and not self._stream.in_order else place
             lines += self._stream.take(stop).count(b"\n")
         yield self._block(b"", last=place is None, form="too-long")
         self._line = None if self._line is None else self._line + lines

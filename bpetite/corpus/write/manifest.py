@@ -12,7 +12,7 @@ import regex
 
 from ...errors import FormatError
 from ...release import __version__
-from ...splitting.pattern.unicode_version import unicode_version
+from ...splitting.pattern.unicode_data import UNICODE
 from ..layouts.registry import layout_of
 from ..read.find import Input
 from ..read.paths import AnyPath
@@ -31,7 +31,7 @@ def digest(value: object) -> str:
 
 def libraries(inputs: Sequence[Input] = ()) -> dict[str, str]:
     """The versions that decide the tokens, and the versions of packages that parse the inputs."""
-    own = {"bpetite": __version__, "regex": regex.__version__, "unicode": unicode_version()}
+    own = {"bpetite": __version__, "regex": regex.__version__, "unicode": UNICODE}
     return {**own, **parsers(inputs)}
 
 

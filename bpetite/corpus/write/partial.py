@@ -83,7 +83,10 @@ class PartialFolder:
             return here  # at least as new as the state in the store
         self._empty()  # the files here are older than the state in the store
         for name, size in there["copied"].items():
-            data = self._remote(check_name(name, self.folder)).read_bytes()
+            try:
+                data = self._remote(check_name(name, self.folder)).read_bytes()
+            except FileNotFoundError:
+                raise FormatError(f"{self._remote(name)}: missing; {ANEW}") from None
             if len(data) < size:  # longer is right: this file was uploaded before a newer state that never arrived
                 raise FormatError(f"{self._remote(name)}: {len(data)} bytes, not {size}; {ANEW}")
             (self.folder / name).write_bytes(data[:size])
@@ -281,7 +284,7 @@ def clean_up(names: Names, run: str) -> None:
     """Delete the folder of a process that was killed after the manifest of its run was in place."""
     with suppress(OSError, FormatError):
         if names.folder.exists() or _state_or_claim(names) is not None:
-            partial = PartialFolder(names)
+            partial = PartialFolder(names, overwrite=True)  # it may have been killed while it deleted its files
             if partial.state is None or partial.state["identity"]["run"] == run:
                 partial.delete(done=True)
             partial.unlock()

@@ -25,8 +25,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..budget import Budget
-from ..pattern.char_classes import Groups
+from ..pattern.char_classes import Budget, Groups
 from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence, sets_of
 
 __all__ = ["Automaton", "State"]

@@ -3,8 +3,8 @@
 The whole way from a pattern to these tables:
 
     regex_parser.py     the pattern's text -> a tree
+    unicode_data.py     the classes of characters that a pattern can name
     char_classes.py     its character sets -> groups of code points
-    deviations.py       leaves patterns to `regex` that it matches in another way than they read
     automaton.py        tree and groups -> a deterministic automaton that finds one match
     transducer.py       the automaton -> a Mealy transducer that cuts a whole text in one pass
     compile_pattern.py  the transducer -> tables by code and state (this module)
@@ -17,10 +17,7 @@ the end of the text. A step is then one look-up by code and state.
 """
 from __future__ import annotations
 
-from ...patterns import STAGES
-from ..budget import Budget, NoTransducer
-from ..pattern import deviations
-from ..pattern.char_classes import Groups
+from ..pattern.char_classes import Budget, Groups, NoTransducer
 from ..pattern.regex_parser import parse, sets_of
 from .automaton import Automaton
 from .scanner_tables import ScannerTables
@@ -35,17 +32,14 @@ MAX_STATES = 255
 CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; the same in scan_blocks.h
 
 
-def compile_pattern(patterns: tuple[str, ...], unicode: str | None = None) -> ScannerTables:
-    """Tables for a sequence of splits, each inside the parts of the previous one, with a version of Unicode's classes.
+def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
+    """Tables for a sequence of splits, each inside the parts of the previous one.
 
     Raises `UnsupportedPattern` for syntax that the parser does not know, and `NoTransducer` if no small transducer cuts
     as the pattern does, or none is found within the steps of its `Budget`.
     """
     trees = [parse(pattern) for pattern in patterns]
-    groups = Groups((chars for tree in trees for chars in sets_of(tree)), unicode)
-    for pattern, tree in zip(patterns, trees):
-        if pattern not in STAGES:  # these have no deviations, which their tests check
-            deviations.check(pattern, tree, groups)
+    groups = Groups(chars for tree in trees for chars in sets_of(tree))
     automata = [Automaton(tree, groups) for tree in trees]
     combined, *later = map(transducer, automata)
     for one in later:

@@ -1,31 +1,23 @@
 """The tables of a scanner; the tables of named patterns ship with the package.
 
-Making tables takes a tenth of a second: `regex` is asked which code points are in the pattern's classes, so they depend
-on its version of Unicode. `data/scanners-16.0.bin` holds the tables of all named patterns as a release of `regex` with
-Unicode 16.0 gives them; `tools/scanner_tables.py` writes these files, and a test makes the installed release's
-anew. (A newer release that is asked for 16.0 gives others in places: versions of Unicode change classes, too.)
+Making tables takes a tenth of a second. `tools/scanner_tables.py` writes the tables of all named patterns into
+`data/scanners-16.0.bin`, and a test makes them anew.
 
-Such a file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values
+The file holds a dict of the regular expressions -> their tables, compressed, in the form of `marshal`: plain values
 in its second version, which every Python reads alike, and which takes no import.
 """
 import marshal
 import os
 import sys
 from collections.abc import Mapping
-from importlib.machinery import PathFinder
 from typing import Any, NamedTuple
 
+from ..pattern.unicode_data import UNICODE
 from .vector_tables import Paged, Rows, VectorTables
 
-__all__ = ["ScannerTables", "shipped", "to_file"]
+__all__ = ["FILE", "ScannerTables", "shipped", "to_file"]
 
-#: The releases of ``regex`` that brought another version of Unicode, and the last one known; ascending.
-RELEASES: tuple[tuple[tuple[int, ...], str], ...] = (
-    ((2024, 9, 11), "16.0"),
-    ((2025, 10, 22), "17.0"),
-    ((2026, 9, 29), "18.0"),
-    ((2026, 11, 19), "18.0"),
-)
+FILE = os.path.join(os.path.dirname(__file__), "..", "..", "data", f"scanners-{UNICODE}.bin")
 
 
 class ScannerTables(NamedTuple):
@@ -47,19 +39,12 @@ class ScannerTables(NamedTuple):
     vector: VectorTables | None  # the same transducer for 64 lanes, if it fits
 
 
-def file_of(unicode: str) -> str:
-    """The file with the tables for the version of Unicode of a release of ``regex``."""
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    return os.path.join(package, "data", f"scanners-{unicode}.bin")
-
-
 def shipped(stages: tuple[str, ...]) -> ScannerTables | None:
-    """The tables of regular expressions, each inside the parts of the one before, that ship with the package for the
-    installed ``regex``, which is not imported; None if they do not."""
-    known = _unicode_of_regex()
-    if known is None or sys.byteorder != "little" or not os.path.isfile(file_of(known)):
+    """The tables of regular expressions, each inside the parts of the one before, that ship with the package; None if
+    they do not."""
+    if sys.byteorder != "little":
         return None
-    with open(file_of(known), "rb") as file:
+    with open(FILE, "rb") as file:
         packed = marshal.load(file).get(stages)
     if packed is None:
         return None
@@ -77,25 +62,6 @@ def to_file(tables: Mapping[tuple[str, ...], ScannerTables]) -> bytes:
 
 def _plain(value: Any) -> Any:
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
-
-
-def _unicode_of_regex() -> str | None:
-    """The version of Unicode of the installed ``regex``, from its release; None if that is not known."""
-    installed = _release_of_regex()
-    if installed is None or not RELEASES[0][0] <= installed <= RELEASES[-1][0]:
-        return None
-    return [version for release, version in RELEASES if release <= installed][-1]
-
-
-def _release_of_regex() -> tuple[int, ...] | None:
-    # the folder beside the package says it; importlib.metadata takes as long as importing `regex`
-    spec = PathFinder.find_spec("regex")
-    folder = None if spec is None or spec.origin is None else os.path.dirname(os.path.dirname(spec.origin))
-    names = [] if folder is None or not os.path.isdir(folder) else os.listdir(folder)
-    releases = [name[6:-10].split(".") for name in names if name.startswith("regex-") and name.endswith(".dist-info")]
-    if len(releases) != 1 or not all(part.isdigit() for part in releases[0]):
-        return None
-    return tuple(map(int, releases[0]))
 
 
 def _tables(parts: tuple[Any, ...]) -> ScannerTables:

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import NamedTuple, TypeVar
 
-from ..budget import Budget, NoTransducer
+from ..pattern.char_classes import Budget, NoTransducer
 from .automaton import Automaton, State
 
 __all__ = ["COMMIT", "CUTS", "MARK", "Transducer", "compose", "transducer"]

@@ -1,7 +1,7 @@
 """The subset of regular expressions that split patterns use, parsed.
 
-A split pattern is written for the `regex` module, and `regex` decides what it means. This parser reads the part of that
-language in which one character of look-ahead decides every question, so that a finite automaton can run it:
+A split pattern is written for the `regex` module. This parser reads the part of that language in which one character of
+look-ahead decides every question, so that a finite automaton can run it:
 
     literals, escapes      a  \\n  \\r  \\x41  \\u2028  \\.
     sets                   [^\\s\\p{L}]  [[:alpha:]]  \\p{L}  \\P{N}  \\pL  \\s  \\S  \\d  \\w  .
@@ -14,8 +14,12 @@ language in which one character of look-ahead decides every question, so that a 
 
 Everything else raises `UnsupportedPattern` with the construct and its offset: lazy repeats, look-behind, `\\b`,
 back-references, flags other than `i`, set operations, braces and brackets that `regex` would take as characters
-because they are no count, property or range, and a pattern that can match nothing. deviations.py adds the patterns
-that `regex` matches in another way than they read.
+because they are no count, property or range, properties that unicode_data.py does not have, and a pattern that can
+match nothing.
+
+`regex` matches a few patterns in another way than they read, and the compiled scanner as they read: `[^\\s\\S]` takes
+every character there, `(?i:s)|[^bc]+` takes no B, `(?i:\\p{Lu})` takes small letters without a capital, and `(?i:i)`
+takes U+0130.
 
 In `regex`, `$` also matches before a newline that ends the text, which takes two characters of look-ahead. After `\\s+`
 or `\\s++` that second meaning changes nothing, because the repeat takes the newline and then matches at the very end;
@@ -28,6 +32,8 @@ from collections.abc import Iterator
 from typing import NamedTuple, TypeAlias
 
 import regex
+
+from .unicode_data import class_ranges
 
 __all__ = [
     "Alternation",
@@ -86,11 +92,12 @@ class UnsupportedPattern(ValueError):
 
 
 class Item(NamedTuple):
-    """One member of a set: the code points first..last, or the matches of the expression `source`."""
+    """One member of a set: the code points first..last, or the class `name` of unicode_data.py."""
 
     first: int = 0
     last: int = -1
-    source: str = ""
+    name: str = ""
+    ignore_case: bool = False
 
 
 class CharSet(NamedTuple):
@@ -132,12 +139,12 @@ Node: TypeAlias = CharSet | Sequence | Alternation | Repeat | Look | End
 
 CONTROLS = {"n": 10, "r": 13, "t": 9, "f": 12, "v": 11, "a": 7}
 HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
-KNOWN_CLASSES = "sSdDwW"
+KNOWN_CLASSES = {"s": "space", "d": "digit", "w": "word"}
 MAX_COPIES = 64  # of the body of a counted repeat: {m,n} is written out n times
 MAX_DEPTH = 50  # groups inside groups
 #: What follows the backslash of a property. `regex` reads a p that anything else follows as the letter.
 PROPERTY = re.compile(
-    r"[pP](?:[CLMNPSZ]|\{\^?[A-Za-z0-9 &_.-]*(?:[:=] *[A-Za-z0-9&_./-][A-Za-z0-9 &_./-]*)?\})", re.ASCII
+    r"[pP](?:([CLMNPSZ])|\{(\^?)([A-Za-z0-9 &_.-]*(?:[:=] *[A-Za-z0-9&_./-][A-Za-z0-9 &_./-]*)?)\})", re.ASCII
 )
 #: A class of POSIX inside a set, and the name of its property in `regex` if it differs.
 POSIX_CLASS = re.compile(r"\[:(\^?)([A-Za-z]+):\]")
@@ -252,7 +259,7 @@ class Parser:
             return CharSet(((item, sign),))
         self.at += 1
         if char == ".":
-            return CharSet(((self.as_written("."), True),))
+            return CharSet(((Item(10, 10), True),), negated=True)
         if char in "^*+?{":
             raise self.refuse(start, "not supported here")
         return CharSet(((self.literal(ord(char)), True),))
@@ -288,15 +295,13 @@ class Parser:
         return Look(node, look)
 
     def literal(self, first: int, last: int | None = None) -> Item:
-        """A character or a range. Case is left to `regex`, which knows that (?i:s) also matches U+017F."""
-        last = first if last is None else last
-        if not self.ignore_case:
-            return Item(first, last)
-        written = f"\\U{first:08x}"
-        return Item(source=f"(?i:{written})" if first == last else f"(?i:[{written}-\\U{last:08x}])")
+        """A character or a range."""
+        return Item(first, first if last is None else last, ignore_case=self.ignore_case)
 
-    def as_written(self, source: str) -> Item:
-        return Item(source=f"(?i:{source})" if self.ignore_case else source)
+    def class_named(self, start: int, name: str) -> Item:
+        if class_ranges(name) is None:
+            raise self.refuse(start, f"bpetite has no data of the class {name!r}")
+        return Item(name=name, ignore_case=self.ignore_case)
 
     def escape(self) -> tuple[Item, bool]:
         """An escape for a character or a class; it means the same inside a set and outside."""
@@ -308,11 +313,10 @@ class Parser:
             if not match:
                 raise self.refuse(start, "no property follows; write the letter without the backslash")
             self.at = match.end()
-            return self.as_written("\\p" + match.group()[1:]), char == "p"
-        if char and char in KNOWN_CLASSES:
-            return self.as_written("\\" + char.lower()), char.islower()
-        code = self.code_point(start, char)
-        return self.literal(code), True
+            return self.class_named(start, match[1] or match[3]), (char == "p") != bool(match[2])
+        if char.lower() in KNOWN_CLASSES:
+            return self.class_named(start, KNOWN_CLASSES[char.lower()]), char.islower()
+        return self.literal(self.code_point(start, char)), True
 
     def code_point(self, start: int, char: str) -> int:
         """The code point of an escaped character."""
@@ -339,8 +343,6 @@ class Parser:
             first = False
             items.append(self.member(start))
         self.at += 1
-        if self.ignore_case:
-            return CharSet(((self.as_written(self.pattern[start : self.at]), True),))
         return CharSet(tuple(items), negated)
 
     def member(self, start: int) -> tuple[Item, bool]:
@@ -350,7 +352,7 @@ class Parser:
             if self.peek("-") and not self.peek("-]"):
                 raise self.refuse(start, "a range has characters on both sides")
             name = posix[2].lower()
-            return Item(source=f"\\p{{{'posix_' * (name in POSIX_ONLY)}{name}}}"), not posix[1]
+            return self.class_named(start, "posix_" * (name in POSIX_ONLY) + name), not posix[1]
         for operator in ("[", "--", "||", "&&", "~~"):
             if self.peek(operator):
                 raise self.refuse(start, f"{operator!r} inside a set is not supported; write \\[ for the character")
@@ -378,7 +380,7 @@ class Parser:
             self.at += 1
             return ord(char) if char else None
         char = self.pattern[start + 1 : start + 2]
-        if char in ("p", "P") or (char and char in KNOWN_CLASSES):
+        if char in ("p", "P") or char.lower() in KNOWN_CLASSES:
             return None
         self.at += 2
         return self.code_point(start, char)
@@ -423,5 +425,5 @@ def takes_newlines_without_bound(node: Node) -> bool:
         return False
     chars = node.part
     return not chars.negated and any(
-        sign and (item.source == "\\s" or item.first <= 10 <= item.last) for item, sign in chars.items
+        sign and (item.name == "space" or item.first <= 10 <= item.last) for item, sign in chars.items
     )

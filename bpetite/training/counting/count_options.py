@@ -32,17 +32,15 @@ class CountOptions(TypedDict, total=False):
         pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
         special_tokens: Literals that cut the text and are in no pre-token.
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
-        unicode: The version of Unicode that assigns code points, such as 16.0; by default the version of ``regex``.
     """
 
     pattern: PatternLike
     special_tokens: Sequence[str] | Mapping[str, int]
     normalization: str | None
-    unicode: str | None
 
 
 COUNT_DEFAULTS: CountOptions = {
-    "pattern": "gpt2", "special_tokens": ("<|endoftext|>",), "normalization": None, "unicode": None,
+    "pattern": "gpt2", "special_tokens": ("<|endoftext|>",), "normalization": None,
 }  # fmt: skip
 
 
@@ -53,7 +51,6 @@ class Cutting:
     pattern: Pattern
     special_tokens: tuple[str, ...]
     normalization: str | None
-    unicode: str | None
 
     @classmethod
     def of(cls, **options: Unpack[CountOptions]) -> Cutting:
@@ -61,21 +58,18 @@ class Cutting:
 
         Raises:
             TypeError: A value of the wrong type.
-            ValueError: An unknown pattern, normalization or version of Unicode, or no literal of a special token.
+            ValueError: An unknown pattern or normalization, or no literal of a special token.
 
         >>> Cutting.of(special_tokens=["<s>", "<s>"]).special_tokens
         ('<s>',)
         """
-        from ...splitting.pattern.unicode_version import check_unicode
         from ...steps import normalizers
 
         given: Any = {**COUNT_DEFAULTS, **options}
-        form, unicode = given["normalization"], given["unicode"]
+        form = given["normalization"]
         if form is not None and form not in normalizers.FORMS:
             raise ValueError(f"normalization {form!r} is not one of {', '.join(normalizers.FORMS)} or None")
-        check_unicode(unicode)
-        normalizers.check(form, unicode)
-        return cls(patterns.resolve(given["pattern"]), distinct_literals(given["special_tokens"]), form, unicode)
+        return cls(patterns.resolve(given["pattern"]), distinct_literals(given["special_tokens"]), form)
 
     def difference(self, other: Cutting) -> str | None:
         """The first option that differs; None where both cut alike. The order of special tokens does not matter."""

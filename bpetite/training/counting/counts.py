@@ -38,7 +38,6 @@ class Counts:
         self.pattern: Pattern = cutting.pattern
         self.normalization: str | None = cutting.normalization
         self.special_tokens: tuple[str, ...] = cutting.special_tokens
-        self.unicode: str | None = cutting.unicode
 
     def __len__(self) -> int:
         return self._totals()[0]

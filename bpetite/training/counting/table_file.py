@@ -16,6 +16,7 @@ from threading import Lock
 from typing import BinaryIO, NamedTuple
 
 from ...errors import FormatError
+from ...splitting.pattern.unicode_data import UNICODE, check_unicode
 from ._count_records import RecordReader
 from .count_options import Cutting
 
@@ -63,8 +64,7 @@ class Records(NamedTuple):
 
 def head_of(cutting: Cutting) -> bytes:
     """The first two lines of a file."""
-    known = {name: value for name, value in vars(cutting).items() if value is not None or name != "unicode"}
-    return MAGIC + json.dumps(known, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+    return MAGIC + json.dumps({**vars(cutting), "unicode": UNICODE}, ensure_ascii=True, sort_keys=True).encode() + b"\n"
 
 
 def open_table(path: Path) -> tuple[Records, Cutting]:
@@ -89,9 +89,10 @@ def open_table(path: Path) -> tuple[Records, Cutting]:
                 raise TypeError(f"pattern is {stages!r}")
         if not isinstance(options["special_tokens"], list):
             raise TypeError(f"special_tokens is {options['special_tokens']!r}")
+        check_unicode(options.get("unicode"))
         cutting = Cutting.of(
             pattern=options["pattern"], special_tokens=options["special_tokens"],
-            normalization=options["normalization"], unicode=options.get("unicode"),
+            normalization=options["normalization"],
         )  # fmt: skip
     except (ValueError, KeyError, TypeError, RecursionError) as bad:
         raise FormatError(f"{path}: line 2 should hold the options of counting as JSON: {bad}") from None

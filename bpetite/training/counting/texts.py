@@ -97,7 +97,7 @@ def count_pretokens(
         options: The way the text is cut: ``pattern``, the split pattern, see :func:`bpetite.patterns.resolve` (one that
             `regex` itself has to split runs on one thread); ``special_tokens``, literals that cut the text and are not
             counted; ``normalization``, "NFC", "NFD", "NFKC", "NFKD" or None, applied to the text between special
-            tokens; ``unicode``, the version of Unicode, see :class:`bpetite.Vocab`.
+            tokens.
 
     Raises:
         TypeError: A text that is neither str nor bytes.
@@ -140,7 +140,7 @@ def count_as(
     cutter, _, pipeline = engine_parts(vocab)
     literals = tuple(vocab.special_tokens)
     plain: Any = vocab.normalization  # without a pipeline
-    cutting = Cutting(cutter.pattern, literals, None if pipeline else plain, vocab.unicode)
+    cutting = Cutting(cutter.pattern, literals, None if pipeline else plain)
     if isinstance(corpus, Counts):
         if pipeline is not None:
             raise ValueError(
@@ -301,9 +301,9 @@ class _Preparation:
 
 def _prepared(cutting: Cutting) -> _Preparation:
     return _Preparation(
-        pretokenizer(cutting.pattern, unicode=cutting.unicode),
+        pretokenizer(cutting.pattern),
         Specials(dict.fromkeys(cutting.special_tokens, 0)),
-        normalizer(cutting.normalization, cutting.unicode),
+        normalizer(cutting.normalization),
     )
 
 

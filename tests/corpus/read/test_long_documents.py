@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from corpus_tools import byte_codec, gpt2_cuts, megabytes_of, run, texts_in
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
@@ -64,13 +64,18 @@ def test_the_limit(ram_path: Path, name: str, block: int) -> None:
     block=st.integers(1, 30),
     most=st.integers(1, 50) | st.just(1000),
     closed=st.booleans(),
+    packed=st.booleans(),
 )
+@example(parts=["", "", "a"], separator="\n\n", block=1, most=1, closed=True, packed=False)
+@example(parts=[""] * 90 + ["a"], separator="\n\n", block=1, most=1, closed=False, packed=False)
+@example(parts=["b" * 8, "a"], separator="ab", block=1, most=6, closed=False, packed=True)
 def test_splitting_is_str_split_for_any_block_and_limit(
-    tmp_path_factory: pytest.TempPathFactory, parts: list[str], separator: str, block: int, most: int, closed: bool
-) -> None:
-    path = tmp_path_factory.mktemp("long") / "in.txt"
+    tmp_path_factory: pytest.TempPathFactory, parts: list[str], separator: str, block: int, most: int, closed: bool,
+    packed: bool,
+) -> None:  # fmt: skip
+    path = tmp_path_factory.mktemp("long") / f"in.txt{'.gz' * packed}"  # what is unpacked cannot be read twice
     text = separator.join(parts) + (separator if closed else "")
-    path.write_text(text)
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode())
     expected = text.split(separator)
     if not expected[-1]:
         expected.pop()

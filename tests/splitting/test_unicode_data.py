@@ -1,0 +1,104 @@
+"""The classes of Unicode 16.0 against `regex`, `unicodedata` and other libraries."""
+import unicodedata
+from collections.abc import Callable, Iterable
+
+import pytest
+import regex
+from splits import COMPILED
+
+import bpetite
+from bpetite import Tokenizer
+from bpetite.splitting.pattern.unicode_data import _data, check_unicode, class_ranges, ignoring_case
+from bpetite.splitting.pretokenizer import pretokenizer
+
+EVERY = [code for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+TEXT = "".join(map(chr, EVERY))
+#: Unicode 17.0 has U+0295 in another category.
+MOVED = {0x295}
+
+
+def points(ranges: Iterable[tuple[int, int]] | None) -> set[int]:
+    assert ranges is not None
+    return {code for start, stop in ranges for code in range(start, stop)}
+
+
+ASSIGNED = set(EVERY) - points(class_ranges("Cn"))
+
+
+@pytest.mark.parametrize("name", sorted(_data()[0]))
+def test_classes_are_those_of_regex(name: str) -> None:
+    if name == "age=9.0":
+        pytest.skip("`regex` does not have it")
+    found = set(map(ord, regex.findall(rf"\p{{{name}}}", TEXT)))
+    assert (found ^ points(class_ranges(name))) & ASSIGNED <= MOVED
+
+
+def test_classes_are_those_of_python() -> None:
+    """For what its version of Unicode assigns. Later versions moved a few code points."""
+    moved = {0x295, 0x1734, 0x1171E}
+    for code in EVERY:
+        category = unicodedata.category(chr(code))
+        if category != "Cn" and code in ASSIGNED:
+            assert code in moved or code in POINTS[category], hex(code)
+
+
+POINTS = {name: points(class_ranges(name)) for name in {unicodedata.category(char) for char in TEXT}}
+
+
+@pytest.mark.parametrize("source", ["s", "k", "å", "ß", "ω", "[a-h]", "[σ-ω]", "[Ꭰ-Ꭿ]", "\u0390"])
+def test_ignoring_case_is_as_in_regex(source: str) -> None:
+    found = set(map(ord, regex.findall(f"(?i:{source})", TEXT)))
+    alone = [(ord(char), ord(char) + 1) for char in regex.findall(source, TEXT)]
+    assert points(ignoring_case(tuple(alone))) == found & ASSIGNED
+
+
+def test_names_are_read_loosely() -> None:
+    assert class_ranges("lowercase letter") == class_ranges("Lowercase_Letter") == class_ranges("Ll")
+    assert class_ranges("no such class") is None
+
+
+def test_other_versions_are_refused() -> None:
+    check_unicode(None)
+    check_unicode("16.0")
+    for wrong in ("17.0", "16", 16.0, ""):
+        with pytest.raises(ValueError, match=r"unicode .*: this release of bpetite has the characters of Unicode 16.0"):
+            check_unicode(wrong)
+
+
+def test_a_digit_of_a_later_version_is_none() -> None:
+    """U+11DE0 came with Unicode 17.0."""
+    tiktoken = pytest.importorskip("tiktoken")
+    pattern = COMPILED["cl100k"]
+    assert pretokenizer(pattern).split("1\U00011de0234") == ["1", "\U00011de0", "234"]
+    tok = Tokenizer.from_vocab(bpetite.get_encoding("gpt2").to_vocab().replace(pattern=pattern)).to_ranks()
+    ranks = {token: rank for rank, token in tok.vocab.items() if rank not in tok.special_tokens.values()}
+    theirs = tiktoken.Encoding("some", pat_str=pattern, mergeable_ranks=ranks, special_tokens={})
+    for text in ("1\U00011de0234", "a\U00011de0b \u0378", "\u0295a\u0295A"):
+        assert tok.encode(text) == theirs.encode(text)
+
+
+def members_in_tiktoken(source: str, text: str) -> set[int]:
+    """What a class matches there: its encoder drops the text that a pattern does not match."""
+    import tiktoken
+
+    encoding = tiktoken.Encoding(
+        "bytes", pat_str=source, mergeable_ranks={bytes([byte]): byte for byte in range(256)}, special_tokens={}
+    )
+    return set(map(ord, encoding.decode(encoding.encode_ordinary(text))))
+
+
+def members_in_tokenizers(source: str, text: str) -> set[int]:
+    from tokenizers import Regex, pre_tokenizers
+
+    split_at = pre_tokenizers.Split(Regex(source), "removed", invert=True)
+    return {ord(char) for piece, _ in split_at.pre_tokenize_str(text) for char in piece}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("members", [members_in_tiktoken, members_in_tokenizers])
+def test_classes_of_other_libraries_are_the_same(members: Callable[[str, str], set[int]]) -> None:
+    for name in ("L", "N", "M", "Lu", "Lt", "Ll", "Lm", "Lo"):
+        found: set[int] = set()
+        for start in range(0, len(EVERY), 100_000):
+            found |= members(f"\\p{{{name}}}", TEXT[start : start + 100_000])
+        assert found == points(class_ranges(name)), name
