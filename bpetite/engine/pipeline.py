@@ -10,6 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from itertools import accumulate
 
 from ..bytelevel import encode_token
@@ -28,6 +29,8 @@ __all__ = ["Pipeline"]
 
 #: Flags of special tokens that are found in normalized text.
 LATE = frozenset(("normalized", "spelled"))
+#: Characters; the cuts of shorter fragments are kept.
+LONG = 100
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
@@ -70,6 +73,7 @@ class Pipeline:
             self._steps = ()
         self.is_compiled: bool = False
         self.prefix: str = ""
+        self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
         self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
@@ -171,6 +175,9 @@ class Pipeline:
         """The lengths in bytes of the pre-tokens in a part. In printable form a character is a byte."""
         if not self._late_steps:
             return (len(fragment.encode("utf-8")),)
+        return (self._known_lengths if len(fragment) < LONG else self._late_lengths)(fragment)
+
+    def _late_lengths(self, fragment: str) -> list[int]:
         cuts = [Fragment(encode_token(fragment))]
         for step in self._late_steps:
             cuts = splits.apply(step, cuts)

@@ -168,13 +168,16 @@ def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> li
         return apply(Split(re.escape(step.space), "merged_with_next"), made) if step.split else made
     if isinstance(step, Printable):
         raise TypeError("Printable() changes what later steps see, and no fragments")
-    split = Split(step) if isinstance(step, str) else step
+    split = _split_at(step) if isinstance(step, str) else step
     return [
         Fragment(text[a:b], start + max(a - put_in, 0), max(put_in - a, 0))
         for text, start, put_in in fragments
         for a, b in _cut(text, split)
         if a < b
     ]
+
+
+_split_at = lru_cache(maxsize=256)(Split)
 
 
 def _cut(text: str, split: Split) -> list[tuple[int, int]]:
