@@ -56,7 +56,7 @@ def compare(
     >>> one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
     >>> found = compare({"one": one, "two": two}, {"x": ["ab ab"], "y": ["zz ab"]})
     >>> found.tokenizers[0], found.same
-    (<Figures of one: 1.429 bytes per token, 1.333 tokens per word>, False)
+    (<Figures of one: 1.429 bytes per token, 1.250 tokens per word>, False)
     >>> {group: round(use.bytes_per_token, 3) for group, use in found.tokenizers[0].groups.items()}
     {'x': 1.667, 'y': 1.25}
     >>> found.differences[0].only_b, [(place.text, len(place.a), len(place.b)) for place in found.differences[0].places]
@@ -117,7 +117,7 @@ def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
 
 
 def _differences(names: tuple[str, str], a: Tokenizer, b: Tokenizer) -> Differences:
-    """What differs between two tokenizers, without texts."""
+    """The differences between two tokenizers, without texts."""
     ours, theirs = settings_of(a), settings_of(b)
     ids_a, ids_b = (dict(sorted(side.to_vocab().id_of.items(), key=lambda item: item[1])) for side in (a, b))
     specials_a, specials_b = a.special_tokens, b.special_tokens

@@ -58,7 +58,7 @@ class Difference:
 
 @dataclass
 class Differences:
-    """What differs between two tokenizers, A and B.
+    """The differences between two tokenizers, A and B.
 
     Attributes:
         names: Their names.
@@ -169,7 +169,8 @@ class Comparison(Report):
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON."""
         differences = [one | {"same": made.same} for one, made in zip(plain(self.differences), self.differences)]
-        return {"by": self.by, "files": list(self.files), "same": self.same, "rows": self.rows(), "differences": differences}
+        rows = self.rows()
+        return {"by": self.by, "files": list(self.files), "same": self.same, "rows": rows, "differences": differences}
 
     def to_csv(self) -> str:
         """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""
@@ -206,7 +207,7 @@ def _sections(report: Comparison) -> Iterator[Section]:
         yield f"By {report.by or 'group'}", list(_by_group(report))
     for one in report.differences:
         a, b = one.names
-        yield f"{b} beside {a}", list(_differences(one, bool(report.documents)))
+        yield f"{b} (B) beside {a} (A)", list(_differences(one, bool(report.documents)))
 
 
 def _totals(report: Comparison) -> Table:
@@ -236,12 +237,10 @@ def _differences(report: Differences, texts: bool) -> Iterator[Block]:
         also = " So are the ids of all texts." if texts else ""
         yield f"Nothing: settings, special tokens, vocabularies and merges are the same.{also}"
         return
-    a, b = report.names
-    heads = [f"A: {a}", f"B: {b}"]
     settings = [[name.replace("_", " "), *_both(sides)] for name, sides in report.settings.items()]
-    yield Table("Settings", ["setting", *heads], settings, named=True)
+    yield Table("Settings", ["setting", "A", "B"], settings, named=True)
     specials = [[Code(repr(literal)), *_both(sides)] for literal, sides in report.specials.items()]
-    yield Table("Special tokens", ["special token", *heads], specials, named=True)
+    yield Table("Special tokens", ["special token", "A", "B"], specials, named=True)
     counts = {"same id": report.shared, "another id": len(report.moved), "only in A": len(report.only_a),
               "only in B": len(report.only_b)}  # fmt: skip
     yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], 1)
@@ -277,8 +276,8 @@ def _places(report: Differences) -> Iterator[Block]:
         yield "All texts get the same ids."
         return
     documents = counted(report.documents_differing, "document")
-    yield (f"{documents} with other ids: cut differently in {report.cut_places:,} places; {report.other_ids:,} tokens "
-           "are cut alike and have other ids.")  # fmt: skip
+    yield (f"{documents} with other ids: cut differently in {counted(report.cut_places, 'place')}; "
+           f"{counted(report.other_ids, 'token')} cut alike with other ids.")  # fmt: skip
     for place in report.places:
         text = place.text if len(place.text) <= CHARACTERS else f"{place.text[:CHARACTERS]}…"
         where = f"Document {place.document:,}, character {place.offset:,}"

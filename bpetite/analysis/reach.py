@@ -37,7 +37,7 @@ REASONS: dict[Reason, str] = {
 }
 
 #: The texts that are tried before and after a token that a pattern cuts: characters that patterns tell apart.
-AROUND = ("", "a", " ", "\n", ".", "1", "A", "'", "/", "猫")
+AROUND = ("", "a", " ", "\n", "!", "1", "S", "'", "/", "_", "猫", "🙂")
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
@@ -87,7 +87,7 @@ def reach(tokenizer: Tokenizer) -> Reach:
             unreachable |= _proof(vocab, byte_ids, token_id)
     given = {token_id for token_id, _ in _giving(tokenizer, list(texts.items()))}
     cut: dict[int, str] = {}
-    changed = normalizer(vocab.normalization, vocab.unicode) or str
+    changed = normalizer(vocab.normalization) or str
     for token_id in sorted(texts.keys() - given):
         instead = _instead(tokenizer, texts[token_id])
         proof = _proof(vocab, byte_ids, token_id, instead, changed)

@@ -193,10 +193,10 @@ class Report:
         if contents.files:
             lines.append(f"  Texts: {contents.named_files}")
         lines.append(f"  {_made()}")
-        for _, blocks in contents.sections:
-            for block in blocks:
-                shown = [block] if isinstance(block, str) else list(block.lines())
-                lines += ["", *shown] if shown else []
+        for title, blocks in contents.sections:
+            drawn = [[block] if isinstance(block, str) else list(block.lines()) for block in blocks]
+            shown = [line for one in drawn if one for line in ("", *one)]
+            lines += shown if shown[1:2] in ([], [title]) else ["", title, *shown]
         return "\n".join(map(escape, lines))
 
     def __repr__(self) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
 from .cells import Cell, Tokenized, TokenReader, lay_out, rows_of
-from .report import Block, Contents, Report, Tokens
+from .report import Block, Contents, Report, Tokens, short_names
 
 #: Characters that a page shows by default: a browser lays out some 15,000 tokens at once without a pause.
 WINDOW = 50_000
@@ -75,7 +75,8 @@ class TokenView(Report):
         return self.first == 0 and self.last == self.characters
 
     def _contents(self) -> Contents:
-        counts = ", ".join(f"{side.tokens:,} tokens of {side.name}" for side in self.sides)
+        names = short_names([side.name for side in self.sides])
+        counts = ", ".join(f"{side.tokens:,} tokens of {name}" for name, side in zip(names, self.sides, strict=True))
         return Contents(self.title, counts, _headline(self), [("Tokens", _blocks(self))])
 
 
@@ -144,8 +145,9 @@ def _edges(read: Sequence[Tokenized]) -> npt.NDArray[np.int64]:
 def _headline(view: TokenView) -> Iterator[tuple[str, str]]:
     yield f"{view.characters:,}", "characters"
     yield f"{view.bytes:,}", "bytes"
-    for side in view.sides:
-        of = f", {side.name}" if len(view.sides) > 1 else ""
+    names = short_names([side.name for side in view.sides])
+    for name, side in zip(names, view.sides, strict=True):
+        of = f", {name}" if len(view.sides) > 1 else ""
         yield f"{side.tokens:,}", f"tokens{of}"
         yield f"{view.characters / max(side.tokens, 1):.2f}", f"characters per token{of}"
         yield f"{side.different:,}", f"different ids{of}"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import regex
 
-from ..errors import MissingExtraError, short_repr
+from ..errors import short_repr
 from ..serving.segments import encode_segments
 from .masks import (
     SCALARS,
@@ -29,11 +29,7 @@ from .masks import (
     masking,
     texts_in,
 )
-
-try:
-    from .templates import NAMED, ChatTemplate, Model, literals_in, special_spans
-except ImportError:
-    raise MissingExtraError("bpetite.chat", "jinja2", "chat") from None
+from .templates import NAMED, ChatTemplate, Model, literals_in, special_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -173,7 +169,6 @@ def encode(
         jinja2.TemplateError: The template is no Jinja, or refuses the messages.
         TypeError: A message is no dict.
         UnicodeEncodeError: A text holds a lone surrogate.
-        MissingExtraError: ``jinja2`` is not installed.
 
     >>> from bpetite import Tokenizer, chat
     >>> tok = Tokenizer.train("ab ab ab", 258, special_tokens=["<|user|>", "<|end|>"])

@@ -56,6 +56,8 @@ def command(
     """
     if as_json and as_csv:
         raise click.UsageError("--json and --csv are two forms of one output: choose one")
+    if by is not None and not files and reading["files_from"] is None:
+        raise click.UsageError("--by groups the texts of FILES: name files")
     check_report(page, overwrite, as_json or as_csv)
     given = [a, b, *more]
     names = [f"{name} ({at})" if name in given[: at - 1] else name for at, name in enumerate(given, 1)]  # may repeat

@@ -45,8 +45,8 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
 @click.option("--expect", metavar="TOKEN", help="With --why: what kept this token away.")
 @report_options
-@click.option("--start", type=COUNT_OR_NONE, default=0, show_default=True, help="With --html: first character shown.")
-@click.option("--characters", type=COUNT, default=WINDOW, show_default=True, help="With --html: how many are shown.")
+@click.option("--start", type=COUNT_OR_NONE, help="With --html: first character shown.")
+@click.option("--characters", type=COUNT, help=f"With --html: how many are shown [default: {WINDOW:,}].")
 @ordinary_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
@@ -59,8 +59,8 @@ def command(
     as_json: bool,
     page: Path | None,
     overwrite: bool,
-    start: int,
-    characters: int,
+    start: int | None,
+    characters: int | None,
     ordinary: bool,
     color: bool | None,
 ) -> None:
@@ -75,6 +75,8 @@ def command(
         raise click.UsageError("--why goes with --expect and --json, not with --printable or --ids")
     if len(tokenizers) > 1 and (page is None or why):
         raise click.UsageError("several tokenizers are shown on a page: --html, without --why")
+    if (start is not None or characters is not None) and (page is None or why):
+        raise click.UsageError("--start and --characters go with --html, without --why")
     check_report(page, overwrite, as_json)
     text = _standard_input() if text in (None, "-") else _typed(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
@@ -83,7 +85,8 @@ def command(
         return
     if page is not None:
         names = tokenizers or [PACKAGED]
-        shown = view(first, text, *others, ordinary=ordinary, names=names, start=start, characters=characters)
+        many = WINDOW if characters is None else characters
+        shown = view(first, text, *others, ordinary=ordinary, names=names, start=start or 0, characters=many)
         show_report(shown, page, overwrite, False, text=False)
         if not (as_printable or as_ids or as_json):
             return

@@ -98,7 +98,9 @@ def command(
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
     options, reading = take_options(others, TrainOptions)
     options = {name: value for name, value in options.items() if value is not None}
-    if (begin is None) != (add is None) or (begin is None) == (vocab_size is None):
+    if (begin is None) != (add is None):
+        raise click.UsageError("--from and --add go together")
+    if (begin is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --from and --add for more tokens")
     if begin is None or add is None:
         tokenizer = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **reading))

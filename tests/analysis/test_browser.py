@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer
-from bpetite.analysis import audit, compare, diff, explain, view
+from bpetite.analysis import audit, compare, explain, view
 
 pytestmark = [pytest.mark.browser, pytest.mark.filterwarnings("default::ResourceWarning")]
 
@@ -27,8 +27,9 @@ PAGES = {  # each is made by the test that opens it
     "view": lambda: view(SMALL, TEXT, title=NAMES[0]).page(),
     "two": lambda: view(SMALL, TEXT, LARGE, names=NAMES).page(),
     "audit": lambda: audit(SMALL, [TEXT], name=NAMES[0], files=[NAMES[0]] * 9).page(),
-    "diff": lambda: diff(SMALL, LARGE, [TEXT], names=NAMES, files=[NAMES[0]]).page(),
-    "compare": lambda: compare(dict(zip(NAMES, (SMALL, LARGE), strict=True)), {"x": [TEXT], "y": ["the"]}).page(),
+    "compare": lambda: compare(
+        dict(zip(NAMES, (SMALL, LARGE), strict=True)), {"x": [TEXT], "y": ["the"]}, files=[NAMES[0]]
+    ).page(),
     "explain": lambda: explain(SMALL, "wordpiece <|endoftext|> naïve", expect="naïve").page(),
     "notebook": lambda: '<!doctype html><html lang="en"><meta charset="utf-8"><title>notebook</title>'
     '<meta name="viewport" content="width=device-width"><body><main><h1>x</h1>'
@@ -74,7 +75,6 @@ def show(browser: Any, page: str, path: Path, scheme: str = "light", width: int 
     screen = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
     browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
     browser.get(path.as_uri())
-    browser.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", 1200), ("dark", 360)])
@@ -102,7 +102,7 @@ def test_pages_open_and_can_be_read(browser: Any, tmp_path: Path, kind: str, sch
 
 
 def test_tokens_are_coloured_and_have_their_ids(browser: Any, tmp_path: Path) -> None:
-    for kind, tokens in (("view", ".side0 [data-i]"), ("notebook", ".text [data-i]")):
+    for kind, tokens in (("view", ".text [data-i]"), ("notebook", ".text [data-i]")):
         show(browser, PAGES[kind](), tmp_path / "page.html")
         found = browser.execute_script(
             f"return [...document.querySelectorAll({tokens!r})].map((one) => "

@@ -12,6 +12,7 @@ from bpetite.analysis import view
 from bpetite.analysis.cells import lay_out, rows_of
 
 TOK = Tokenizer.train("the cat sat on the mat. naïve café 猫🙂 " * 5, 300, special_tokens=["<|end|>"])
+END = TOK.special_tokens["<|end|>"]
 OTHER = Tokenizer.train("cats and dogs 猫 " * 5, 280, special_tokens=["<|end|>"])
 BYTES = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [])
 
@@ -102,7 +103,7 @@ def test_the_policy_allows_no_script_and_no_network() -> None:
 def test_tokens_name_their_ids_and_what_cannot_be_seen() -> None:
     page = view(TOK, "the\tcat \u200d\n<|end|>").page().split("</style>")[-1]
     assert "\\u200d" in "".join(re.findall(r">([^<]*)</span>", page))
-    assert f'class="special" data-i="300" title="id 300 · {b"<|end|>".hex(" ")}"' in page
+    assert f'class="special" data-i="{END}" title="id {END} · {b"<|end|>".hex(" ")}"' in page
     assert 'class="special"' not in view(TOK, "<|end|>", ordinary=True).page().split("</style>")[-1]
     assert "◌\u0301" in view(BYTES, "e\u0301").page()  # not drawn over the token before
 

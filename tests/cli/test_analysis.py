@@ -38,26 +38,26 @@ def test_audit(files: Path, tmp_path: Path) -> None:
     assert (done.returncode, "unreachable-merges" in done.stdout) == (1, True)
 
 
-def test_diff(files: Path, tmp_path: Path) -> None:
-    two, page = ("diff", files / "a.json", files / "b.json"), tmp_path / "page.html"
+def test_compare_what_differs(files: Path, tmp_path: Path) -> None:
+    two, page = ("compare", files / "a.json", files / "b.json"), tmp_path / "page.html"
     done = run(*two, files / "text.txt", "--html", page)
-    assert (done.returncode, done.stderr) == (1, f"{page}: written\n")
+    assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
     assert "4  only in A" in done.stdout
     assert "character" in done.stdout
     content = page.read_text(encoding="utf-8")
     assert content.startswith("<!doctype html>")
-    assert ">different</span>" in content
+    assert "2 tokenizers, different</span>" in content
     assert "text.txt" in content
     page.unlink()
-    done = run("diff", files / "a.json", files / "a.json", files / "text.txt", "-q", "--html", page)
+    done = run("compare", files / "a.json", files / "a.json", files / "text.txt", "-q", "--html", page, "--strict")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
-    assert ">the same</span>" in page.read_text(encoding="utf-8")
-    assert len(json.loads(run(*two, "--json").stdout)["only_a"]) == 4
-    quiet = run(*two, "-q")
+    assert "2 tokenizers, the same</span>" in page.read_text(encoding="utf-8")
+    assert len(json.loads(run(*two, "--json").stdout)["differences"][0]["only_a"]) == 4
+    quiet = run(*two, "-q", "--strict")
     assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
 
 
-def test_audit_and_diff_name_the_files_they_read(files: Path, tmp_path: Path) -> None:
+def test_reports_name_the_files_they_read(files: Path, tmp_path: Path) -> None:
     """Of a folder, its files."""
     texts = [tmp_path / f"{number}.txt" for number in range(7)]
     for path in texts:
@@ -65,20 +65,21 @@ def test_audit_and_diff_name_the_files_they_read(files: Path, tmp_path: Path) ->
     said = run("audit", "-t", files / "a.json", tmp_path).stdout
     assert f"Texts: {texts[0]}, " in said
     assert f"{texts[4]} and 2 more" in said
-    content = json.loads(run("diff", files / "a.json", files / "b.json", tmp_path, "--json").stdout)
+    content = json.loads(run("compare", files / "a.json", files / "b.json", tmp_path, "--json").stdout)
     assert content["files"] == list(map(str, texts))
-    assert content["names"] == [str(files / "a.json"), str(files / "b.json")]
+    assert content["differences"][0]["names"] == [str(files / "a.json"), str(files / "b.json")]
 
 
-def test_view(files: Path, tmp_path: Path) -> None:
+def test_tokens_as_a_page(files: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
-    done = run("view", "-t", files / "a.json", files / "text.txt", "-o", page, "-t", files / "b.json")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "tokens:" in done.stderr
-    assert page.read_text(encoding="utf-8").count('class="text side1"') >= 5
-    done = run("view", "-t", files / "a.json", "-", "-o", page, "--characters", "10", "--overwrite", stdin=TEXT)
-    assert "shows characters 0 to" in done.stderr
-    assert "--output" in run("view", "-t", files / "a.json", files / "text.txt").stderr
+    both = ("tokens", "-t", files / "a.json", "-t", files / "b.json")
+    done = run(*both, "--html", page, stdin=TEXT)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{page}: written\n")
+    assert page.read_text(encoding="utf-8").count('class="text"') == 2 * 5
+    done = run(*both, "--html", page, "--start", "5", "--characters", "10", "--overwrite", stdin=TEXT)
+    assert "A window: characters" in page.read_text(encoding="utf-8")
+    assert "several tokenizers are shown on a page" in run(*both, "the cat").stderr
+    assert run("tokens", "-t", files / "a.json", "the cat", "--html", "-").stdout.startswith("<!doctype html>")
 
 
 def test_tokens(files: Path) -> None:
@@ -115,10 +116,10 @@ def test_mistakes_are_one_line(files: Path, tmp_path: Path) -> None:
     (tmp_path / "broken.txt").write_bytes(b"ab\xff")
     good, text, missing = files / "a.json", files / "text.txt", tmp_path / "missing"
     for code, arguments in (
-        (2, ("diff", good, missing)), (2, ("diff", good, text)), (2, ("diff", good, good, missing)),
-        (2, ("diff", good, good, tmp_path / "broken.txt")), (2, ("diff", good)),
-        (2, ("diff", good, good, "--places", "-1")), (1, ("tokens", "-t", missing, "x")),
-        (2, ("audit", "-t", missing)), (1, ("view", "-t", text, text, "-o", tmp_path / "page.html")),
+        (2, ("compare", good, missing)), (2, ("compare", good, text)), (2, ("compare", good, good, missing)),
+        (2, ("compare", good, good, tmp_path / "broken.txt")), (2, ("compare", good)),
+        (2, ("compare", good, good, "--places", "-1")), (1, ("tokens", "-t", missing, "x")),
+        (2, ("audit", "-t", missing)), (1, ("tokens", "-t", text, "x", "--html", tmp_path / "page.html")),
     ):  # fmt: skip
         done = run(*arguments)
         assert (done.returncode, done.stderr.count("\n")) == (code, 1), done
@@ -126,13 +127,12 @@ def test_mistakes_are_one_line(files: Path, tmp_path: Path) -> None:
     assert "only one of" in run("tokens", "-t", good, "x", "--ids", "--json").stderr
 
 
-def test_compare(files: Path, tmp_path: Path) -> None:
+def test_compare_by_group(files: Path, tmp_path: Path) -> None:
     rows = [("en", "the cat"), ("de", "die Katze"), (None, "mat")]
     lines = "".join(json.dumps({"text": text, **({"lang": lang} if lang else {})}) + "\n" for lang, text in rows)
     corpus, page = tmp_path / "x.jsonl", tmp_path / "page.html"
     corpus.write_text(lines)
-    paths = (files / "a.json", files / "b.json")
-    both = ("-t", paths[0], "-t", paths[1])
+    both = (files / "a.json", files / "b.json")
     done = run("compare", *both, corpus, "--by", "lang", "--html", page)
     assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
     assert "Tokens per word by lang" in done.stdout
@@ -140,18 +140,16 @@ def test_compare(files: Path, tmp_path: Path) -> None:
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
     table = list(csv.DictReader(run("compare", *both, "--by", "lang", "--csv", corpus).stdout.splitlines()))
     assert [row["group"] for row in table] == ["", "de", "en", "(none)"] * 2
-    content = json.loads(run("compare", corpus, files / "text.txt", *both, "--by", "file", "--json").stdout)
+    content = json.loads(run("compare", *both, corpus, files / "text.txt", "--by", "file", "--json").stdout)
     assert content["by"] == "file"
-    assert list(dict.fromkeys(one["tokenizer"] for one in content["rows"])) == [str(path) for path in paths]
+    assert list(dict.fromkeys(one["tokenizer"] for one in content["rows"])) == [str(path) for path in both]
     assert {one["group"] for one in content["rows"]} == {None, "x", "text"}
     assert run("compare", "-q", *both, corpus).stdout == ""
     for arguments, code, message in (
-        ((*both,), 2, "no FILES given"),
-        ((corpus,), 2, "no --tokenizer given: a file, a folder, a repository of the Hub, or a name such as gpt2,"),
-        ((*both, "-t", paths[0], corpus), 2, "named twice"),
+        ((corpus,), 2, "Missing argument 'B'"),
         ((*both, corpus, "--csv", "--json"), 2, "choose one"),
-        ((*both, files / "text.txt", "--by", "lang"), 1, "text has no records with a key 'lang'"),
-        ((*both, corpus, "--html", page), 1, "exists"),
+        ((*both, files / "text.txt", "--by", "lang"), 2, "text has no records with a key 'lang'"),
+        ((*both, corpus, "--html", page), 2, "exists"),
     ):
         done = run("compare", *arguments)
         assert done.returncode == code, done

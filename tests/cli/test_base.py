@@ -60,7 +60,7 @@ def test_the_examples_of_every_help_run(folder: Path) -> None:
     for name in COMMANDS:
         for example in (*before.get(name, ()), *command_of(name).examples):
             done = subprocess.run(example, shell=True, cwd=folder, capture_output=True, text=True, timeout=120)
-            assert done.returncode in ((0, 1) if name == "diff" else (0,)), (example, done.stderr)
+            assert done.returncode == 0, (example, done.stderr)
             assert "Traceback" not in done.stderr
     assert all(example.split()[1] in COMMANDS for example in EXAMPLES)
 
@@ -126,7 +126,7 @@ def test_messages_name_options_of_the_command(folder: Path) -> None:
     bad.write_text('{"text": 5}\n{"text": "ab"}\n')
     Tokenizer.train(TEXT, 260).save(small)
     for line in (
-        ["audit", "-t", small], ["diff", small, small], ["count"], ["train", "-n", "300", "-o", folder / "x"],
+        ["audit", "-t", small], ["compare", small, small], ["count"], ["train", "-n", "300", "-o", folder / "x"],
         ["encode", "-t", "bpetite-32k", "-o", folder / "x"],
     ):  # fmt: skip
         assert "--on-error skip goes on" in bpe(*line, bad).err
@@ -230,8 +230,8 @@ def test_exit_codes_of_errors(
 
     monkeypatch.setattr("bpetite.cli.encode.make_plan", fails)
     monkeypatch.setattr("bpetite.cli.reports.discard_output", lambda: None)
-    monkeypatch.setattr("bpetite.cli.diff.diff", fails)
+    monkeypatch.setattr("bpetite.cli.compare.compare", fails)
     done = bpe("encode", "corpus.txt", "-t", "bpetite-32k", "-o", "out", cwd=folder)
     assert (done.code, bool(done.err)) == (code, code != 141)
     kept = isinstance(error, KeyboardInterrupt | BrokenPipeError)
-    assert bpe("diff", "bpetite-32k", "bpetite-32k").code == (code if kept else 2)
+    assert bpe("compare", "bpetite-32k", "bpetite-32k").code == (code if kept else 2)

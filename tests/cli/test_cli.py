@@ -40,8 +40,8 @@ def test_help_lists_the_commands() -> None:
 def test_train(corpus: Path, tmp_path: Path) -> None:
     out = tmp_path / "tok.json"
     done = run(
-        "train", corpus, "-n", 260, "-o", out, "--special", "<s>", "--special", "<t>", "--special-ids", "before",
-        "--pattern", "none", "--tie-break", "tokenizers", "--min-frequency", 3, "--normalization", "NFC",
+        "train", corpus, "-n", 260, "-o", out, "--special-tokens", "<s>", "--special-tokens", "<t>", "--special-ids",
+        "before", "--pattern", "none", "--tie-break", "tokenizers", "--min-frequency", 3, "--normalization", "NFC",
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     expected = Tokenizer.train(
@@ -80,18 +80,18 @@ def test_unknown_command() -> None:
     done = run("trane")
     assert done.returncode == 2
     assert done.stderr == "Error: no such command 'trane'; did you mean 'train'? (bpetite --help)\n"
-    assert "the commands are train, extend, " in run("xyz").stderr
+    assert "the commands are train, convert, " in run("xyz").stderr
 
 
-def test_extend_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
+def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
-    done = run("extend", corpus, "-t", small, "--add", 1, "-o", large, "--special", "<a>")
+    done = run("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
     assert done.returncode == 0, done.stderr
     assert done.stderr.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = run("extend", tmp_path / "none.txt", "-t", small, "--add", 1, "-o", tmp_path / "x", "--special", "<a>=7")
+    done = run("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
     assert (done.returncode, done.stderr.count("it belongs to b'\\x07'")) == (1, 1)
 
 

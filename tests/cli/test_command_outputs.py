@@ -39,7 +39,7 @@ def test_one_stream_goes_to_standard_output() -> None:
     assert done.err.splitlines()[-1].startswith("standard output: 271 tokens")
     assert run("convert", "tok.json", "-").out == native
     assert run("convert", "tok.json", "-", "--to", "tiktoken").out.startswith("AA== 0\n")
-    assert run("view", "corpus.txt", "-t", "tok.json", "-o", "-").out.startswith("<!doctype html>")
+    assert run("tokens", "the cat", "-t", "tok.json", "--html", "-").out.startswith("<!doctype html>")
     assert run("audit", "-t", "tok.json", "--html", "-", "-q").out.startswith("<!doctype html>")
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
     assert run("decode", "out", "-o", "-").out == TEXT == run("decode", "out").out
@@ -76,7 +76,7 @@ def test_one_level_of_folders_is_made() -> None:
         ("convert", "tok.json", "h", "--to", "gpt2"),
         ("encode", "corpus.txt", "-t", "tok.json", "-o", "i/j/out"),
         ("decode", "i/j/out", "-o", "l/text.txt"),
-        ("view", "corpus.txt", "-t", "tok.json", "-o", "n/page.html"),
+        ("tokens", "the cat", "-t", "tok.json", "--html", "n/page.html"),
         ("audit", "-t", "tok.json", "--html", "p/page.html"),
     ):
         done = run(*arguments)
@@ -93,15 +93,15 @@ def test_one_level_of_folders_is_made() -> None:
         ("train", "corpus.txt", "-n", 270, "-o"),
         ("convert", "tok.json"),
         ("decode", "out", "-o"),
-        ("view", "corpus.txt", "-t", "tok.json", "-o"),
+        ("tokens", "the cat", "-t", "tok.json", "--html"),
         ("audit", "-t", "tok.json", "--html"),
-        ("diff", "tok.json", "tok.json", "--html"),
+        ("compare", "tok.json", "tok.json", "--html"),
     ],
 )
 def test_what_is_in_the_way_stays(arguments: tuple[object, ...]) -> None:
     assert run("encode", "corpus.txt", "-t", "tok.json", "-o", "out").code == 0
     Path("there").write_text("mine")
-    wrong = 2 if arguments[0] in ("audit", "diff") else 1
+    wrong = 2 if arguments[0] in ("audit", "compare") else 1
     done = run(*arguments, "there")
     assert (done.code, done.err.splitlines()[-1]) == (wrong, "Error: there: the file exists; --overwrite replaces it")
     assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: Not a directory")

@@ -29,7 +29,7 @@ def test_there_and_back_through_every_format(native: Path, tmp_path: Path) -> No
     assert (done.returncode, done.stdout) == (0, "")
     assert "the merge list became ranks" in done.stderr
     assert "neither the split pattern" in done.stderr
-    options = ("--pattern", TRAINED.pattern, "--special", f"<|endoftext|>={TRAINED.eot_token}")
+    options = ("--pattern", TRAINED.pattern, "--special-tokens", f"<|endoftext|>={TRAINED.eot_token}")
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
     assert "the ranks became a merge list" in done.stderr
     assert Tokenizer.load(tmp_path / "back") == TRAINED

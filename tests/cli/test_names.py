@@ -27,10 +27,10 @@ def test_a_name_on_every_command(name: str) -> None:
     assert run("decode", "out.npy", "-t", name).out.startswith(TEXT)
     assert run("convert", name, "pair", "--to", "gpt2").code == 1  # its pattern is another text
     assert run("convert", name, "tok.json").code == 0
-    assert run("diff", name, "tok.json", "corpus.txt").code == 0
-    assert run("view", "-t", name, "corpus.txt", "-o", "page.html").code == 0
+    assert run("compare", name, "tok.json", "corpus.txt").code == 0
+    assert run("tokens", "-t", name, "the cat", "--html", "page.html").code == 0
     assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
-    assert "50,257 tokens, 0 of them new" in run("extend", "corpus.txt", "-t", name, "--add", 1, "-o", "b").err
+    assert "50,257 tokens, 0 of them new" in run("train", "corpus.txt", "--from", name, "--add", 1, "-o", "b").err
 
 
 def test_a_model_and_an_unknown_name() -> None:
@@ -45,7 +45,7 @@ def test_names_in_options_of_convert() -> None:
     assert run("convert", "mine.tiktoken", "a.json", "--pattern", "cl100k_base").code == 0
     assert Tokenizer.load("a.json").pattern == patterns.CL100K
     assert run("convert", "mine.tiktoken", "b.json", "--name", "p50k").code == 0
-    assert run("convert", "mine.tiktoken", "c.json", "--pattern", "cl100", "--special", "<a>=9").code == 1
+    assert run("convert", "mine.tiktoken", "c.json", "--pattern", "cl100", "--special-tokens", "<a>=9").code == 1
 
 
 @pytest.mark.parametrize(
@@ -59,8 +59,8 @@ def test_names_in_options_of_convert() -> None:
         (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
         (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
         (("-o", "tokenizer.json", "--pattern", r"\bx"), "tokenizer.json"),
-        (("-o", "tok.json", "--special", "<a>=3"), "cannot have the id 3"),
-        (("-o", "tok.json", "--special", "<a>=300", "--special", "<b>"), "ids for all or for none"),
+        (("-o", "tok.json", "--special-tokens", "<a>=3"), "cannot have the id 3"),
+        (("-o", "tok.json", "--special-tokens", "<a>=300", "--special-tokens", "<b>"), "ids for all or for none"),
     ],
 )
 def test_train_checks_everything_before_it_reads(
@@ -96,7 +96,8 @@ def test_what_was_trained_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_train_takes_ids_and_says_when_it_ends_early() -> None:
-    done = run("train", "corpus.txt", "-n", 400, "-o", "tok.json", "--special", "<a>=500", "--special", "<b>=400")
+    special = ("--special-tokens", "<a>=500", "--special-tokens", "<b>=400")
+    done = run("train", "corpus.txt", "-n", 400, "-o", "tok.json", *special)
     assert done.code == 0
     assert Tokenizer.load("tok.json").special_tokens == {"<a>": 500, "<b>": 400}
     assert any(line.startswith("no pair is left to learn") for line in done.err.splitlines())
@@ -104,7 +105,7 @@ def test_train_takes_ids_and_says_when_it_ends_early() -> None:
 
 def test_train_within_some_memory() -> None:
     Path("spill").mkdir()
-    done = run("train", "corpus.txt", "-n", 270, "-o", "tok.json", "--memory", "64m", "--spill", "spill")
+    done = run("train", "corpus.txt", "-n", 270, "-o", "tok.json", "--memory", "64m", "--spill-to", "spill")
     assert done.code == 0
     assert Tokenizer.load("tok.json") == Tokenizer.train(TEXT, 270)
     assert not any(Path("spill").iterdir())
@@ -114,9 +115,9 @@ def test_train_within_some_memory() -> None:
     assert Tokenizer.load("rare.json") == Tokenizer.train_from_counts(frequent, 258)
     for wrong, message in (
         (("--memory", "1m"), "1m is not at least 33,554,432"),
-        (("--spill", "spill"), "--spill goes with --memory"),
+        (("--spill-to", "spill"), "--spill-to goes with --memory"),
         (("--min-count", 2), "--min-count goes with --memory"),
-        (("--memory", "1g", "--spill", "none"), "'none' does not exist"),
+        (("--memory", "1g", "--spill-to", "none"), "'none' does not exist"),
     ):
         done = run("train", "corpus.txt", "-n", 270, "-o", "other.json", *wrong)
         assert done.code == 2

@@ -97,10 +97,7 @@ def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
         assert done.stderr.splitlines()[-1] == b"Error: No space left on device"
 
 
-def test_text_that_is_not_utf8_is_named(tmp_path: Path) -> None:
-    (tmp_path / "latin.txt").write_bytes(b"gr\xf6")
-    done = bpe("view", "latin.txt", "-o", "p.html", cwd=tmp_path)
-    assert (done.code, done.err.splitlines()[-1]) == (1, "Error: latin.txt is not UTF-8 at byte 2")
+def test_text_that_is_not_utf8_is_named() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "bpetite", "tokens"], input=b"gr\xf6", capture_output=True, env=ENVIRONMENT, check=False
     )

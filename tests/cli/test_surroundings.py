@@ -41,7 +41,7 @@ def run(*arguments: object, **how: object) -> tuple[int, str, str]:
 def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple[str, ...]) -> None:
     (tmp_path / "in.txt").write_text(" ".join(f"w{number:x}" for number in range(100_000)))
     (tmp_path / "spill").mkdir()
-    spill = ("--spill", tmp_path / "spill") if bounds else ()
+    spill = ("--spill-to", tmp_path / "spill") if bounds else ()
     command = ("train", tmp_path / "in.txt", "-n", 600, *bounds, *spill, "-o")
     assert run(*command, tmp_path / "whole.json")[0] == 0
     there, whole = tmp_path / "t.json", (tmp_path / "whole.json").read_bytes()
@@ -75,7 +75,7 @@ def test_outputs_on_another_file_system(tmp_path: Path, ram_path: Path) -> None:
             ("convert", folder / "t.json", folder / "t.tiktoken"),
             ("encode", "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
             ("inspect", folder / "tokens", "--verify"),
-            ("view", "in.txt", "-t", folder / "t.json", "-o", folder / "page.html"),
+            ("tokens", "the cat", "-t", folder / "t.json", "--html", folder / "page.html"),
         ):
             assert bpe(*arguments, cwd=tmp_path).code == 0
         assert bpe("decode", folder / "tokens").out == TEXT * 50

@@ -34,11 +34,12 @@ def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, command
     sink = (*NAMED, "-o", ram_path / "o") if command == "encode" else ()
     code, _, err = bpe(command, records, "--on-error", "skip", *sink)
     assert code == 0
-    lines = [line for line in err.splitlines() if "% read" in line]
+    lines = [line for line in err.splitlines() if "problems" in line and "%" in line]
     assert len(lines) == 1
-    assert lines[0].endswith(", 20 problems, 100% read")
+    assert lines[0].startswith("100% 600/600 [")
+    assert lines[0].endswith(" tokens, 20 problems]")
     for quiet in ("-q", "--no-progress"):
-        assert "% read" not in bpe("count", records, "--on-error", "skip", quiet)[2]
+        assert "100%" not in bpe("count", records, "--on-error", "skip", quiet)[2]
 
 
 def test_one_view_of_many_ranks(ram_path: Path, records: Path) -> None:
