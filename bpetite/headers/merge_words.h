@@ -7,7 +7,11 @@
 #ifndef BPETITE_MERGE_WORDS_H
 #define BPETITE_MERGE_WORDS_H
 
-#include "simd_vec32.h"
+#include "simd.h"
+
+#ifdef BP_HAS_AVX2
+#include <immintrin.h>
+#endif
 #include "words.h"
 
 #if defined(__GNUC__) || defined(__clang__)

@@ -2,7 +2,7 @@
 
    Loops that gain by them are written once, in headers without a name of an instruction set in theirs, and compiled once
    for each set. Each form gives the same results as the plain one, bit for bit. A compiler without target attributes gives
-   the plain forms. Vectors of more than sixteen bytes are in simd_vec32.h: the header that they need takes half a second
+   the plain forms. Loops with vectors of more than sixteen bytes include immintrin.h themselves, which takes half a second
    to compile. */
 #ifndef BPETITE_SIMD_H
 #define BPETITE_SIMD_H

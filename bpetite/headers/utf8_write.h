@@ -7,7 +7,10 @@
 #define BPETITE_UTF8_WRITE_H
 
 #include "simd_vec16.h"
-#include "simd_vec32.h"
+
+#ifdef BP_HAS_AVX2
+#include <immintrin.h>
+#endif
 
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 

@@ -24,22 +24,13 @@ def made(name: str) -> tuple[ScannerTables, VectorTables]:
 @pytest.mark.parametrize("name", COMPILED)
 def test_every_transition_is_the_transducer_s(name: str) -> None:
     tables, vector = made(name)
-    rows = vector.rows
-    assert (rows is None) == (tables.states > 31 or len(set(tables.out)) > 8)
     for at, found in enumerate(zip(tables.next, tables.out, strict=True)):
         code, state = divmod(at, tables.states)
         step = look(vector.transition, code, state)
         assert (vector.next[step], vector.out[step]) == found
-        if rows is not None:
-            step = rows.transition[rows.classes[code] * 32 + state]
-            assert (step & 31, rows.out[step >> 5]) == found
     for function in (vector.transition, vector.subset):
         assert len(function.values) == 128 * function.pages <= 1024
         assert max(function.page[:128]) < function.ascii_pages <= function.pages
-    if rows is not None:
-        assert (len(rows.classes), len(rows.out)) == (144, 16)
-        assert len(rows.transition) == len(rows.subset) == 32 * -(-rows.size // 4) * 4
-        assert max(rows.classes[:128]) < rows.ascii_size <= rows.size
 
 
 @pytest.mark.parametrize("name", COMPILED)
@@ -49,23 +40,19 @@ def test_a_set_holds_every_state_the_text_may_be_in(name: str) -> None:
     choose = random.Random(name)
     members: dict[int, set[int]] = {}
     for _ in range(400):
-        states, one, row = set(range(tables.states)), vector.all_states, vector.all_states
+        states, one = set(range(tables.states)), vector.all_states
         for code in choose.choices([*range(128), *[9, 10, 32, 39, 48, 65, 97, 108] * 8, *range(128, codes)], k=12):
             states = {tables.next[code * tables.states + state] for state in states}
             one = look(vector.subset, code, one)
             assert one >= tables.states or states == {one}
             if one not in (vector.all_states, *range(tables.states)):
                 members.setdefault(one, set()).update(states)
-            if vector.rows is not None:
-                row = vector.rows.subset[vector.rows.classes[code] * 32 + row]
-                assert row >= tables.states or states == {row}
     assert all(len(states) < tables.states for states in members.values())
 
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "llama3", "qwen2", "deepseek-v3"])
 def test_a_word_and_a_space_are_enough_to_know_the_state(name: str) -> None:
     tables, vector = made(name)
-    assert vector.rows is not None or name == "o200k"  # the others in use fit in rows
     one = vector.all_states
     for code in b"en the":
         one = look(vector.subset, code, one)
@@ -81,16 +68,6 @@ def test_a_word_and_a_space_are_enough_to_know_the_state(name: str) -> None:
 def test_gpt2_takes_little_memory() -> None:
     tables, _ = made("gpt2")
     assert sum(map(len, (tables.next, tables.out, tables.column, tables.synchronized))) <= 64 << 10
-
-
-def test_what_does_not_fit_has_no_rows() -> None:
-    for states, outputs in ((32, bytes(32 * 3)), (4, bytes(range(9)) + bytes(3))):
-        vector = vector_tables(bytes(states * 3), outputs, states)
-        assert vector is not None
-        assert vector.rows is None
-    vector = vector_tables(bytes(31 * 3), bytes(range(8)) + bytes(31 * 3 - 8), 31)
-    assert vector is not None
-    assert vector.rows is not None
 
 
 def test_what_does_not_fit_has_no_pages() -> None:

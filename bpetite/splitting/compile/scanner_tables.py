@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from ..pattern.unicode_data import UNICODE
-from .vector_tables import Paged, Rows, VectorTables
+from .vector_tables import Paged, VectorTables
 
 __all__ = ["FILE", "ScannerTables", "shipped", "to_file"]
 
@@ -67,7 +67,6 @@ def _plain(value: Any) -> Any:
 def _tables(parts: tuple[Any, ...]) -> ScannerTables:
     *plain, vector = parts
     if vector is not None:
-        transition, following, out, subset, all_states, rows = vector
-        rows = None if rows is None else Rows(*rows)
-        vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states, rows)
+        transition, following, out, subset, all_states = vector
+        vector = VectorTables(Paged(*transition), following, out, Paged(*subset), all_states)
     return ScannerTables._make((*plain, vector))

@@ -1,11 +1,8 @@
-"""The scanner's tables for processors with byte shuffles.
+"""The scanner's tables for processors with AVX-512 (scan_avx512.h).
 
-With AVX-512 (scan_avx512.h) one instruction looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
+There one instruction looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
 and a state takes as many pages as its distinct rows need: codes that do the same in every state share a row, and a page
 has room for 128 // states rows.
-
-Others (scan_lanes.h) look up each byte in a table of sixteen. There the codes of one row are a *class*, and the row of
-a class is one such table, or two where there are more than sixteen states.
 """
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,10 +13,6 @@ ASCII = 128
 CODES = 256
 PAGE = 128
 MAX_PAGES = 8
-ROW_CODES = 144  # codes that have a class: nine tables of sixteen
-ROW = 32  # states, and sets of states, that a class has entries for
-MAX_OUTPUTS = 8  # a state and an output's number share a byte
-MAX_CLASSES = 32  # with more, four parallel look-ups are as fast
 
 
 class Paged(NamedTuple):
@@ -32,17 +25,6 @@ class Paged(NamedTuple):
     ascii_pages: int  # pages with rows of ASCII codes: they come first
 
 
-class Rows(NamedTuple):
-    """The transducer and its subset automaton in rows of 32 bytes by class; classes of ASCII codes come first."""
-
-    classes: bytes  # code -> class, 144
-    transition: bytes  # class * 32 + state -> next state | 32 * number of the output; a multiple of four classes
-    subset: bytes  # class * 32 + set -> set; the sets of one state have that state's number
-    out: bytes  # number of an output -> output, 16
-    size: int  # classes
-    ascii_size: int
-
-
 class VectorTables(NamedTuple):
     """The transducer and its subset automaton in pages."""
 
@@ -50,8 +32,7 @@ class VectorTables(NamedTuple):
     next: bytes  # transition -> state
     out: bytes  # transition -> output
     subset: Paged  # (code, set of states) -> set; the sets of one state have that state's number
-    all_states: int  # the set of all states, from which the subset automaton starts; in rows too
-    rows: Rows | None
+    all_states: int  # the set of all states, from which the subset automaton starts
 
 
 def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables | None:
@@ -78,34 +59,7 @@ def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables
     if subset is None:
         return None
     after, out = (bytes(column).ljust(PAGE, b"\0") for column in zip(*transitions, strict=True))
-    return VectorTables(transition, after, out, subset, states, in_rows(moves, outputs))
-
-
-def in_rows(moves: Sequence[bytes], outputs: bytes) -> Rows | None:
-    """The transducer in rows, or None if it does not fit: the next states by state, for each code, and the outputs."""
-    states, kinds = len(moves[0]), list(dict.fromkeys(outputs))
-    if states >= ROW or len(moves) > ROW_CODES or len(kinds) > MAX_OUTPUTS:
-        return None
-    number = {output: at * ROW for at, output in enumerate(kinds)}
-    steps = [
-        bytes(after | number[output] for after, output in zip(move, outputs[at * states :]))
-        for at, move in enumerate(moves)
-    ]
-    classes = {step: at for at, step in enumerate(dict.fromkeys(steps))}
-    if len(classes) > MAX_CLASSES:
-        return None
-    class_of = bytes(map(classes.__getitem__, steps)).ljust(ROW_CODES, b"\0")
-    subset = {class_of[at]: row for at, row in enumerate(subset_rows(moves, ROW))}
-    return Rows(
-        class_of, table(list(classes)), table([subset[at] for at in range(len(classes))]),
-        bytes(kinds).ljust(16, b"\0"),
-        len(classes), max(class_of[:ASCII]) + 1,
-    )  # fmt: skip
-
-
-def table(rows: list[bytes]) -> bytes:
-    """Rows one after the other, and zeros up to a multiple of four, which are looked up at once."""
-    return b"".join(row.ljust(ROW, b"\0") for row in rows).ljust(-(-len(rows) // 4) * 4 * ROW, b"\0")
+    return VectorTables(transition, after, out, subset, states)
 
 
 def in_pages(rows: Sequence[bytes]) -> Paged | None:

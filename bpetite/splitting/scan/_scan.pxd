@@ -43,21 +43,12 @@ cdef extern from "splitting/scan/scanner.h" nogil:
         const uint8_t* values
         uint32_t pages, ascii_pages
 
-    ctypedef struct scan_rows:
-        const uint8_t* classes
-        const uint8_t* transition
-        const uint8_t* subset
-        const uint8_t* out
-        uint32_t count, ascii_count
-        uint8_t all_states
-
     ctypedef struct scan_vector:
         scan_paged transition
         const uint8_t* next
         const uint8_t* out
         scan_paged subset
         uint8_t all_states
-        scan_rows rows
 
 
 cdef object NO_PATTERN                     # the kind of a compiled class that finds its ends without a pattern

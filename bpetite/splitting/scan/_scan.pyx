@@ -14,8 +14,7 @@ character back, two back, at the mark. This module has its shape for these reaso
   such as a letter and a space, are a synchronizing word: they lead to one state from every state. A table made with the
   pattern lists them. A span without such pairs before its lanes is read in one lane, as kind "tables" always does.
 * Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read in parallel (scan_avx512.h), in 0.3
-  cycles a byte for any pattern whose table is small, as all in use are. With shuffles of sixteen bytes (scan_lanes.h)
-  the cost grows with the classes of codes, and a pattern has to be smaller: GPT-2's and cl100k's fit, o200k's does not.
+  cycles a byte for any pattern whose table is small, as all in use are.
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a
   scan of twenty characters costs little, threads share a scanner, and a text may arrive in chunks.
 
@@ -23,7 +22,8 @@ A whole scan of English on one core of a Zen 5: 4.2 GB/s in 64 lanes, 1.5 in fou
 Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index). It runs at 2.0 GB/s before any work on
 its outputs, with at most 16 states, which only GPT-2's pattern keeps, and at 0.69 GB/s with the two shuffles that 32
 states need; four parallel look-ups run at 3.2 GB/s with any number of states, on any processor. With a branch at every
-cut, 0.24. On a Zen 3, in the same minutes: 1.5 GB/s in 64 lanes with AVX2 (cl100k: 1.1), 0.75 in four.
+cut, 0.24. On a Zen 3, 64 lanes with AVX2's shuffles of sixteen bytes ran at 1.5 GB/s (cl100k: 1.1) and four lanes at
+0.75: a whole encode gained -4 to 9 %, which was not worth 400 lines.
 """
 from cpython.array cimport array, clone, resize_smart
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
@@ -68,12 +68,11 @@ cdef extern from "splitting/scan/scan_twos.h" nogil:
 cdef extern from "headers/simd.h" nogil:
     enum:
         BP_SIMD_PLAIN
+        BP_SIMD_AVX512
     int bp_simd()
 
 cdef extern from "splitting/scan/scan_forms.h" nogil:
-    bint scan_has_lanes(int simd, const scan_vector* vector)
-    uint32_t scan_run_in_lanes(int simd, const scan_tables* tables, const scan_vector* vector, scan_span* span,
-                               uint32_t state)
+    uint32_t scan_run_avx512(const scan_tables* tables, const scan_vector* vector, scan_span* span, uint32_t state)
     int scan_encode_blocks(int simd, const scan_tables* tables, const uint8_t* text, Py_ssize_t left, int blocks,
                            uint8_t* codes, uint64_t* leads)
     Py_ssize_t scan_put_blocks(int simd, scan_cursor* cursor, Py_ssize_t* ends, Py_ssize_t count, Py_ssize_t capacity)
@@ -103,10 +102,9 @@ cdef class Scanner:
             raise ValueError(f"a scanner is of kind 'vector' or 'tables', not {kind!r}")
         self.lanes = 1 if kind == "tables" else 4
         self.simd = bp_simd() if kind == "vector" and lanes == WIDE_LANES else BP_SIMD_PLAIN
-        if tables.vector is not None:
+        if tables.vector is not None and self.simd == BP_SIMD_AVX512:
             self.vector = vector_of(tables.vector)
-            if scan_has_lanes(self.simd, &self.vector):
-                self.lanes = WIDE_LANES
+            self.lanes = WIDE_LANES
         following, out, column, pages = tables.next, tables.out, tables.column, tables.pages
         synchronized, stage = tables.synchronized, tables.stage
         self.owner = tables
@@ -205,7 +203,7 @@ cdef bint read_span(Scanner scanner, scan_cursor* cursor) noexcept nogil:
         scan_prefetch(cursor.text + cursor.position + SCAN_LONGEST, span.size)
     encode_span(scanner, cursor, &span)
     if span.lane:
-        cursor.state = scan_run_in_lanes(scanner.simd, &scanner.tables, &scanner.vector, &span, cursor.state)
+        cursor.state = scan_run_avx512(&scanner.tables, &scanner.vector, &span, cursor.state)
     else:
         cursor.state = scan_run_span(&scanner.tables, &span, cursor.state)
     if span.before_end >= 0:
@@ -295,31 +293,15 @@ cdef scan_paged paged(tables):
     return pointers
 
 
-cdef scan_rows rows(tables):
-    """Pointers into a `vector_tables.Rows`, which the caller keeps."""
-    cdef bytes classes = tables.classes, transition = tables.transition, subset = tables.subset, out = tables.out
-    cdef scan_rows pointers
-    pointers.classes = classes
-    pointers.transition = transition
-    pointers.subset = subset
-    pointers.out = out
-    pointers.count, pointers.ascii_count = tables.size, tables.ascii_size
-    return pointers
-
-
 cdef scan_vector vector_of(tables):
-    """Pointers into a `vector_tables.VectorTables`, which the caller keeps; no rows where it has none."""
+    """Pointers into a `vector_tables.VectorTables`, which the caller keeps."""
     cdef bytes following = tables.next, out = tables.out
     cdef scan_vector pointers
-    memset(&pointers, 0, sizeof(scan_vector))
     pointers.transition = paged(tables.transition)
     pointers.next = following
     pointers.out = out
     pointers.subset = paged(tables.subset)
     pointers.all_states = tables.all_states
-    if tables.rows is not None:
-        pointers.rows = rows(tables.rows)
-        pointers.rows.all_states = tables.all_states
     return pointers
 
 

@@ -16,7 +16,11 @@
 #define BPETITE_SCAN_AVX512_H
 
 #include "scan_blocks.h"
-#include "../../headers/simd_vec32.h"
+#include "../../headers/simd.h"
+
+#ifdef BP_HAS_AVX512
+#include <immintrin.h>
+#endif
 
 enum {
     SCAN_VECTOR_LANES = 64,

@@ -1,4 +1,4 @@
-/* The NEON part of scan_lanes.h: NEON looks up sixteen bytes in a table of 64, and has no bit mask of a vector. */
+/* A loop of the scanner with NEON, which looks up sixteen bytes in a table of 64. */
 #ifndef BPETITE_SCAN_NEON_H
 #define BPETITE_SCAN_NEON_H
 
@@ -6,79 +6,6 @@
 #include "../../headers/simd_vec16.h"
 
 #ifdef BP_HAS_NEON
-enum { SCAN_ROWS_AT_ONCE = 4 /* rows of sixteen bytes in a table of 64; scan_rows has a multiple of them */ };
-
-/* Four tables of sixteen bytes, `apart` from one another, as one. */
-BP_NEON_INLINE uint8x16x4_t scan_table_neon(const uint8_t *from, ptrdiff_t apart)
-{
-    uint8x16x4_t table;
-    for (int i = 0; i < 4; i++)
-        table.val[i] = vld1q_u8(from + i * apart);
-    return table;
-}
-
-/* The class of each code. */
-BP_NEON_INLINE uint8x16_t scan_classes_neon(const scan_rows *rows, uint8x16_t codes, int ascii)
-{
-    uint8x16_t found = vqtbl4q_u8(scan_table_neon(rows->classes, 16), codes);
-    found = vqtbx4q_u8(found, scan_table_neon(rows->classes + 64, 16), vsubq_u8(codes, vdupq_n_u8(64)));
-    if (!ascii)
-        found = vqtbx1q_u8(found, vld1q_u8(rows->classes + SCAN_PAGE), vsubq_u8(codes, vdupq_n_u8(SCAN_PAGE)));
-    return found;
-}
-
-/* The entries of the states in the rows of up to sixteen classes from `table` on: `at` is sixteen times the class and
-   the state's lower four bits. A table holds four classes, and an index outside it leaves what was found before. */
-BP_NEON_INLINE void scan_sixteen_rows_neon(const uint8_t *table, const int halves, int count, const uint8x16_t *states,
-                                           const uint8x16_t *index, uint8x16_t *found)
-{
-    uint8x16_t at[4], upper[4];
-    for (int k = 0; k < 4; k++) {
-        at[k] = index[k];
-        found[k] = upper[k] = vdupq_n_u8(0);
-    }
-    for (int row = 0; row < count && row < 16; row += SCAN_ROWS_AT_ONCE) {
-        uint8x16x4_t part = scan_table_neon(table + 32 * row, 32);
-        for (int k = 0; k < 4; k++)
-            found[k] = vqtbx4q_u8(found[k], part, at[k]);
-        if (halves > 1) {
-            part = scan_table_neon(table + 32 * row + 16, 32);
-            for (int k = 0; k < 4; k++)
-                upper[k] = vqtbx4q_u8(upper[k], part, at[k]);
-        }
-        for (int k = 0; k < 4; k++)
-            at[k] = vsubq_u8(at[k], vdupq_n_u8(16 * SCAN_ROWS_AT_ONCE));
-    }
-    if (halves > 1)
-        for (int k = 0; k < 4; k++)
-            found[k] = vbslq_u8(vtstq_u8(states[k], vdupq_n_u8(0x10)), upper[k], found[k]);
-}
-
-/* One step of all lanes: the entries of the states in the rows of the classes, up to 32 of them. */
-BP_NEON_INLINE void scan_step_neon(const uint8_t *table, const int halves, int count, const uint8_t *classes,
-                                   uint8x16_t *states)
-{
-    uint8x16_t at[4], found[4], others[4];
-    for (int k = 0; k < 4; k++)
-        at[k] = vsliq_n_u8(states[k], vld1q_u8(classes + 16 * k), 4);
-    scan_sixteen_rows_neon(table, halves, count, states, at, found);
-    if (count > 16) {
-        scan_sixteen_rows_neon(table + 32 * 16, halves, count - 16, states, at, others);
-        for (int k = 0; k < 4; k++)
-            found[k] = vbslq_u8(vtstq_u8(vld1q_u8(classes + 16 * k), vdupq_n_u8(0x10)), others[k], found[k]);
-    }
-    for (int k = 0; k < 4; k++)
-        states[k] = found[k];
-}
-
-/* Bit `bit` of 64 bytes as a mask. */
-BP_NEON_INLINE uint64_t scan_mask_neon(const uint8_t *out, int bit)
-{
-    const uint8x16_t set = vdupq_n_u8((uint8_t)(1 << bit));
-    return bp_vec_bits64(vtstq_u8(vld1q_u8(out), set), vtstq_u8(vld1q_u8(out + 16), set),
-                         vtstq_u8(vld1q_u8(out + 32), set), vtstq_u8(vld1q_u8(out + 48), set));
-}
-
 /* scan_encode for `blocks` whole blocks. */
 BP_NOINLINE static void scan_encode_neon(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
                                          uint8_t *codes, uint64_t *leads)

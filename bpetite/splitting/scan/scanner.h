@@ -55,17 +55,6 @@ typedef struct {
     uint32_t pages, ascii_pages;
 } scan_paged;
 
-/* The tables of scan_lanes.h, laid out by vector_tables.py: a class for each code, and for each class 32 entries by
-   state or set of states. Classes of ASCII codes come first. */
-typedef struct {
-    const uint8_t *classes;    /* of codes 0 to 143 */
-    const uint8_t *transition; /* next state | 32 * output's number; NULL where it does not fit */
-    const uint8_t *subset;     /* the subset automaton; its first `states` states are the sets of one state */
-    const uint8_t *out;        /* output's number -> output, sixteen */
-    uint32_t count, ascii_count;
-    uint8_t all_states;        /* the subset automaton's initial state */
-} scan_rows;
-
 /* The tables of scan_avx512.h, laid out by vector_tables.py. */
 typedef struct {
     scan_paged transition; /* code and state -> transition */
@@ -73,7 +62,6 @@ typedef struct {
     const uint8_t *out;    /* transition -> output, 128 */
     scan_paged subset;     /* the subset automaton; its first `states` states are the sets of one state */
     uint8_t all_states;    /* its initial state */
-    scan_rows rows;        /* for shuffles of sixteen bytes */
 } scan_vector;
 
 /* One scan over one text; see _scan.pxd. */
