@@ -1,6 +1,6 @@
 """Ids that were sampled: whether they are those of their text, and what follows them, held to the plain meaning."""
 from array import array
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 import pytest
@@ -24,7 +24,8 @@ def first_divergence(tok: Tokenizer, ids: list[int]) -> int | None:
     try:
         expected = tok.encode(data)
     except UnicodeDecodeError as error:
-        return next(n for n in range(len(ids)) if len(tok.decode_bytes(ids[: n + 1])) > error.start)
+        ends = accumulate(len(tok.token_bytes(token_id)) for token_id in ids)
+        return next(number for number, end in enumerate(ends) if end > error.start)
     if expected == ids:
         return None
     same = (one == other for one, other in zip(ids, expected))
