@@ -66,7 +66,7 @@ class TokenReader:
         self.tokenizer = tokenizer
         tokens = tokenizer.to_vocab().tokens
         self.ids: Numbers = np.array(sorted(tokens), dtype=np.int64)
-        self.tokens = [tokens[one] for one in self.ids.tolist()]
+        self.tokens: list[bytes] = [tokens[one] for one in self.ids.tolist()]
         self.lengths: Numbers = np.array([*map(len, self.tokens)], dtype=np.int64)
 
     def read(self, texts: Sequence[str], allowed_special: tuple[str, ...] | Literal["all"] = ()) -> Tokenized:

@@ -119,8 +119,9 @@ class Progress:
     """
 
     def __init__(self, total: int | None = None, unit: str = "B", desc: str = "", leave: bool = True) -> None:
-        self.total = total
-        self.done = self.problems = 0
+        self.total: int | None = total
+        self.done: int = 0
+        self.problems: int = 0
         self._looks: dict[str, Any] = {"unit": unit, "unit_scale": True}
         self._desc = desc
         self._began = self._said = time.monotonic()

@@ -206,7 +206,7 @@ class Sample:
         self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
         refuse_unread(self.sources.left_out, self.settings.on_error)
         self.reading: Reading = self.settings.reading()
-        self.files = [source.path for source in self.sources.inputs]
+        self.files: list[str] = [source.path for source in self.sources.inputs]
 
     @classmethod
     def of(cls, files: Sequence[str], **arguments: Any) -> Sample | None:

@@ -1,30 +1,31 @@
 """Texts within a limit of tokens: cut short, or in chunks, for models with a limit and for retrieval.
 
 The text is encoded, which gives its edges: the ends of its tokens between two characters. Each part is encoded once
-more, to count its own tokens. As a rule the bytes of the tokens are the text in UTF-8, so the sizes of the tokens give
-their ends. The ends in a text that is rewritten before it is encoded are traced through the rewriting.
+more, to count its own tokens.
 """
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex
+
+import numpy as np
 
 from ..errors import check_integer, short_repr
 
 if TYPE_CHECKING:
+    import numpy.typing as npt
+
     from ..core._tokenizer_base import TokenizerBase
     from .call_options import Side, SpecialSelection
+
+    Places = npt.NDArray[np.int64]
 
 __all__ = ["Chunk", "Splitter", "chunks", "truncate"]
 
 #: A chunk ends after blank lines, or after a line.
 BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
-
-FEW = 256  # characters that suffice to estimate the length of a text's tokens
-SPARE = 32  # tokens that are read before the kept part: the first ones may differ from the whole text's
 
 
 class Splitter(Protocol):
@@ -48,7 +49,7 @@ class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("
 
 
 class Edges:
-    """The edges of a text. Offsets are in bytes of its UTF-8, or in characters where it is traced.
+    """The edges of a text, with its start and end.
 
     Args:
         tokenizer: The tokenizer.
@@ -57,8 +58,9 @@ class Edges:
         allowed_special: As for :meth:`bpetite.Tokenizer.encode`; the next one likewise.
 
     Attributes:
-        data: The part of the text that has been read: in UTF-8, or the str where it is traced.
-        total: Its number of tokens.
+        at: int64[n]: the edges in characters, ascending.
+        tokens: int64[n]: the number of tokens before each.
+        total: The number of tokens that were read.
     """
 
     def __init__(
@@ -66,56 +68,44 @@ class Edges:
         disallowed_special: SpecialSelection,
     ) -> None:  # fmt: skip
         most = 4 * len(text) if limit is None else min(limit, 4 * len(text))
-        ends, utf8 = tokenizer._token_ends(text, most, allowed_special, disallowed_special)
-        self.tokenizer: TokenizerBase = tokenizer
-        self.allowed_special: SpecialSelection = allowed_special
-        self.total: int = len(ends)
-        self.data: bytes | str = utf8
-        self._ends: Sequence[int] = ends
-        self._traced: set[int] | None = None
+        ends, data = tokenizer._token_ends(text, most, allowed_special, disallowed_special)
         specials = tokenizer._vocab.special_tokens  # of those that share an id, only one has its literal for bytes
         rewritten = tokenizer._cut_in_python or (tokenizer._vocab.normalization is not None and not text.isascii())
         characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
+        found = None
         if rewritten or characters or len({*specials.values()}) < len(specials):
             ids = tokenizer.encode(text, allowed_special=allowed_special)
             if characters or tokenizer.decode_bytes(ids) != text.encode():
-                self._trace(text, ids)
-
-    def part(self, start: int, end: int | None = None) -> str:
-        """A part of the text."""
-        data = self.data[start:end]
-        return data if isinstance(data, str) else data.decode("utf-8")
-
-    def width(self, part: str) -> int:
-        """The length of a part of the text."""
-        return len(part) if isinstance(self.data, str) else len(part.encode("utf-8"))
+                found = _traced_edges(tokenizer, text, ids, allowed_special)
+        at, tokens = found or _edges_of_bytes(np.asarray(ends), data)
+        self.tokenizer: TokenizerBase = tokenizer
+        self.text: str = text
+        self.allowed_special: SpecialSelection = allowed_special
+        self.at: memoryview = at.data  # bisect reads it faster than an array
+        self.tokens: memoryview = tokens.data
+        self.total: int = self.tokens[-1]
 
     def count(self, start: int, end: int | None = None) -> int:
         """The number of tokens of a part of the text by itself."""
-        return self.tokenizer.count(self.data[start:end], allowed_special=self.allowed_special)
+        return self.tokenizer.count(self.text[start:end], allowed_special=self.allowed_special)
 
-    def tokens_up_to(self, at: int) -> int:
-        """The number of tokens that end at an offset or before it."""
-        return bisect_right(self._ends, at)
+    def tokens_before(self, at: int) -> int:
+        """The number of tokens before the last edge at a place or before it."""
+        return self.tokens[bisect_right(self.at, at) - 1]
 
-    def edge_near(self, token: int, step: int = -1) -> int:
-        """The last edge after at most `token` tokens, or with step=1 the first one after at least so many."""
-        while 0 < token < self.total and not self._is_edge(token):
-            token += step
-        return len(self.data) if token >= self.total else self._ends[token - 1] if token > 0 else 0
+    def last_after(self, tokens: int) -> int:
+        """The last edge after at most so many tokens."""
+        return self.at[bisect_right(self.tokens, max(tokens, 0)) - 1]
 
-    def next_character(self, at: int) -> int:
-        """The first place between two characters at an offset or after it."""
-        data = self.data
-        while isinstance(data, bytes) and at < len(data) and data[at] & 0xC0 == 0x80:
-            at += 1
-        return at
+    def first_after(self, tokens: int) -> int:
+        """The first edge after at least so many tokens."""
+        return self.at[bisect_left(self.tokens, tokens)]
 
-    def last_edge(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
-        """An edge after an offset such that the text from `start` to the edge has at most `most` tokens by itself,
-        nearly always the last such edge, found in bounded time; and the number of these tokens."""
-        before, left, step = self.tokens_up_to(start), most, 1
-        while left and (end := self.edge_near(before + left)) > floor:
+    def last_that_fits(self, start: int, floor: int, most: int) -> tuple[int, int] | None:
+        """An edge after `floor` such that the text from `start` to the edge has at most `most` tokens by itself, nearly
+        always the last such edge, found in bounded time; and the number of these tokens."""
+        before, left, step = self.tokens_before(start), most, 1
+        while left and (end := self.last_after(before + left)) > floor:
             count = self.count(start, end)
             if count <= most:
                 return end, count
@@ -123,22 +113,33 @@ class Edges:
             step *= 2
         return None
 
-    def _is_edge(self, token: int) -> bool:
-        at = self._ends[token - 1]
-        if self._traced is None:
-            return self.next_character(at) == at
-        return at in self._traced and self._ends[token] > at
 
-    def _trace(self, text: str, ids: list[int]) -> None:
-        from .offsets import offsets_of
+def _edges_of_bytes(ends: Places, data: bytes) -> tuple[Places, Places]:
+    """(edges in characters, tokens before each) from the ends of tokens in a text in UTF-8."""
+    if data.isascii():
+        return np.append(0, ends), np.arange(len(ends) + 1)
+    begins = np.append(np.frombuffer(data, np.uint8) & 0xC0 != 0x80, True)
+    at = np.cumsum(np.add.reduceat(begins[:-1], np.append(0, ends[:-1]), dtype=np.int64))
+    return _chosen(at, begins[ends])
 
-        spans = offsets_of(self.tokenizer, text, ids, self.allowed_special)
-        # a composed mark belongs to its letter: tokens reach to the start of the next one
-        starts = (start for start, _ in spans[1:])
-        covered = accumulate((end for _, end in spans), max)
-        self.data, self.total = text, len(ids)
-        self._ends = [*accumulate((*starts, len(text)), max)]
-        self._traced = {at for at, end in zip(self._ends, covered, strict=False) if at >= end}
+
+def _traced_edges(
+    tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: SpecialSelection
+) -> tuple[Places, Places]:
+    """The same of a text that is rewritten."""
+    from .offsets import offsets_of
+
+    if not ids:
+        return np.array([0, len(text)]), np.array([0, 0])
+    spans = np.array(offsets_of(tokenizer, text, ids, allowed_special))
+    # a composed mark belongs to its letter: tokens reach to the start of the next one
+    at = np.maximum.accumulate(np.append(spans[1:, 0], len(text)))
+    last = np.append(at[1:] > at[:-1], True)
+    return _chosen(at, last & (at >= np.maximum.accumulate(spans[:, 1])))
+
+
+def _chosen(at: Places, are_edges: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+    return np.append(0, at[are_edges]), np.append(0, np.flatnonzero(are_edges) + 1)
 
 
 def truncate(
@@ -159,8 +160,7 @@ def truncate(
     Args:
         text: The text.
         max_tokens: The limit, 0 or more.
-        truncation_side: The side that loses tokens; "left" gives the end of the text instead. Only the end of a long
-            text is read, and as a rule the result begins at the end of one of its tokens.
+        truncation_side: The side that loses tokens; "left" reads the whole text, and gives its end.
         allowed_special: As for :meth:`encode`, and so is ``disallowed_special``. A special token is kept or cut off as
             a whole.
 
@@ -176,46 +176,18 @@ def truncate(
     if truncation_side not in ("left", "right"):
         raise ValueError(f'truncation_side is "left" or "right", not {truncation_side!r}')
     most = check_integer("max_tokens", max_tokens, 0)
-    if truncation_side == "left":
-        return _ending(self, text, most, allowed_special, disallowed_special)
-    edges = Edges(self, text, most, allowed_special, disallowed_special)
+    right = truncation_side == "right"
+    edges = Edges(self, text, most if right else None, allowed_special, disallowed_special)
     if edges.total <= most:
         return text
-    edge = edges.last_edge(0, 0, most)
-    return edges.part(0, edge[0]) if edge is not None else ""
-
-
-def _ending(
-    tokenizer: TokenizerBase,
-    text: str,
-    most: int,
-    allowed_special: SpecialSelection,
-    disallowed_special: SpecialSelection,
-) -> str:
-    """The end of a text that has at most `most` tokens."""
-    known = (
-        tokenizer._pretokenizer.scanner_kind in ("vector", "tables")
-        and not tokenizer._cut_in_python
-        and (tokenizer._vocab.normalization is None or text.isascii())
-    )
-    size = FEW + most // 4 if known else len(text)
-    while True:
-        part = text[-size:] if size < len(text) else text
-        try:
-            edges = Edges(tokenizer, part, None, allowed_special, disallowed_special)
-        except ValueError:  # in a part of the text: this raises it with the offset in all of it
-            tokenizer.count(text, allowed_special=allowed_special, disallowed_special=disallowed_special)
-            raise
-        if part is text or edges.total >= most + SPARE:
-            break
-        size = max(size + size // 4, size * (most + most // 8 + 2 * SPARE) // max(edges.total, 1))
-    if edges.total <= most:
-        return text
+    if right:
+        found = edges.last_that_fits(0, 0, most)
+        return text[: found[0]] if found is not None else ""
     left, step = most, 1
-    while left and edges.count(start := edges.edge_near(edges.total - left, 1)) > most:
+    while left and edges.count(start := edges.first_after(edges.total - left)) > most:
         left = left - step if left > step else left // 2
         step *= 2
-    return edges.part(start) if left else ""
+    return text[start:] if left else ""
 
 
 def chunks(
@@ -264,47 +236,40 @@ def chunks(
 
 
 def _chunks(edges: Edges, most: int, overlap: int, last_boundary: Callable[[int, int], int]) -> Iterator[Chunk]:
-    start = end = 0  # of the chunk before
-    done = 0  # its end, in characters
-    while end < len(edges.data):
-        before = end
-        start, end, count = _next_chunk(edges, start, end, most, overlap)
-        part = edges.part(start, end)
-        first = done - len(edges.part(start, before)) if start < before else done
-        last = first + len(part)
-        at = last_boundary(done, last) if end < len(edges.data) else last
-        while done < at < last:
-            shorter = part[: at - first]
-            tokens = edges.count(start, start + edges.width(shorter))
+    start = end = 0
+    while end < len(edges.text):
+        done = end
+        start, end, count = _next_chunk(edges, start, done, most, overlap)
+        at = last_boundary(done, end) if end < len(edges.text) else end
+        while done < at < end:
+            tokens = edges.count(start, at)
             if tokens <= most:
-                end, part, count, last = start + edges.width(shorter), shorter, tokens, at
+                end, count = at, tokens
             else:  # rarely, and soon given up
                 at = last_boundary(done, done + (at - done) // 2)
-        done = last
-        yield Chunk(part, first, last, count)
+        yield Chunk(edges.text[start:end], start, end, count)
 
 
 def _next_chunk(edges: Edges, start: int, end: int, most: int, overlap: int) -> tuple[int, int, int]:
-    """The next chunk and its number of tokens; a smaller overlap if it would not get beyond the previous end."""
+    """The chunk after another, and its number of tokens; a smaller overlap if it would not get beyond that one."""
     shared = overlap if end else 0
     while shared:
-        first = edges.edge_near(edges.tokens_up_to(end) - shared)
-        fits = edges.last_edge(first, end, most) if start < first < end else None
+        first = edges.last_after(edges.tokens_before(end) - shared)
+        fits = edges.last_that_fits(first, end, most) if start < first < end else None
         if fits is not None:
             return first, *fits
         shared //= 2
-    return end, *(edges.last_edge(end, end, most) or _last_character(edges, end, most))
+    return end, *(edges.last_that_fits(end, end, most) or _last_character(edges, end, most))
 
 
 def _last_character(edges: Edges, start: int, most: int) -> tuple[int, int]:
     """The next chunk with an end after any character, if no edge fits: 1, 2, 4, ... characters farther."""
     longest, size = None, 1
-    while (end := edges.next_character(start + size)) <= len(edges.data) and (count := edges.count(start, end)) <= most:
+    while (end := start + size) <= len(edges.text) and (count := edges.count(start, end)) <= most:
         longest = end, count
         size *= 2
     if longest is None:
-        offset = len(edges.part(0, start))
-        raise ValueError(f"the character {edges.part(start, end)!r} at offset {offset} alone has {count} tokens, more "
+        raise ValueError(f"the character {edges.text[start:end]!r} at offset {start} alone has {count} tokens, more "
                          f"than max_tokens={most}")  # fmt: skip
     return longest
 

@@ -90,13 +90,10 @@ def test_a_run_whose_end_does_not_tell_where_its_tokens_begin() -> None:
             assert limit - 3 < tok.count(kept) <= limit
 
 
-def test_truncate_reads_the_end_only() -> None:
-    """What stands before it is not looked at: here it would be an error."""
+def test_truncate_on_the_left_reads_the_whole_text() -> None:
     tok = TOKENIZERS["cl100k"]
-    text = "\ud800" + " ab cd" * 4000
-    assert tok.truncate(text, 50, truncation_side="left") == tok.truncate(" ab cd" * 4000, 50, truncation_side="left")
     with pytest.raises(UnicodeEncodeError, match="position 0: surrogates"):
-        tok.truncate(text, 50_000, truncation_side="left")
+        tok.truncate("\ud800" + " ab cd" * 4000, 50, truncation_side="left")
     with pytest.raises(UnicodeEncodeError, match="position 24000: surrogates"):
         tok.truncate("ab cd " * 4000 + "\ud800", 50, truncation_side="left")
     bytes_of = {token_id: token for token_id, token in tok.vocab.items() if token != b"z"}
