@@ -87,6 +87,5 @@ cdef class MergeTable:
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch, Py_ssize_t section=*) noexcept nogil
     # The same for up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten.
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    # OUT: the ranks of n - 1 pairs. The second form is for many pairs where most have one.
+    # OUT: the ranks of n - 1 pairs.
     cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil

@@ -38,9 +38,8 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcmp, memcpy, memmove, memset
 
 from .headers cimport (
-    BP_NO_MERGE, BP_PREFETCH, bp_close_gap, bp_grow, bp_pair_entry, bp_pair_hash, bp_pair_rank, bp_pairs, bp_pairs_add,
-    bp_pairs_free, bp_pairs_init, bp_push, bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
-    draw_secret, token_t,
+    BP_NO_MERGE, bp_close_gap, bp_grow, bp_pair_rank, bp_pairs_add, bp_pairs_free, bp_pairs_init, bp_push, bp_secret,
+    bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
 )
 
 from array import array as new_array
@@ -53,7 +52,6 @@ cdef enum:
     CUT = 64           # tokens that are merged to see where a section should end
     ALIGN = 256        # tokens at the end of a section of periodic text that may be others than in the whole text
     PERIOD = 32        # ids; a longer period is none
-    LOOK_AHEAD = 8     # pairs whose entries are fetched in advance
 
 cdef uint32_t NOWHERE = <uint32_t> -1
 cdef bp_secret secret = draw_secret()
@@ -172,20 +170,6 @@ cdef class MergeTable:
                 ranks[i] = self.find(ids[i], ids[i + 1])
             else:                                  # inside a run of one token
                 ranks[i] = ranks[i - 1]
-
-    cdef void rank_likely(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i
-        cdef bp_pairs* pairs = &self.pairs
-        cdef bp_pair_entry* entry
-        cdef uint64_t pair
-        for i in range(n - 1):
-            BP_PREFETCH(pairs.entries + (bp_pair_hash(pairs, ids[min(i + LOOK_AHEAD, n - 2)],
-                                                      ids[min(i + LOOK_AHEAD + 1, n - 1)]) >> pairs.shift))
-            pair = <uint64_t> ids[i] << 32 | ids[i + 1]
-            entry = pairs.entries + (bp_pair_hash(pairs, ids[i], ids[i + 1]) >> pairs.shift)
-            while (entry.pair != pair) & (entry.rank != BP_NO_MERGE):   # one branch, seldom taken
-                entry = pairs.entries + (<uint64_t> (entry - pairs.entries + 1) & pairs.mask)
-            ranks[i] = entry.rank
 
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i, best

@@ -64,8 +64,8 @@ cdef class TokenizerBase:
         """
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges, vocab.word_merges,
-                    vocab.alphabet_table, "" if pipeline is None else pipeline.prefix)
+                    vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
+                    "" if pipeline is None else pipeline.prefix)
         self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline

@@ -64,10 +64,6 @@ cdef class Core:
     cdef readonly Scanner scanner          # None where only `regex` can split
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef bint batched                      # short pre-tokens are merged as a whole
-    cdef readonly Core inner               # of the merges within words, which are done first; or None
-    # With one: the pairs of word tokens that are neighbours in a token -> their rank in merges, or merges.ranks
-    # without one.
-    cdef readonly MergeTable across
     cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
     cdef bint prefixed                     # a text gets a space before it,
     cdef bint prefixed_always              # also if it begins with one;
@@ -82,7 +78,6 @@ cdef class Worker:
     # Used by one thread at a time.
     cdef Core core
     cdef bp_cache cache
-    cdef Worker inner                      # encodes and remembers words, where the core has an inner one
     cdef merge_space space
     cdef utf8_window window                # a part of the text, rewritten to UTF-8
     cdef bp_watch watch                    # of the call that uses it

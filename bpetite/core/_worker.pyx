@@ -24,15 +24,13 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from .._merge cimport SCAN_LIMIT, MergeTable, merge_space, space_free, space_reserve
+from .._merge cimport MergeTable, space_free, space_reserve
 from ..headers cimport (
-    BP_KEY_READ, BP_NO_MERGE, SPACE, bp_free, bp_grow, bp_key, bp_pairs, bp_resize, bp_secret, bp_watch_check, bp_work,
-    draw_secret, token_t,
+    BP_KEY_READ, SPACE, bp_free, bp_key, bp_pairs, bp_resize, bp_secret, bp_work, draw_secret, token_t,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
-from ..vocabulary._word_cuts cimport WordMerges
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
 cdef extern from "headers/merge_words.h" nogil:
@@ -62,14 +60,13 @@ cdef class Core:
         special_only: Ids that ordinary text never gives by looking up bytes.
         scanner: A compiled split pattern, or None.
         whole: A pre-token that is a token is taken whole.
-        word_merges: The merges to apply first, word by word, where pre-tokens are phrases; or None.
         alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  WordMerges word_merges=None, AlphabetTable alphabet=None, str prefix=""):
+                  AlphabetTable alphabet=None, str prefix=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -81,7 +78,7 @@ cdef class Core:
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
-        self.batched = word_merges is None and merges.size > 0
+        self.batched = merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -95,43 +92,9 @@ cdef class Core:
             slot = tokens.find(&byte, 1)
             self.byte_known[value] = slot >= 0 and not self.excluded[slot]
             self.byte_ids[value] = tokens.ids[slot] if slot >= 0 else 0
-        if word_merges is not None:
-            self.inner = Core(tokens, word_merges.merges, special_only, word_merges.cuts, False)
-            self.across = _pairs_across(self, word_merges)
 
     def __dealloc__(self):
         free(self.excluded)
-
-
-cdef MergeTable _pairs_across(Core core, WordMerges word_merges):
-    """The pairs of word tokens that are neighbours inside a token: no merge joins across any other pair.
-
-    Later merges join the tokens that the merges of words leave. The bytes of such a longer token have never been joined
-    with their surroundings, so the merges of words give for them the tokens that they give for these bytes alone.
-    """
-    cdef bytearray later = bytearray(core.tokens.size)
-    cdef Worker worker = Worker(core.inner, 64 << 20)
-    cdef MergeTable across = MergeTable()
-    cdef Py_ssize_t slot, i, n, offset = 0
-    cdef uint64_t pair
-    cdef token_t left, right
-    pairs = set()
-    word_merges.find_later(core.tokens, core.merges, <uint8_t*> <char*> later)
-    for slot in range(core.tokens.size):
-        if not later[slot]:
-            continue
-        worker.used = 0
-        n = <Py_ssize_t> (core.tokens.starts[slot + 1] - core.tokens.starts[slot])
-        if worker.encode(core.tokens.blob + core.tokens.starts[slot], n, n, True, n, &offset) == NO_MEMORY:
-            raise MemoryError()
-        bp_watch_check(&worker.watch)
-        for i in range(1, worker.used):                # none where a byte has no token: no text gives this one
-            pairs.add(<uint64_t> worker.out[i - 1] << 32 | worker.out[i])
-    across.reserve(2 * len(pairs), core.merges.ranks + 1)
-    for pair in pairs:
-        left, right = <token_t> (pair >> 32), <token_t> pair
-        across.add(left, right, min(core.merges.find(left, right), <uint32_t> core.merges.ranks), 0)
-    return across
 
 
 cdef class Worker:
@@ -144,9 +107,6 @@ cdef class Worker:
 
     def __cinit__(self, Core core not None, size_t cache_bytes):
         self.core = core
-        if core.inner is not None:
-            self.inner = Worker(core.inner, cache_bytes // 2)
-            cache_bytes -= cache_bytes // 2
         if not bp_cache_init(&self.cache, cache_bytes, core.narrow, &secret):
             raise MemoryError()
 
@@ -157,8 +117,7 @@ cdef class Worker:
         free(self.window.bytes)
 
     cdef size_t known(self) noexcept nogil:
-        cdef size_t words = self.cache.short_used + self.cache.long_used
-        return words + self.inner.known() if self.inner is not None else words
+        return self.cache.short_used + self.cache.long_used
 
     cdef bint lacks(self, Worker other) noexcept nogil:
         return self.known() < other.known() // MUCH
@@ -166,8 +125,6 @@ cdef class Worker:
     cdef void learn(self, Worker other) noexcept nogil:
         if self.lacks(other):
             bp_cache_copy(&self.cache, &other.cache)       # without memory it goes on with what it knows
-        if self.inner is not None:
-            self.inner.learn(other.inner)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef Py_ssize_t wanted = self.used + more + self.used // 4 + 256
@@ -191,8 +148,6 @@ cdef class Worker:
             self.window.capacity = 0
         if max(self.space.capacity, self.space.rank_capacity) > KEEP_SPACE:
             space_free(&self.space)
-        if self.inner is not None:
-            self.inner.shrink()
 
     cdef int put(self, token_t token_id) noexcept nogil:
         if not self.reserve(1):
@@ -341,7 +296,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
     status = _encode_part(worker, text, start, end, done)
-    if status == DONE and (worker.inner is None or key[1] != BP_IS_LONG):      # long phrases hardly ever come again
+    if status == DONE:
         moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
     if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
         earlier = _merge_waiting(worker, text, done)
@@ -420,62 +375,6 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
             slots[k] = worker.core.tokens.find(worker.queue[k].text, worker.queue[k].length)
 
 
-cdef int _encode_words(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
-                       Py_ssize_t* done) noexcept nogil:
-    """Append the ids of a phrase: the ids of its words, then merged across words."""
-    cdef Py_ssize_t inside = 0
-    cdef int status
-    worker.inner.used = 0
-    worker.inner.watch = worker.watch
-    status = worker.inner.encode(text + start, end - start, end - start, True, end - start, &inside)
-    worker.watch = worker.inner.watch
-    if status == NO_TOKEN:
-        done[0] = start + inside
-    return status if status != DONE else _join_words(worker)
-
-
-cdef int _join_words(Worker worker) noexcept nogil:
-    cdef merge_space* space = &worker.inner.space
-    cdef const token_t* ids = worker.inner.out
-    cdef uint32_t* ranks
-    cdef token_t* out
-    cdef Py_ssize_t n = worker.inner.used, size = 0, i   # size: ids since the last cut, at out
-    if not worker.reserve(n) or bp_grow(<void**> &space.ranks, &space.rank_capacity, n + 1, sizeof(uint32_t)) < 0:
-        return NO_MEMORY
-    out = worker.out + worker.used
-    ranks = space.ranks
-    worker.core.across.rank_likely(ids, ranks, n)
-    ranks[n - 1] = BP_NO_MERGE
-    for i in range(n):
-        out[size] = ids[i]
-        size += 1
-        if ranks[i] != BP_NO_MERGE:
-            if ranks[i] == worker.core.merges.ranks:
-                ranks[i] = BP_NO_MERGE
-            continue
-        if size > SCAN_LIMIT:
-            size = _join_many(worker, out, size)
-            if size < 0:
-                return INTERRUPTED if worker.watch.interrupted else NO_MEMORY
-        elif size > 1:
-            size = worker.core.merges.merge_few(out, ranks + i + 1 - size, size)
-        out += size
-        size = 0
-    worker.used = out - worker.out
-    return DONE
-
-
-cdef Py_ssize_t _join_many(Worker worker, token_t* ids, Py_ssize_t n) noexcept nogil:
-    """Merge n ids in place; returns like MergeTable.merge."""
-    if not space_reserve(&worker.space, n):
-        return -1
-    memcpy(worker.space.ids, ids, n * sizeof(token_t))
-    n = worker.core.merges.merge(&worker.space, n, &worker.watch)
-    if n > 0:
-        memcpy(ids, worker.space.ids, n * sizeof(token_t))
-    return n
-
-
 cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                       Py_ssize_t* done) noexcept nogil:
     """Append the ids of bytes that are merged as a whole."""
@@ -484,8 +383,6 @@ cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     slot = worker.core.tokens.find(text + start, n) if worker.core.whole and worker.dropout is None else -1
     if slot >= 0 and not worker.core.excluded[slot]:
         return worker.put(worker.core.tokens.ids[slot])
-    if worker.inner is not None and worker.dropout is None:
-        return _encode_words(worker, text, start, end, done)
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
     ids = worker.space.ids

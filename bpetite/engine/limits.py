@@ -10,11 +10,12 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, SupportsIndex
 
-import numpy as np
-
 from ..errors import check_integer, short_repr
 
 if TYPE_CHECKING:
+    from array import array
+
+    import numpy as np
     import numpy.typing as npt
 
     from ..core._tokenizer_base import TokenizerBase
@@ -77,7 +78,7 @@ class Edges:
             ids = tokenizer.encode(text, allowed_special=allowed_special)
             if characters or tokenizer.decode_bytes(ids) != text.encode():
                 found = _traced_edges(tokenizer, text, ids, allowed_special)
-        at, tokens = found or _edges_of_bytes(np.asarray(ends), data)
+        at, tokens = found or _edges_of_bytes(ends, data)
         self.tokenizer: TokenizerBase = tokenizer
         self.text: str = text
         self.allowed_special: SpecialSelection = allowed_special
@@ -114,8 +115,11 @@ class Edges:
         return None
 
 
-def _edges_of_bytes(ends: Places, data: bytes) -> tuple[Places, Places]:
+def _edges_of_bytes(found: array[int], data: bytes) -> tuple[Places, Places]:
     """(edges in characters, tokens before each) from the ends of tokens in a text in UTF-8."""
+    import numpy as np  # here and below: encoding to lists does without
+
+    ends = np.asarray(found)
     if data.isascii():
         return np.append(0, ends), np.arange(len(ends) + 1)
     begins = np.append(np.frombuffer(data, np.uint8) & 0xC0 != 0x80, True)
@@ -126,7 +130,9 @@ def _edges_of_bytes(ends: Places, data: bytes) -> tuple[Places, Places]:
 def _traced_edges(
     tokenizer: TokenizerBase, text: str, ids: list[int], allowed_special: SpecialSelection
 ) -> tuple[Places, Places]:
-    """The same of a text that is rewritten."""
+    """(edges in characters, tokens before each) of a text that is rewritten."""
+    import numpy as np
+
     from .offsets import offsets_of
 
     if not ids:
@@ -139,6 +145,8 @@ def _traced_edges(
 
 
 def _chosen(at: Places, are_edges: npt.NDArray[np.bool_]) -> tuple[Places, Places]:
+    import numpy as np
+
     return np.append(0, at[are_edges]), np.append(0, np.flatnonzero(are_edges) + 1)
 
 

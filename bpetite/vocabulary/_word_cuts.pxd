@@ -1,10 +1,8 @@
-"""Cuts that no merge joins across, and the merges of a vocabulary that come before those across words."""
+"""Cuts that no merge joins across."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .._merge cimport MergeTable
 from ..splitting.scan._scan cimport Scanner, scan_cursor
 from ._alphabet cimport AlphabetTable
-from ._tokens cimport TokenTable
 
 
 cdef class WordCuts(Scanner):
@@ -18,13 +16,3 @@ cdef class WordCuts(Scanner):
     cdef Py_ssize_t cut_characters(self, scan_cursor* cursor, Py_ssize_t* place, Py_ssize_t* ends, Py_ssize_t n,
                                    Py_ssize_t capacity) noexcept nogil
     cdef bint joins(self, uint32_t left, uint32_t right) noexcept nogil
-
-
-cdef class WordMerges:
-    # Nothing changes after construction.
-    cdef readonly MergeTable merges    # the merges below a rank
-    cdef readonly WordCuts cuts        # across which none of them joins
-    cdef uint32_t end                  # the rank
-
-    # OUT: later[slot] is 1 for the tokens of all other merges of the table, and for the tokens that they are part of.
-    cdef void find_later(self, TokenTable tokens, MergeTable table, uint8_t* later) noexcept nogil

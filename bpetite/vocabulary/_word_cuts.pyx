@@ -1,4 +1,4 @@
-"""Cuts that no merge joins across, and the merges of a vocabulary that come before those across words.
+"""Cuts that no merge joins across.
 
 Cut a text between two characters if no merge has the first as the last character of its left token and the second as
 the first of its right token. No merge joins across such a cut, in whatever order merges are applied, so the tokens of
@@ -7,17 +7,11 @@ the text are those of its parts. This holds for every list of merges, for ranks,
 Where text has no split pattern, these cuts give pre-tokens: vocabularies in whose training words and scripts were kept
 apart have no merge from a letter to a space, a digit or a comma. Pairs of ASCII characters are in a table, others in a
 filter of their hashes; a pair that hits it by chance leaves a part longer.
-
-The pre-tokens of a vocabulary with superwords are phrases, nearly all different, so no cache knows them. Their words
-repeat, and can be merged on their own as long as merges join no words. Let the limit be any rank, and cut where no
-merge below it joins. When no pair of a rank below the limit is left, the tokens of the phrase are the tokens of its
-parts. As the lowest rank always goes first, the merges of the phrase go on from there. The useful limit is the first
-merge across words.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
-from libc.string cimport memchr, memset
+from libc.string cimport memset
 
 from .._merge cimport MergeTable
 from ..headers cimport BP_NO_MERGE, SPACE, bp_pair_entry, token_t
@@ -168,50 +162,6 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, AlphabetTab
     return made
 
 
-@cython.final
-cdef class WordMerges:
-    """The merges of a table below the rank `limit`, and the cuts that none of them joins across."""
-
-    def __cinit__(self, TokenTable tokens not None, MergeTable table not None, uint32_t limit):
-        cdef Py_ssize_t size = 0
-        cdef uint64_t at
-        cdef bp_pair_entry* entry
-        self.end = limit
-        for at in range(table.pairs.mask + 1 if table.size else 0):
-            size += table.pairs.entries[at].rank < limit
-        self.merges = MergeTable()
-        self.merges.reserve(size, limit)
-        for at in range(table.pairs.mask + 1 if size else 0):
-            entry = table.pairs.entries + at
-            if entry.rank < limit:
-                self.merges.add(<token_t> (entry.pair >> 32), <token_t> entry.pair, entry.rank,
-                                table.pairs.joined[entry.rank])
-        self.cuts = word_cuts(tokens, self.merges)
-
-    cdef void find_later(self, TokenTable tokens, MergeTable table, uint8_t* later) noexcept nogil:
-        cdef bp_pair_entry* entry
-        cdef Py_ssize_t joined
-        cdef uint64_t at
-        cdef bint more = True
-        while more:                                # twice; more often where merges below the rank take later tokens
-            more = False
-            for at in range(table.pairs.mask + 1 if table.size else 0):
-                entry = table.pairs.entries + at
-                if entry.rank == BP_NO_MERGE:
-                    continue
-                joined = tokens.slot(table.pairs.joined[entry.rank])
-                if joined >= 0 and not later[joined] and (
-                        entry.rank >= self.end or is_later(tokens, later, <token_t> (entry.pair >> 32))
-                        or is_later(tokens, later, <token_t> entry.pair)):
-                    later[joined] = 1
-                    more = True
-
-
-cdef inline bint is_later(TokenTable tokens, const uint8_t* later, token_t number) noexcept nogil:
-    cdef Py_ssize_t slot = tokens.slot(number)
-    return slot >= 0 and later[slot]
-
-
 cdef inline bint junction(TokenTable tokens, bint characters, const bp_pair_entry* entry, uint32_t* before,
                           uint32_t* after) noexcept nogil:
     """OUT: the last byte or character of the left token and the first of the right one. False if a token has no bytes:
@@ -226,51 +176,3 @@ cdef inline bint junction(TokenTable tokens, bint characters, const bp_pair_entr
         character_at(blob + character_before(blob, end), 4, before)
         character_at(blob + start, <Py_ssize_t> tokens.starts[right + 1] - start, after)
     return True
-
-
-def first_across(TokenTable tokens not None, MergeTable table not None):
-    """The lowest rank of a merge that joins the end of a word with a token that starts with a space, or None.
-
-    >>> from bpetite import Tokenizer
-    >>> vocab = Tokenizer.train("a b a b a", 259, superwords_from=257).to_vocab()
-    >>> vocab.merges
-    ((32, 97), (32, 98), (257, 256))
-    >>> first_across(vocab.token_table, vocab.merge_table)
-    2
-    """
-    cdef uint32_t first = BP_NO_MERGE, before, after
-    cdef uint64_t at, start
-    cdef bp_pair_entry* entry
-    cdef Py_ssize_t slot, left, right
-    cdef const uint8_t* found
-    if table.size == 0:
-        return None
-    if tokens.repeated or tokens.hidden:           # more tokens than those that are found by their bytes
-        for at in range(table.pairs.mask + 1):
-            entry = table.pairs.entries + at
-            if (entry.rank < first and junction(tokens, False, entry, &before, &after) and after == SPACE
-                    and before > SPACE and ends_word(tokens, tokens.slot(<token_t> (entry.pair >> 32)))):
-                first = entry.rank
-        return None if first == BP_NO_MERGE else first
-    for slot in range(tokens.size):                # few tokens have a space inside
-        start = tokens.starts[slot]
-        at = start + 1
-        while at < tokens.starts[slot + 1]:
-            found = <const uint8_t*> memchr(tokens.blob + at, SPACE, tokens.starts[slot + 1] - at)
-            if found == NULL:
-                break
-            at = found - tokens.blob
-            if tokens.blob[at - 1] > SPACE:
-                left = tokens.find(tokens.blob + start, at - start)
-                right = tokens.find(tokens.blob + at, tokens.starts[slot + 1] - at)
-                if left >= 0 and right >= 0 and ends_word(tokens, left):
-                    first = min(first, table.find(tokens.ids[left], tokens.ids[right]))
-            at += 1
-    return None if first == BP_NO_MERGE else first
-
-
-cdef bint ends_word(TokenTable tokens, Py_ssize_t slot):
-    """True if the last character of a token is no white space."""
-    cdef uint64_t start = tokens.starts[slot], end = tokens.starts[slot + 1]
-    text = tokens.blob[start:end].decode("utf-8", "ignore")
-    return text != "" and text == text.rstrip()

@@ -19,7 +19,6 @@ from ..splitting.pattern.unicode_data import UNICODE
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
 from ._tokens import TokenTable
-from ._word_cuts import WordMerges, first_across
 from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
@@ -364,19 +363,6 @@ class Vocab(Record):
     def never_merged(self) -> frozenset[int]:
         """The ids that no merge gives."""
         return self.not_looked_up if self.merges is None else self.skipped
-
-    @cached_property
-    def word_merges(self) -> WordMerges | None:
-        """The merges before the first one across words, for a vocabulary with superwords."""
-        if self.alphabet is not None or not self.first_superword_rank:
-            return None
-        return WordMerges(self.token_table, self.merge_table, self.first_superword_rank)
-
-    @cached_property
-    def first_superword_rank(self) -> int | None:
-        """The rank of the first merge across words; None for none."""
-        rank: int | None = first_across(self.token_table, self.merge_table)
-        return rank
 
     @cached_property
     def alphabet_table(self) -> AlphabetTable | None:

@@ -1,4 +1,4 @@
-"""Merging phrases word by word first gives what merging them at once gives, for any list of merges."""
+"""Phrases as pre-tokens: the ids of superwords, for any list of merges."""
 from __future__ import annotations
 
 import pickle
@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab, patterns
 from bpetite.reference import split
-from bpetite.vocabulary._word_cuts import WordMerges, first_across
 
 ALPHABET = "ab c.é\u00a0"
 BYTES = [bytes([byte]) for byte in range(256)]
@@ -47,12 +46,8 @@ def plain(vocab: Vocab, text: str) -> list[int]:
 
 
 @settings(deadline=None, max_examples=300)
-@given(vocabularies(), st.lists(st.text(ALPHABET, max_size=60), min_size=1, max_size=3), st.data())
-def test_equals_merging_at_once(vocab: Vocab, texts: list[str], data: st.DataObject) -> None:
-    table = vocab.merge_table
-    limit = data.draw(st.sampled_from([None, *range(1, table.ranks + 1)]))
-    if limit is not None:  # any limit will do
-        vars(vocab)["word_merges"] = WordMerges(vocab.token_table, table, limit)
+@given(vocabularies(), st.lists(st.text(ALPHABET, max_size=60), min_size=1, max_size=3))
+def test_equals_merging_at_once(vocab: Vocab, texts: list[str]) -> None:
     tok = Tokenizer.from_vocab(vocab)
     for text in [*texts, *texts, " ".join(texts) * 40]:
         assert tok.encode(text) == plain(vocab, text)
@@ -76,16 +71,11 @@ def texts_of(tok: Tokenizer) -> list[str]:
 
 def test_trained_saved_and_ranks(trained: Tokenizer, tmp_path: Path) -> None:
     vocab = trained.to_vocab()
-    limit = first_across(vocab.token_table, vocab.merge_table)
-    assert limit == next(at for at, (left, right) in enumerate(trained.merges) if right[:1] == b" " and left.strip())
-    assert vocab.word_merges is not None
-    assert len(vocab.word_merges.merges) == limit
     for name in ("tokenizer.json", "own.json"):
         trained.save(tmp_path / name)
     others = [Tokenizer.load(tmp_path / "tokenizer.json"), Tokenizer.load(tmp_path / "own.json"),
               pickle.loads(pickle.dumps(trained)), trained.with_cache(0), trained.with_cache(1 << 12)]  # fmt: skip
     ranks = trained.to_ranks()
-    assert ranks.to_vocab().word_merges is not None
     texts = texts_of(trained)
     for text in [*texts, "".join(texts), *texts]:
         expected = plain(vocab, text)
@@ -106,24 +96,9 @@ def test_cut_offs(trained: Tokenizer) -> None:
     assert trained.encode("a" * 5000 + word) == plain(vocab, "a" * 5000 + word)
 
 
-def test_which_vocabularies_have_them() -> None:
-    def of(*tokens: bytes) -> WordMerges | None:
-        pairs = [(token[:-1], token[-1:]) for token in tokens]
-        return Tokenizer(dict(enumerate([*BYTES, *tokens])), pairs).to_vocab().word_merges
-
-    assert of(b" a", b" ab") is None
-    assert of(b"  ", b"\n ") is None  # white space
-    assert of(b"e ") is None  # of no use: nothing comes before it
-    assert of(b" a", b"\xc2\xa0", b"\xc2\xa0 ") is None
-    found = of(b" a", b"\xc3\xa9", b"\xc3\xa9 ", b"ab")
-    assert found is not None
-    assert len(found.merges) == 2
-
-
 def test_a_byte_without_a_token() -> None:
     vocab = {97: b"a", 32: b" ", 98: b"b", 300: b" a", 301: b"a ", 302: b"x", 303: b"a b"}
     tok = Tokenizer(vocab, [(b" ", b"a"), (b"a", b" "), (b"a ", b"b")], pattern=None)
-    assert tok.to_vocab().word_merges is not None
     assert tok.encode("a a b") == [97, 300, 32, 98]
     with pytest.raises(ValueError, match=r"byte 0x63, at offset 4 of the text"):
         tok.encode("a a c")
