@@ -5,9 +5,9 @@ that is left: the lowest rank first, among equals the leftmost. Without such a p
 of the paper; ``tests/support/oracles.py`` defines it by enumeration.
 
 A coin for each candidate is not needed. In the order of rank and position, the number of candidates that are dropped
-before the first survivor has a geometric distribution, so a step draws one number, k, and joins candidate k. Few
-tokens are scanned for it. For many, the candidates are in a heap, from which a step moves as many as it needs to a
-sorted array, where they stay: each leaves the heap once. A step so moves some 1 / (1 - p) entries in that array.
+before the first survivor has a geometric distribution, so a step draws one number, k, and joins candidate k. The
+candidates are in a heap, from which a step moves as many as it needs to a sorted array, where they stay: each leaves
+the heap once. A step so moves some 1 / (1 - p) entries in that array.
 
 The generator is SplitMix64 (Steele, Lea and Flood 2014). It starts anew for each pre-token, from the seed, the number
 of the text in its batch, and the position of the pre-token, so neither threads nor the order of the work matter. A draw
@@ -19,12 +19,11 @@ from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memmove
 
 from .._merge cimport MergeTable, merge_node, merge_space
-from ..headers cimport BP_NO_MERGE, bp_close_gap, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work, token_t
+from ..headers cimport BP_NO_MERGE, bp_grow, bp_push, bp_sift_down, bp_watch, bp_work
 
 from ..errors import check_integer, short_repr
 
 cdef enum:
-    SCAN = 32                  # up to this many tokens are scanned for the merge that a step takes
     STEPS = 1024               # of merging a long pre-token between two reports of work
     STEP_WORK = 64             # bytes that one such step counts for
 
@@ -83,8 +82,6 @@ cdef class Dropout:
         if merges.size == 0 or n < 2:
             return n
         state = mix(mix(mix(self.seed + GOLDEN) + text + GOLDEN) + position + GOLDEN)
-        if n <= SCAN:
-            return merge_by_scan(self, merges, space.ids, n, state)
         return merge_by_heap(self, merges, space, n, state, watch)
 
 
@@ -107,40 +104,6 @@ cdef Py_ssize_t count_dropped(Dropout dropout, uint64_t* state, Py_ssize_t candi
             if k >= candidates:
                 return candidates
     return k
-
-
-cdef Py_ssize_t merge_by_scan(Dropout dropout, MergeTable merges, token_t* ids, Py_ssize_t n,
-                              uint64_t state) noexcept nogil:
-    cdef uint32_t ranks[SCAN + 1]
-    cdef Py_ssize_t candidates, i, at, k
-    cdef uint64_t key, lowest, above
-    merges.rank_pairs(ids, ranks, n)
-    while True:
-        candidates = 0
-        for i in range(n - 1):
-            candidates += ranks[i] != BP_NO_MERGE
-        k = count_dropped(dropout, &state, candidates)
-        if k >= candidates:
-            return n
-        lowest = 0
-        while True:                            # the lowest key, then the lowest above it, and so on
-            above = lowest
-            lowest = <uint64_t> -1
-            for i in range(n - 1):
-                key = <uint64_t> ranks[i] << 32 | <uint64_t> (i + 1)   # above 0
-                if above < key < lowest:
-                    lowest = key
-            if k == 0:
-                break
-            k -= 1
-        at = <Py_ssize_t> <uint32_t> lowest - 1
-        ids[at] = merges.pairs.joined[ranks[at]]
-        n -= 1
-        bp_close_gap(ids, ranks, at + 1, n)
-        if at + 1 < n:
-            ranks[at] = merges.find(ids[at], ids[at + 1])
-        if at > 0:
-            ranks[at - 1] = merges.find(ids[at - 1], ids[at])
 
 
 cdef struct candidates:
