@@ -18,7 +18,6 @@ from .engine import arrow, limits
 from .engine.choice import engine_parts
 from .engine.foreign_names import ELSEWHERE, OwnNames
 from .errors import UnknownTokenError, short_repr
-from .lazy import lists_options
 from .patterns import BY_NAME
 from .vocabulary.vocab import Vocab
 
@@ -109,7 +108,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return self._vocab
 
     @classmethod
-    @lists_options("training.options", "TrainOptions", "DEFAULTS")
     def train(
         cls,
         corpus: Text | Iterable[Text],
@@ -131,13 +129,14 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
                 training.
             options: Each has its default when not given.
 
-                ``special_tokens``: literals that cut the corpus and are in no merge. They get ids of their own, or
-                the ids of a dict literal -> id, which no byte and no learned token may have.
-                ``special_ids``: "after" the learned tokens, or "before" the bytes.
-                ``pattern``: the split pattern, see :class:`Tokenizer`.
-                ``min_frequency``: pairs that occur less often are not learned.
-                ``tie_break``: among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the
-                greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
+                ``special_tokens``: literals that cut the corpus and are in no merge, "<|endoftext|>" alone unless
+                given. They get ids of their own, or the ids of a dict literal -> id, which no byte and no learned token
+                may have.
+                ``special_ids``: "after" the learned tokens (the default), or "before" the bytes.
+                ``pattern``: the split pattern, "gpt2" unless given, see :class:`Tokenizer`.
+                ``min_frequency``: pairs that occur less often are not learned; 1 unless given.
+                ``tie_break``: among equally frequent pairs, "ids" (the default) takes the smallest (left id, right id),
+                "bytes" the greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
                 ``normalization``: applied to the corpus, and by the tokenizer when it encodes.
                 ``max_token_bytes``: learn no token longer than this many bytes.
                 ``superwords_from``: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens
@@ -189,7 +188,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return cls.from_vocab(train_from_files(paths, vocab_size, options))
 
     @classmethod
-    @lists_options("training.options", "LearningOptions", "DEFAULTS")
     def train_from_counts(
         cls,
         counts: Mapping[bytes, int] | CountFile,
@@ -331,7 +329,6 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
         formats.save(self._vocab, path, format=format, overwrite=overwrite)
 
-    @lists_options("training.options", "ExtendOptions", "EXTEND_DEFAULTS")
     def extend(
         self,
         corpus: Corpus,

@@ -1,5 +1,4 @@
 """What training refuses or warns of before and after the work: paths for texts, patterns that cut nothing, ids."""
-import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,7 +9,6 @@ import regex
 
 from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
 from bpetite.training.counting.texts import texts_not_paths
-from bpetite.training.options import DEFAULTS, TrainOptions
 
 TEXT = "the cat sat on the mat and the dog sat on the cat"
 train = Tokenizer.train
@@ -220,20 +218,6 @@ def test_special_tokens_that_extend_adds_are_those_of_the_counts() -> None:
     for counts, added in ((more, []), (count_pretokens(text), ["<s>"])):
         with pytest.raises(ValueError, match="special_tokens"):
             tok.extend(counts, 1, special_tokens=added)
-
-
-def test_help_shows_the_options_one_by_one() -> None:
-    def shown(function: Any) -> dict[str, Any]:
-        return {one.name: (one.annotation, one.default) for one in inspect.signature(function).parameters.values()}
-
-    train_, counts, extend = (shown(one) for one in (Tokenizer.train, Tokenizer.train_from_counts, Tokenizer.extend))
-    assert set(train_) == {"corpus", "vocab_size", "num_threads", "progress", *TrainOptions.__annotations__}
-    assert train_["min_frequency"] == ("int", 1)
-    assert train_["tie_break"] == ("Literal['ids', 'bytes', 'tokenizers']", "ids")
-    assert train_["special_tokens"][1] == ("<|endoftext|>",) == shown(count_pretokens)["special_tokens"][1]
-    assert set(train_) - set(counts) == {"corpus", "num_threads", "superwords_from", "superword_pattern"}
-    assert extend["special_tokens"][1] == ()
-    assert set(DEFAULTS) == set(TrainOptions.__annotations__)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
 from ...errors import check_integer
-from ...lazy import lists_options
 from ...patterns import Pattern
 from .._pretokens import PretokenReader
 from ._count_records import RecordMerger, RecordReader
@@ -98,7 +97,6 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
     {b' the': 3, b'cat': 2}
     """
 
-    @lists_options("training.counting.count_options", "CountOptions", "COUNT_DEFAULTS")
     def __init__(
         self,
         counts: Mapping[bytes, int] | Iterable[tuple[bytes, int]] = (),

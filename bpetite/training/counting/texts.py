@@ -15,7 +15,6 @@ from ...core._special import Specials
 from ...core._threads import in_order, thread_count
 from ...engine.choice import engine_parts
 from ...engine.pipeline import Pipeline
-from ...lazy import lists_options
 from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ...steps.normalizers import normalizer
 from ...vocabulary.vocab import Vocab
@@ -69,7 +68,6 @@ def count_pretokens(
 ) -> CountFile: ...
 
 
-@lists_options("training.counting.count_options", "CountOptions", "COUNT_DEFAULTS")
 def count_pretokens(
     texts: Text | Iterable[Text],
     *,
