@@ -31,8 +31,6 @@
 #include <arm_neon.h>
 
 #define BP_HAS_NEON 1
-#define BP_NEON_TARGET
-#define BP_NEON_INLINE static inline __attribute__((always_inline))
 #endif
 
 enum { BP_SIMD_PLAIN, BP_SIMD_AVX2, BP_SIMD_NEON, BP_SIMD_AVX512, BP_SIMD_FORMS };

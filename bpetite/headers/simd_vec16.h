@@ -19,9 +19,6 @@ typedef __m128i bp_vec16;
 #define bp_vec_load(p) _mm_loadu_si128((const __m128i *)(p))
 #define bp_vec_store(p, v) _mm_storeu_si128((__m128i *)(p), v)
 #define bp_vec_store8(p, v) _mm_storel_epi64((__m128i *)(p), v)  /* the lower eight bytes */
-#define bp_vec_row(p) _mm_loadu_si128((const __m128i *)(p))     /* the same sixteen bytes in every cell */
-#define bp_vec_cells(p, apart) bp_vec_load(p)                   /* a cell from p, one from p + apart, ... */
-#define bp_vec_store_cells(p, apart, v) bp_vec_store(p, v)
 #define bp_vec_each8(x) _mm_set1_epi8((char)(x))
 #define bp_vec_each16(x) _mm_set1_epi16((short)(x))
 #define bp_vec_each32(x) _mm_set1_epi32((int)(x))
@@ -33,7 +30,6 @@ typedef __m128i bp_vec16;
 #define bp_vec_right32(v, n) _mm_srli_epi32(v, n)
 #define bp_vec_left32(v, n) _mm_slli_epi32(v, n)
 #define bp_vec_xor(a, b) _mm_xor_si128(a, b)
-#define bp_vec_add8(a, b) _mm_add_epi8(a, b)
 #define bp_vec_equal8(a, b) _mm_cmpeq_epi8(a, b)
 #define bp_vec_signs(v) ((uint64_t)(uint32_t)_mm_movemask_epi8(v))  /* the topmost bit of each byte */
 #define bp_vec_equal32(a, b) _mm_cmpeq_epi32(a, b)
@@ -61,9 +57,6 @@ typedef uint8x16_t bp_vec16;
 #define bp_vec_load(p) vld1q_u8((const uint8_t *)(p))
 #define bp_vec_store(p, v) vst1q_u8((uint8_t *)(p), v)
 #define bp_vec_store8(p, v) vst1_u8((uint8_t *)(p), vget_low_u8(v))
-#define bp_vec_row(p) bp_vec_load(p)
-#define bp_vec_cells(p, apart) bp_vec_load(p)
-#define bp_vec_store_cells(p, apart, v) bp_vec_store(p, v)
 #define bp_vec_each8(x) vdupq_n_u8((uint8_t)(x))
 #define bp_vec_each16(x) BP_OF16(vdupq_n_u16((uint16_t)(x)))
 #define bp_vec_each32(x) BP_OF32(vdupq_n_u32((uint32_t)(x)))
@@ -75,7 +68,6 @@ typedef uint8x16_t bp_vec16;
 #define bp_vec_left16(v, n) BP_OF16(vshlq_n_u16(BP_U16(v), n))
 #define bp_vec_right32(v, n) BP_OF32(vshrq_n_u32(BP_U32(v), n))
 #define bp_vec_left32(v, n) BP_OF32(vshlq_n_u32(BP_U32(v), n))
-#define bp_vec_add8(a, b) vaddq_u8(a, b)
 #define bp_vec_equal8(a, b) vceqq_u8(a, b)
 #define bp_vec_equal32(a, b) BP_OF32(vceqq_u32(BP_U32(a), BP_U32(b)))
 #define bp_vec_above16(a, b) BP_OF16(vcgtq_u16(BP_U16(a), BP_U16(b)))
