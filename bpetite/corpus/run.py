@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import check_integer, file_exists
+from ..errors import check_integer, counted, file_exists
 from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
 from .layouts.layout import gzip_file, meta_line
@@ -263,8 +263,9 @@ class _Run:
             self._problems.by_kind = self._tally.problems
             self._finished = state["finished"]
             self._position = Position(*state["position"])
-            self._log(f"going on from {partial.folder}: {self._tally.documents:,} documents, "
-                      f"{self._tally.tokens:,} tokens are done")
+            tally = self._tally
+            done = f"{counted(tally.documents, 'document')}, {counted(tally.tokens, 'token')} done"
+            self._log(f"going on from {partial.folder}: {done}")
         for split in plan.splits:
             self._writers[split] = ShardWriter(
                 plan.names, split, plan.dtype, plan.codec.name, plan.shard_tokens, writers.get(split)
