@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -160,10 +161,16 @@ def without_own(paths: Iterable[str], names: Names) -> Iterator[bool]:
             files |= {manifest.name, *(one["name"] for one in entries_in(read_manifest(manifest)))}
     with suppress(OSError, FormatError):  # of a run that was killed while its files moved here
         files |= {one["name"] for one in entries_in(read_manifest(names.folder / "manifest.json"))}
-    folders = [names.sibling("partial"), *(f"{one}.partial" for one in ranks_in(names.place, names.stem, ".partial"))]
+    local = isinstance(names.place, Path)
+    ranks = ranks_in(names.place, names.stem, ".partial" if local else ".partial.state.json")
+    begun = [names.sibling("partial"), *(f"{one}.partial" for one in ranks)]
+    for name in () if local else begun:  # shards are at a URL as soon as they are finished
+        with suppress(FileNotFoundError, ValueError, LookupError, TypeError):
+            finished = json.loads((names.place / f"{name}.state.json").read_bytes())["finished"]
+            files |= {file["name"] for shards in finished.values() for shard in shards for file in shard["files"]}
     place = os.path.realpath(names.place) if isinstance(names.place, Path) else _one_spelling(names.place)
     own = {os.path.join(place, name) for name in files}
-    inside = tuple(os.path.join(place, name, "") for name in folders)
+    inside = tuple(os.path.join(place, name) + (os.sep if local else ".") for name in begun)
     real_head = cache(os.path.realpath)
     for path in paths:
         if path != STDIN and not is_url(path):

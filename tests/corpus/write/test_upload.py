@@ -265,3 +265,22 @@ def test_an_output_among_its_inputs(work: Path) -> None:
     view("memory").pipe("/out/a.jsonl", b'{"text": "a"}\n')
     for _ in range(2):
         assert run(plan_of(["memory://out"], "memory:///out/o.parquet", format="parquet"))["documents"] == 1
+
+
+@pytest.mark.parametrize("format", ["npy", "parquet"])
+def test_an_unfinished_output_among_its_inputs_is_not_read(work: Path, format: str) -> None:
+    pytest.importorskip("pyarrow")
+    store = view("faulty")
+    for path in (work / "in").iterdir():
+        store.pipe_file(f"/all/{path.name}", path.read_bytes())
+
+    def begun() -> Plan:
+        return plan_of(["faulty://all/*"], "faulty://all/o", 400, **{
+            "format": format, "shard_tokens": 300, "checkpoint_seconds": 0, "on_error": "skip"
+        })  # fmt: skip
+
+    with faulty(failing("put", 12, ConnectionError("reset"))), pytest.raises(OSError):
+        run(begun())
+    assert any(path.endswith("partial.state.json") for path in store.store)
+    assert any(path.endswith(f".{format}") for path in store.store)
+    assert run(begun())["tokens_before"] > 0
