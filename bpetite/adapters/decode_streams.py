@@ -1,12 +1,13 @@
 """A stream of texts in the shape of ``tokenizers.decoders.DecodeStream``, which servers drive an id at a time."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from types import SimpleNamespace
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ..core._stream_decoder import StreamDecoder, WholeTexts
+from ..core._stream_decoder import StreamDecoder
 from ..core._tokenizer_base import TokenizerBase
+from ..errors import UnknownTokenError
 
 if TYPE_CHECKING:
     from .mirror import Mirror
@@ -17,7 +18,7 @@ __all__ = ["DecodeStream"]
 _last: list[Mirror] = []
 
 
-class DecodeStream(WholeTexts):
+class DecodeStream:
     """The text of ids that arrive one at a time, in place of ``tokenizers.decoders.DecodeStream``.
 
     ``step`` gives the same texts, faster; on ``tokenizers`` itself for a backend that :func:`bpetite.accelerate`
@@ -35,9 +36,28 @@ class DecodeStream(WholeTexts):
 
     def __init__(self, ids: Sequence[int] | None = None, skip_special_tokens: bool = False) -> None:
         self._ids, self._skip = [*(ids or ())], skip_special_tokens
+        self._tokenizer: Any = None  # the one of the last step
+        self._step: Callable[[Any], str | None]
+        self._stream: StreamDecoder
+        self._waiting = ""  # text that ends with U+FFFD waits for more
 
-    def attach(self, tokenizer: Any) -> Any:
-        """The stream for a tokenizer."""
+    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None:
+        """The text that an id, or a list of ids, completes; None as long as there is none.
+
+        Args:
+            tokenizer: A ``tokenizers.Tokenizer``, a fast tokenizer of ``transformers``, or a tokenizer of bpetite.
+            id: The next id; one that no token has gives no text.
+
+        Raises:
+            TypeError: An id is not in 0..2^32-1.
+        """
+        if tokenizer is not self._tokenizer:
+            self._attach(tokenizer)
+            self._tokenizer = tokenizer
+        return self._step(id)
+
+    def _attach(self, tokenizer: Any) -> None:
+        """Begin a stream for a tokenizer."""
         backend = getattr(tokenizer, "_tokenizer", tokenizer)
         own: Any = backend
         if not isinstance(backend, TokenizerBase):
@@ -48,7 +68,26 @@ class DecodeStream(WholeTexts):
             if mirror.tokenizer is None or mirror.unlike:
                 from tokenizers.tokenizers import decoders  # not the name servers replace
 
-                original = decoders.DecodeStream(self._ids, self._skip)
-                return SimpleNamespace(step=lambda _, id: original.step(backend, id))
+                self._step = partial(decoders.DecodeStream(self._ids, self._skip).step, backend)
+                return
             own = mirror.tokenizer
-        return self.begin(StreamDecoder(own, errors="replace", skip_special_tokens=self._skip), self._ids)
+        self._stream = StreamDecoder(own, errors="replace", skip_special_tokens=self._skip)
+        self._step = self._own_step
+        self._waiting = ""
+        self._own_step(self._ids)
+
+    def _own_step(self, id: int | Sequence[int]) -> str | None:
+        text = self._waiting + (self._text(id) if isinstance(id, int) else "".join(map(self._text, id)))
+        if self._stream._held or text.endswith("\ufffd"):
+            self._waiting = text
+            return None
+        self._waiting = ""
+        return text or None
+
+    def _text(self, token_id: int) -> str:
+        try:
+            return self._stream.feed(token_id)
+        except UnknownTokenError:
+            if not 0 <= token_id <= 0xFFFFFFFF:
+                raise TypeError(f"an id is in 0..2^32-1, not {token_id}") from None
+            return ""

@@ -1,7 +1,5 @@
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Self, SupportsIndex, final
-
-from typing_extensions import disjoint_base
+from collections.abc import Iterable, Iterator
+from typing import Self, SupportsIndex, final
 
 from ..engine.call_options import Ids
 from ..vocabulary.vocab import ErrorHandler
@@ -21,12 +19,8 @@ class StreamDecoder:
     def flush(self) -> str: ...
     def copy(self) -> StreamDecoder: ...
     def __copy__(self) -> StreamDecoder: ...
-
-@disjoint_base
-class WholeTexts:
-    def __new__(cls, *arguments: Any, **options: Any) -> Self: ...
-    def step(self, tokenizer: Any, id: int | Sequence[int]) -> str | None: ...
-    def begin(self, stream: StreamDecoder, ids: Sequence[int]) -> StreamDecoder: ...
+    @property
+    def _held(self) -> int: ...
 
 def decode_stream(
     self: TokenizerBase,

@@ -123,73 +123,10 @@ cdef class StreamDecoder:
     def _decoder(self):
         return self.decoder
 
-
-cdef class WholeTexts:
-    """Text that is held back while it ends with U+FFFD, as ``tokenizers.decoders.DecodeStream`` does it.
-
-    A subclass has `attach(tokenizer)`: the stream for a tokenizer, or anything else with the method `step`.
-    """
-
-    cdef object tokenizer          # the one of the last step
-    cdef object other              # in place of the stream, or None
-    cdef StreamDecoder stream
-    cdef str waiting               # None for none
-
-    def __cinit__(self, *arguments, **options):
-        pass
-
-    @cython.critical_section
-    def step(self, tokenizer, id):
-        """The text that an id, or a list of ids, completes; None as long as there is none.
-
-        Args:
-            tokenizer: A ``tokenizers.Tokenizer``, a fast tokenizer of ``transformers``, or a tokenizer of bpetite.
-            id: The next id; one that no token has gives no text.
-        """
-        cdef str text
-        if tokenizer is not self.tokenizer:
-            self.other = self.attach(tokenizer)
-            self.stream = self.other if isinstance(self.other, StreamDecoder) else None
-            self.tokenizer = tokenizer
-        if self.stream is None:
-            return self.other.step(tokenizer, id)
-        if PyLong_CheckExact(id):
-            text = known_text(self.stream, id)
-        else:
-            text = ""
-            for one in id:
-                text += known_text(self.stream, one)
-        return self.whole(text)
-
-    @cython.critical_section
-    def begin(self, StreamDecoder stream not None, ids):
-        """The stream after ids whose text is out; where it ends with U+FFFD, it waits for more."""
-        self.stream = stream
-        self.waiting = ""
-        for one in ids:
-            self.waiting += known_text(stream, one)
-        self.whole("")
-        return stream
-
-    cdef str whole(self, str text):
-        """The text with what waits before it; None if all of it has to wait."""
-        if self.waiting is not None:
-            text = self.waiting + text
-        if self.stream.held or (text and <Py_UCS4> text[len(text) - 1] == 0xFFFD):
-            self.waiting = text
-            return None
-        self.waiting = None
-        return text or None
-
-
-cdef str known_text(StreamDecoder stream, object token_id):
-    """The text that an id completes; none for an unknown one."""
-    try:
-        return text_of_one(stream, token_id)
-    except UnknownTokenError:
-        if not 0 <= token_id <= 0xFFFFFFFF:
-            raise TypeError(f"an id is in 0..2^32-1, not {token_id}") from None
-        return ""
+    @property
+    def _held(self):
+        """The number of bytes of an incomplete character."""
+        return self.held
 
 
 cdef str text_of_one(StreamDecoder stream, object token_id):
