@@ -16,8 +16,6 @@ from .errors import file_exists
 
 Source = str | os.PathLike[str]
 
-__all__ = ["create_file", "create_files", "rename_to_new", "sync_folder", "write_file", "write_files"]
-
 #: Errors of network file systems that cannot sync a folder.
 _NO_FOLDER_SYNC = (errno.EBADF, errno.EINVAL, errno.EOPNOTSUPP)
 

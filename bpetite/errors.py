@@ -11,20 +11,6 @@ import warnings
 from collections.abc import Iterable
 from operator import index
 
-__all__ = [
-    "FormatError",
-    "MissingExtraError",
-    "TrainingWarning",
-    "UnknownTokenError",
-    "check_integer",
-    "counted",
-    "file_exists",
-    "nearest",
-    "not_a_text",
-    "short_repr",
-    "warn_caller",
-]
-
 
 class FormatError(ValueError):
     """A tokenizer or token file cannot be read or written as asked.

@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
-__all__ = ["names_of", "without_collector"]
-
 
 @contextmanager
 def without_collector() -> Iterator[None]:

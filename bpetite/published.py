@@ -7,8 +7,6 @@ from .formats import published_ranks
 from .formats.encodings import encoding_name, encoding_name_for_model
 from .tokenizer import Tokenizer
 
-__all__ = ["encoding_for_model", "get_encoding"]
-
 
 def get_encoding(name: str) -> Tokenizer:
     """The tokenizer of an encoding that tiktoken knows by name.

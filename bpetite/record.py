@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, NoReturn, Self, dataclass_transform
 
-__all__ = ["Record"]
-
 
 @dataclass_transform(frozen_default=True)
 class Record:

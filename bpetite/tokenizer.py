@@ -42,8 +42,6 @@ if TYPE_CHECKING:
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
-__all__ = ["Pruned", "Tokenizer"]
-
 Path = str | os.PathLike[str]
 
 

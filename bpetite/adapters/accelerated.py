@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 else:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-__all__ = ["Encodings", "accelerate", "decelerate"]
-
 _logger = logging.get_logger(__name__)
 
 #: The attribute of an unpickled tokenizer or a deep copy in place of its backend: its pickle, and how often it changed.

@@ -12,8 +12,6 @@ from ..errors import UnknownTokenError
 if TYPE_CHECKING:
     from .mirror import Mirror
 
-__all__ = ["DecodeStream"]
-
 #: The mirror of the last backend, which lives until another one is used: one stream after another has the same.
 _last: list[Mirror] = []
 

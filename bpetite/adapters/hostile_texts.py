@@ -4,8 +4,6 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable
 
-__all__ = ["hostile_texts"]
-
 #: The special tokens that are put into texts at most: the first and the last ones.
 SPECIALS = 64
 

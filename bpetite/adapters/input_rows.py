@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .mirror import Mirror
 
-__all__ = ["columns_of", "encode_rows", "ids_of_parts", "joined", "parts_of"]
-
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 #: Options of a call that leave it to the original.

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from ..vocabulary.vocab import Vocab
 
-__all__ = ["Mirror", "mirror_of"]
-
 #: Code points that are in another class there and in Unicode 16.0, in \w.
 OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: The longest token that is compared, in bytes.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from ..vocabulary.vocab import ErrorHandler
 
-__all__ = ["Encoding"]
-
 Specials = Literal["all"] | Collection[str]
 
 #: White space that cuts may join.

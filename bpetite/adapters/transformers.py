@@ -23,8 +23,6 @@ from .accelerated import accelerate
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["fast_tokenizer"]
-
 #: Settings with a default in a class of tokenizers, beside its special tokens.
 SETTINGS = ("padding_side", "truncation_side", "model_input_names")
 

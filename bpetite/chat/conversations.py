@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-__all__ = ["ChatEncoding", "encode"]
-
 #: The names of a message's reasoning; templates read the first two.
 REASONING = ("reasoning_content", "thinking", "reasoning")
 #: The trusted keys of a message with a trusted role; its name and its calls are not among them.

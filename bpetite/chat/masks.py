@@ -14,18 +14,6 @@ if TYPE_CHECKING:
 
     from .templates import ChatTemplate
 
-__all__ = [
-    "SCALARS",
-    "Masked",
-    "block_spans",
-    "change_texts",
-    "content_spans",
-    "equal_but_for",
-    "free_characters",
-    "masking",
-    "texts_in",
-]
-
 #: Types of values that a template sees as they are.
 SCALARS = frozenset((str, int, float, bool))
 #: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-__all__ = ["NAMED", "ChatTemplate", "Model", "literals_in", "special_spans"]
-
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
 #: Attributes that every dict has, which templates see before its keys.

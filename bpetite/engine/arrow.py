@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..core._tokenizer_base import TokenizerBase
     from .call_options import BatchOptions, Text
 
-__all__ = ["encode_batch_to_arrow"]
-
 
 def encode_batch_to_arrow(
     self: TokenizerBase, texts: Iterable[Text], *, large: bool = False, **options: Unpack[BatchOptions]

@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, TypeAlias, TypedD
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["BatchOptions", "Ids", "Padding", "RowOptions", "Side", "SpecialSelection", "Text"]
-
 #: A text: str, or bytes in UTF-8.
 Text: TypeAlias = str | bytes
 

@@ -11,8 +11,6 @@ from ..vocabulary.vocab import Vocab
 if TYPE_CHECKING:  # few vocabularies need one
     from .pipeline import Pipeline
 
-__all__ = ["engine_parts"]
-
 
 def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
     """The pre-tokenizer, the normalizer, and the pipeline that takes their place for a vocabulary that asks for more

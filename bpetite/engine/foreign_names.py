@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from typing import Self
 
-__all__ = ["ELSEWHERE", "OwnNames"]
-
 #: Names of tiktoken and transformers that people type -> the name here, and the view that has theirs.
 ELSEWHERE = {
     "n_vocab": ("vocab_size", "as_tiktoken()"),

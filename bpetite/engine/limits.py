@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Places = npt.NDArray[np.int64]
 
-__all__ = ["Chunk", "Splitter", "chunks", "truncate"]
-
 #: A chunk ends after blank lines, or after a line.
 BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 

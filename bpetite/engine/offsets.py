@@ -18,8 +18,6 @@ from typing import Literal
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
 
-__all__ = ["Origin", "align", "offsets_of"]
-
 #: (start, end) in characters.
 Span = tuple[int, int]
 

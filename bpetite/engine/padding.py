@@ -19,8 +19,6 @@ from .call_options import Padding, RowOptions, Side, Text
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["PaddedBatch", "Rows", "padded_batches"]
-
 Integers: TypeAlias = npt.NDArray[np.int64]
 Width = TypeVar("Width", int, Integers)
 

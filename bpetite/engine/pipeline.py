@@ -18,14 +18,13 @@ from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
-from ..steps.normalizers import Precompiled, Prepend, Replace, normalizer, replacements
+from ..steps.charsmap import Precompiled
+from ..steps.normalizers import Prepend, Replace, normalizer, replacements
 from ..steps.simplified import space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.vocab import Vocab
 from . import offsets
-
-__all__ = ["Pipeline"]
 
 #: Flags of special tokens that are found in normalized text.
 LATE = frozenset(("normalized", "spelled"))

@@ -31,8 +31,6 @@ from ..errors import short_repr
 from ..steps.normalizers import normalize
 from .call_options import SpecialSelection
 
-__all__ = ["chosen_specials", "encode_after", "encode_iterable", "encode_joined", "encode_pretoken"]
-
 #: Bytes that are read again with each chunk.
 SHORT = 64
 

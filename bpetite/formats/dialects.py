@@ -30,8 +30,6 @@ import regex
 from ..errors import FormatError, short_repr
 from ..splitting.pattern.regex_parser import compile_regex
 
-__all__ = ["from_oniguruma", "from_rust", "to_oniguruma"]
-
 _WORD = r"\p{Alphabetic}\p{M}\p{Nd}\p{Pc}"  # in a set; alone it also has some other numbers
 _WORD_ALONE = _WORD + "²³¹¼½¾"
 #: Anchors and letter escapes with their translations, by the dialect of the source.

@@ -14,9 +14,6 @@ from typing import NamedTuple
 from ..errors import nearest
 from ..patterns import CL100K_POSSESSIVE, GPT2_POSSESSIVE, O200K
 
-__all__ = ["ENCODINGS", "PUBLISHED", "Published", "encoding_name", "encoding_name_for_model", "find_name",
-           "looks_like_path"]
-
 _END_OF_TEXT = "<|endoftext|>"
 _FIM = ("<|fim_prefix|>", "<|fim_middle|>", "<|fim_suffix|>")
 _END_OF_PROMPT = "<|endofprompt|>"

@@ -17,25 +17,6 @@ try:
 except ImportError:  # a Python that has it in another place
     from json.scanner import make_scanner
 
-__all__ = [
-    "BESIDE",
-    "FILES",
-    "Format",
-    "GGUF_MAGIC",
-    "Source",
-    "TEMPLATES",
-    "WritableFormat",
-    "is_gguf",
-    "decode_utf8",
-    "errors_named",
-    "expect_keys",
-    "parse_json",
-    "read_file",
-    "replaced",
-    "with_settings",
-    "without_collector",
-]
-
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 

@@ -14,14 +14,13 @@ from typing import Any
 
 from .. import patterns
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..steps.template import Template, TemplatePart
 from ..vocabulary.vocab import Vocab
 from . import huggingface
-from .files import GGUF_MAGIC, Source, without_collector
+from .files import GGUF_MAGIC, Source
 from .huggingface_steps import write_pre_tokenizer
 from .sentencepiece import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, Rules, vocab_of_pieces
-
-__all__ = ["read"]
 
 PREFIX = "tokenizer.ggml."
 #: The codes of :mod:`struct` for the types of values; 8 is a string, 9 an array.

@@ -15,14 +15,13 @@ from typing import Any
 from .. import patterns
 from ..bytelevel import decode_tokens_bytes
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file, without_collector
+from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file
 from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
-
-__all__ = ["dump", "from_json", "load", "load_directory", "recognizes"]
 
 VOCAB, MERGES = FILES["gpt2"]
 ADDED = "added_tokens.json"

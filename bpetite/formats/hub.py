@@ -10,8 +10,6 @@ from . import load as load_local
 from . import named, unknown_name
 from .files import BESIDE, FILES, TEMPLATES, Source
 
-__all__ = ["TIMEOUT", "load"]
-
 #: The seconds that the Hub has for its first answer.
 TIMEOUT = 10
 

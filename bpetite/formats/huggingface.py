@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings, without_collector
+from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings
 from .huggingface_steps import (
     SpelledCharacters,
     check_decoder,
@@ -47,8 +48,6 @@ from .spelling import (
 
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
-
-__all__ = ["dump", "dump_beside", "from_json", "from_object", "recognizes"]
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
 #: Settings of the model that are kept and written again, with their defaults.

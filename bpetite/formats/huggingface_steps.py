@@ -14,29 +14,14 @@ from typing import Any
 from .. import patterns
 from ..errors import FormatError, short_repr
 from ..patterns import as_tuple
-from ..steps.normalizers import FORMS, Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..steps.charsmap import Precompiled
+from ..steps.normalizers import FORMS, Normalization, Normalizer, Prepend, Replace
 from ..steps.sequences import SPACES
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet, Strip
 from .files import errors_named
-
-__all__ = [
-    "SpelledCharacters",
-    "check_decoder",
-    "is_bytelevel",
-    "read_alphabet",
-    "read_decoder",
-    "read_normalizer",
-    "read_post_processor",
-    "read_pre_tokenizer",
-    "read_spelled_characters",
-    "write_decoder",
-    "write_normalizer",
-    "write_post_processor",
-    "write_pre_tokenizer",
-]
 
 #: The names of behaviors in the file: "MergedWithNext" for "merged_with_next".
 NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}

@@ -19,8 +19,6 @@ from itertools import zip_longest
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary.vocab import Vocab
 
-__all__ = ["to_merges", "to_ranks"]
-
 
 def to_merges(vocab: Vocab) -> Vocab:
     """The vocabulary with a merge list that gives the same ids as its ranks; a vocabulary with merges is returned as it

@@ -12,20 +12,19 @@ from typing import TYPE_CHECKING, Any
 from .. import patterns
 from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..splitting.pattern.unicode_data import check_unicode
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
 from ._json_tokens import read_merge_list, read_tokens
-from .files import errors_named, expect_keys, parse_json, replaced, without_collector
+from .files import errors_named, expect_keys, parse_json, replaced
 from .spelling import check_ids, merge_pairs, same_id
 
 if TYPE_CHECKING:
     from ..vocabulary._merge_list import MergeList
     from ..vocabulary._tokens import TokenTable
     from ..vocabulary.alphabet import Alphabet
-
-__all__ = ["dump", "from_bytes", "from_head", "from_json", "head_of", "recognizes"]
 
 VERSION = 1
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")

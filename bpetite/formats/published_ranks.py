@@ -23,8 +23,6 @@ from .encodings import PUBLISHED
 from .files import decode_utf8
 from .tiktoken import parse, vocab_of_tokens
 
-__all__ = ["TIMEOUT", "cache_folder", "load"]
-
 #: The address below which the files are published.
 URL = "https://openaipublic.blob.core.windows.net/"
 

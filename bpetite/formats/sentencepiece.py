@@ -16,16 +16,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from ..errors import FormatError, short_repr
-from ..steps.normalizers import Normalization, Normalizer, Precompiled, Prepend, Replace
+from ..lazy import without_collector
+from ..steps.charsmap import Precompiled
+from ..steps.normalizers import Normalization, Normalizer, Prepend, Replace
 from ..steps.template import Template
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
-from .files import errors_named, without_collector
+from .files import errors_named
 from .huggingface_steps import read_spelled_characters
-
-__all__ = ["Piece", "Rules", "from_bytes", "recognizes", "vocab_of_pieces"]
 
 #: The kinds of pieces, and of models.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)

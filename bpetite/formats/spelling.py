@@ -12,9 +12,6 @@ from ..vocabulary.vocab import Vocab
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
-__all__ = ["SpelledTokens", "check_ids", "decode_or_utf8", "merge_pairs", "read_spelled", "refuse_aliases",
-           "same_id", "spell", "without_unreachable"]
-
 
 def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
     """``ids``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import FormatError, short_repr
+from ..lazy import without_collector
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._json_tokens import read_ranked
 from .dialects import from_rust
-from .files import errors_named, parse_json, replaced, without_collector
+from .files import errors_named, parse_json, replaced
 from .tiktoken import canonical_base64
-
-__all__ = ["from_bytes", "from_json", "recognizes"]
 
 #: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
 UNLISTED = (

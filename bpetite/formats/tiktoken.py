@@ -15,18 +15,17 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FormatError
+from ..lazy import without_collector
 from ..patterns import BY_NAME, resolve
 from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
-from .files import Source, errors_named, read_file, without_collector
+from .files import Source, errors_named, read_file
 
 if TYPE_CHECKING:
     from ..steps.splits import SplitPattern, SplitPatternLike
-
-__all__ = ["canonical_base64", "dump", "from_bytes", "load", "recognizes", "vocab_of_tokens"]
 
 
 #: A token without bytes. Python's base64 reads it as no bytes, and an empty field would be no field. The file of the

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from ..engine.call_options import SpecialSelection, Text
     from ..tokenizer import Tokenizer
 
-__all__ = ["heal"]
-
 
 def heal(tokenizer: Tokenizer, text: Text, *, allowed_special: SpecialSelection = "all") -> tuple[list[int], bytes]:
     """The ids of a text that no continuation changes, and the bytes after these, whose ids a continuation decides.

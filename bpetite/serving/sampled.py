@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from ..engine.call_options import Ids, SpecialSelection
     from ..tokenizer import Tokenizer
 
-__all__ = ["continue_ids", "first_divergence", "is_canonical"]
-
 
 def _given(tokenizer: Tokenizer, ids: Ids) -> tuple[list[int], bytes]:
     """The ids as ints, and their bytes; raises as :meth:`bpetite.Tokenizer.decode_bytes` does."""

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from ..engine.call_options import SpecialSelection
     from ..tokenizer import Tokenizer
 
-__all__ = ["encode_bytes", "encode_segments"]
-
 #: The characters that Python's decoder gives for bytes that are not UTF-8: no valid text has one.
 ESCAPED = re.compile("([\udc80-\udcff]+)")
 

@@ -12,8 +12,6 @@ from typing import NamedTuple
 from .compile.scanner_tables import ScannerTables
 from .pretokenizer import Pretokenizer
 
-__all__ = ["CertainCuts", "certain_cuts"]
-
 #: The most characters between a cut and the character that shows it, the latter included.
 BACK = 4
 

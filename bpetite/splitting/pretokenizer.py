@@ -11,8 +11,6 @@ from ..patterns import Pattern, PatternLike, as_tuple
 from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
 
-__all__ = ["Pretokenizer", "ScannerKind", "pretokenize", "pretokenizer"]
-
 ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none", "words"]
 Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
 

@@ -16,8 +16,6 @@ from typing import NamedTuple
 
 from ..record import Record
 
-__all__ = ["CharsMap", "Precompiled", "char_class", "compiled", "mapped"]
-
 #: The most bytes of a grapheme that tokenizers looks up as a whole.
 GRAPHEME = 5
 #: The most places that are visited to read the strings; strings share their ends, and nmt_nfkc has half a million.

@@ -19,8 +19,6 @@ from .charsmap import Precompiled, compiled, mapped
 if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
     import regex
 
-__all__ = ["FORMS", "Normalization", "Precompiled", "Prepend", "Replace", "normalize", "normalizer", "replacements"]
-
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 

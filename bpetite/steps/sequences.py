@@ -5,8 +5,6 @@ from typing import Any
 
 from ..patterns import as_tuple
 
-__all__ = ["SPACES", "StepFields", "from_json", "to_json"]
-
 #: The patterns that match each space alone, for which `regex`, slow to import, need not be asked.
 SPACES = (" ", r"\ ")
 

@@ -24,8 +24,6 @@ from .splits import Metaspace, Split, SplitPattern, Step
 if TYPE_CHECKING:
     from ..splitting.pattern.regex_parser import CharSet
 
-__all__ = ["seen", "simplified", "space_before"]
-
 
 @lru_cache(maxsize=64)
 def simplified(pattern: SplitPattern) -> SplitPattern:

@@ -16,19 +16,6 @@ from . import sequences
 if TYPE_CHECKING:
     import regex
 
-__all__ = [
-    "BEHAVIORS",
-    "PREFIXES",
-    "Fragment",
-    "Metaspace",
-    "PrefixSpace",
-    "Printable",
-    "Split",
-    "SplitPattern",
-    "SplitPatternLike",
-    "Step",
-]
-
 #: The fates of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
 #: matches next to it.
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")

@@ -7,8 +7,6 @@ from typing import Any
 
 from ..record import Record
 
-__all__ = ["BARE", "Template", "TemplatePart"]
-
 #: The fields of a template in JSON.
 FORM = {"single": list, "pair": list}
 #: A further field, if it trims offsets.

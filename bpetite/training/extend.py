@@ -24,8 +24,6 @@ from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["extend"]
-
 
 def extend(
     vocab: Vocab,

@@ -20,19 +20,6 @@ if TYPE_CHECKING:
 
     from .counting.counts import Counts
 
-__all__ = [
-    "DEFAULTS",
-    "EXTEND_DEFAULTS",
-    "ExtendOptions",
-    "LearningOptions",
-    "MergeOptions",
-    "TrainOptions",
-    "TrainingOptions",
-    "checked_ids",
-    "chosen_options",
-    "train_config",
-]
-
 
 class MergeOptions(TypedDict, total=False):
     """The choice of pairs that become tokens.

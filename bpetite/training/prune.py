@@ -13,8 +13,6 @@ from .counting.counts import check_count
 from .counting.texts import Corpus, count_as
 from .options import train_config
 
-__all__ = ["prune", "prove"]
-
 #: Encodes one pre-token.
 Encode = Callable[[bytes], list[int]]
 

@@ -21,20 +21,6 @@ from .merging._merger import Merger
 from .merging.known_tokens import make_known
 from .options import TrainingOptions, train_config
 
-__all__ = [
-    "MAX_WORDS",
-    "check_cut",
-    "check_no_special",
-    "check_trainable",
-    "continue_from",
-    "learn_until",
-    "new_merger",
-    "new_vocab",
-    "train",
-    "train_from_counts",
-    "warn_of_few",
-]
-
 log: logging.Logger = logging.getLogger(__name__)
 
 MAX_TOKENS = 2**31 - 2  # of the merger

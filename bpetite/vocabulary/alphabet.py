@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from ._merge_list import MergeList
 
-__all__ = ["Alphabet"]
-
 #: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
 Strip: TypeAlias = Literal["none", "one", "token"]
 

@@ -18,8 +18,6 @@ from contextlib import suppress
 from typing import Any
 from weakref import WeakValueDictionary
 
-__all__ = ["KEPT", "reduced", "unpickled"]
-
 #: The last unpickled objects that a process keeps.
 KEPT = 4
 

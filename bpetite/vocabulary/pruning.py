@@ -17,8 +17,6 @@ from typing import Any
 from ._merge_builder import last_steps
 from .vocab import Vocab
 
-__all__ = ["always_kept", "closure", "largest_use", "needs", "renumbered"]
-
 #: token id -> the ids that it needs.
 Needs = Mapping[int, tuple[int, ...]]
 

@@ -6,8 +6,6 @@ from typing import TypeAlias
 
 from ..errors import short_repr
 
-__all__ = ["SpecialTokens", "check_literal", "place_specials"]
-
 #: Special tokens as callers give them: literals, or literal -> id.
 SpecialTokens: TypeAlias = Sequence[str] | Mapping[str, int] | None
 

@@ -48,8 +48,6 @@ if TYPE_CHECKING:  # imported at run time only for the few vocabularies that hav
         train_config: dict[str, Any] | None
 
 
-__all__ = ["FLAGS", "MAX_ID", "ErrorHandler", "Vocab"]
-
 #: The treatment of bytes that are not UTF-8 in decoding. Any other name that is registered with
 #: :func:`codecs.register_error` works, too; type checkers want a ``cast(ErrorHandler, name)`` for it.
 ErrorHandler: TypeAlias = Literal["strict", "replace", "ignore", "backslashreplace", "surrogateescape"]

@@ -28,8 +28,6 @@ from typing import Any
 from ..pattern.char_classes import Budget, Groups
 from ..pattern.regex_parser import Alternation, CharSet, End, Look, Node, Repeat, Sequence, sets_of
 
-__all__ = ["Automaton", "State"]
-
 State = tuple[int, ...]  # positions in the program, the preferred one first
 
 # Instructions: (TAKE, groups, next), (TEST, groups, next), (SPLIT, preferred, other), (JUMP, next), (MATCH,).

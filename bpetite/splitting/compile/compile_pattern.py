@@ -24,8 +24,6 @@ from .scanner_tables import ScannerTables
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
 from .vector_tables import vector_tables
 
-__all__ = ["compile_pattern"]
-
 ASCII = 128
 MAX_CODES = 256
 MAX_STATES = 255

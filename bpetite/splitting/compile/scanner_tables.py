@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 from ..pattern.unicode_data import UNICODE
 from .vector_tables import Paged, VectorTables
 
-__all__ = ["FILE", "ScannerTables", "shipped", "to_file"]
-
 FILE = os.path.join(os.path.dirname(__file__), "..", "..", "data", f"scanners-{UNICODE}.bin")
 
 

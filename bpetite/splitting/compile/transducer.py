@@ -36,8 +36,6 @@ from typing import NamedTuple, TypeVar
 from ..pattern.char_classes import Budget, NoTransducer
 from .automaton import Automaton, State
 
-__all__ = ["COMMIT", "CUTS", "MARK", "Transducer", "compose", "transducer"]
-
 # An output is a set of bits: bit k says that a pre-token begins k characters before the present one, bit MARK + k that
 # the mark is to be set there, COMMIT that the mark set last is a cut (in that order: the old mark first).
 CUTS = 0xFF

@@ -7,8 +7,6 @@ has room for 128 // states rows.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-__all__ = ["VectorTables", "vector_tables"]
-
 ASCII = 128
 CODES = 256
 PAGE = 128

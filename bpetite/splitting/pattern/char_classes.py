@@ -13,8 +13,6 @@ from collections.abc import Iterable
 from .regex_parser import CharSet, Item
 from .unicode_data import Ranges, class_ranges, ignoring_case
 
-__all__ = ["Budget", "Groups", "NoTransducer"]
-
 LIMIT = 0x110000
 PAGE = 64  # code points in a page of the code-point map: the range of the last byte of a UTF-8 sequence
 MAX_GROUPS = 254  # more have no codes of one byte

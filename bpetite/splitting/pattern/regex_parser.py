@@ -35,23 +35,6 @@ import regex
 
 from .unicode_data import class_ranges
 
-__all__ = [
-    "Alternation",
-    "CharSet",
-    "End",
-    "Item",
-    "Look",
-    "Node",
-    "Repeat",
-    "Sequence",
-    "UnsupportedPattern",
-    "compile_regex",
-    "matches_empty",
-    "parse",
-    "quoted",
-    "sets_of",
-]
-
 
 def quoted(text: str) -> str:
     """A pattern, or a part of one, in an error message: its repr, of the first 500 characters."""

@@ -14,8 +14,6 @@ import regex
 
 from .unicode_data import class_ranges
 
-__all__ = ["as_regex_sees", "matches"]
-
 #: The code points that `regex` may learn are in planes 0 to 3 and 14; it sees them in planes 10 to 13 and 4.
 TO_EMPTY_PLANE = 0xA0000
 NONCHARACTER = 0xFDD0  # never assigned, and below U+10000

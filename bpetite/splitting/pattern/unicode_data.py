@@ -11,8 +11,6 @@ import os
 from bisect import bisect_right
 from functools import cache, lru_cache
 
-__all__ = ["FILE", "UNICODE", "Ranges", "check_unicode", "class_ranges", "ignoring_case", "plain_name"]
-
 UNICODE = "16.0"
 FILE = os.path.join(os.path.dirname(__file__), "..", "..", "data", f"unicode-{UNICODE}.bin")
 

@@ -12,15 +12,6 @@ from ...vocabulary.special_literals import check_literal
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "COUNT_DEFAULTS",
-    "CountOptions",
-    "Cutting",
-    "Specials",
-    "distinct_literals",
-    "refuse_unknown",
-]
-
 #: Special tokens of a training: literals, or literal -> id.
 Specials: TypeAlias = Sequence[str] | Mapping[str, int]
 

@@ -24,8 +24,6 @@ from .table_file import PART, Records, head_of, open_table, write_table
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["CountFile", "Counts", "PretokenCounts", "merge_count_files"]
-
 MAX_COUNT = 2**63 - 1
 
 

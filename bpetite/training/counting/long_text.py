@@ -7,8 +7,6 @@ from queue import SimpleQueue
 
 from ._text_counter import TextCounter
 
-__all__ = ["Job", "LongText", "Text"]
-
 Text = str | bytes
 #: Counts something with a counter of its own while it runs. Returns the size of the texts that are done.
 Job = Callable[[TextCounter], int]

@@ -21,8 +21,6 @@ from .count_options import Cutting
 from .counts import CountFile
 from .table_file import PART, Records, SharedFile, head_of, write_table
 
-__all__ = ["LEAST_MEMORY", "Runs", "memory_bytes"]
-
 FAN_IN = 64  # runs that are merged at a time
 LEAST_MEMORY = 1 << 20  # for a table and for the buffers of a merge
 MOST_MEMORY = 1 << 62  # more is as good as no bound

@@ -20,8 +20,6 @@ from ...splitting.pattern.unicode_data import UNICODE, check_unicode
 from ._count_records import RecordReader
 from .count_options import Cutting
 
-__all__ = ["PART", "Records", "SharedFile", "head_of", "open_table", "write_table"]
-
 MAGIC = b"bpetite counts 1\n"
 TRAILER = struct.Struct("<IQQ")  # 0, different pre-tokens, documents; the CRC-32 of all before it follows
 MAX_DOCUMENTS = 2**64 - 1

@@ -28,8 +28,6 @@ from .spilling import LEAST_MEMORY, Runs, memory_bytes
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["Corpus", "Part", "Progress", "Repeated", "count_as", "count_pretokens", "texts_not_paths"]
-
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
 Progress = Callable[[str, int, int | None], object]

@@ -7,8 +7,6 @@ from itertools import chain
 from ...vocabulary.vocab import Vocab
 from ._merger import Merger
 
-__all__ = ["make_known"]
-
 
 def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     """Make the tokens of a vocabulary known to a merger.

@@ -275,7 +275,8 @@ def test_an_unfinished_output_among_its_inputs_is_not_read(work: Path, format: s
         store.pipe_file(f"/all/{path.name}", path.read_bytes())
 
     def begun() -> Plan:
-        return plan_of(["faulty://all/*"], "faulty://all/o", 400, format=format, shard_tokens=300, checkpoint_seconds=0, on_error="skip")  # fmt: skip
+        often: Any = {"checkpoint_seconds": 0, "on_error": "skip"}
+        return plan_of(["faulty://all/*"], "faulty://all/o", 400, format=format, shard_tokens=300, **often)
 
     with faulty(failing("put", 12, ConnectionError("reset"))), pytest.raises(OSError):
         run(begun())
