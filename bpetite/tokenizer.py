@@ -382,8 +382,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """This tokenizer without unused tokens, renumbered from 0 in the order of the ids.
 
         A token goes only when no token that stays needs it, leaves first. Special tokens and single bytes always stay.
-        Text without a removed token is encoded as before; every pre-token of ``corpus`` is encoded again to prove it. A
-        removed token is encoded as its parts.
+        Text without a removed token is encoded as before, and a removed token as its parts.
 
         Args:
             corpus: The texts, or counts of their pre-tokens, in which tokens are used; as for :meth:`extend`.
@@ -404,12 +403,10 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> tok.prune({b" cd": 9}, vocab_size=258).tokenizer.merges
         [(b' ', b'c'), (b' c', b'd')]
         """
-        from .training.prune import prove, prune
+        from .training.prune import prune
 
-        vocab, ids, used = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep)
-        pruned = self.from_vocab(vocab)
-        prove(used, ids, self._encode_pretoken, pruned._encode_pretoken)
-        return Pruned(pruned, ids)
+        vocab, ids = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep)
+        return Pruned(self.from_vocab(vocab), ids)
 
     def to_ranks(self) -> Tokenizer:
         """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""

@@ -1,4 +1,4 @@
-"""Pruning: unused tokens go, and a proof shows that text without them keeps its tokens."""
+"""Pruning: unused tokens go, and text without them keeps its tokens."""
 from __future__ import annotations
 
 from collections import Counter
@@ -23,22 +23,19 @@ def prune(
     corpus: Corpus | None,
     vocab_size: int | None,
     keep: Iterable[int | str | bytes],
-) -> tuple[Vocab, dict[int, int], dict[bytes, int]]:
-    """The vocabulary without tokens that are not needed, old id -> new id, and the counts;
-    :meth:`bpetite.Tokenizer.prune` documents the arguments."""
+) -> tuple[Vocab, dict[int, int]]:
+    """The vocabulary without tokens that are not needed, and old id -> new id; :meth:`bpetite.Tokenizer.prune`
+    documents the arguments."""
     wanted = _ids(vocab, keep)
     fixed = always_kept(vocab) | wanted
     if vocab_size is not None:
         vocab_size = check_integer("vocab_size", vocab_size, 1)
     if corpus is None and vocab_size is None and not wanted:
         raise ValueError("prune needs texts or counts, vocab_size or keep")
-    checked: dict[bytes, int] = {}
-    if corpus is not None:
-        counts = count_as(vocab, corpus)
-        pairs = counts.items() if isinstance(counts, Mapping) else counts
-        checked = dict(check_count(*item) for item in pairs)
     used = Counter[int]()
-    for pretoken, count in checked.items():
+    counts: Any = {} if corpus is None else count_as(vocab, corpus)
+    for item in counts.items() if isinstance(counts, Mapping) else counts:
+        pretoken, count = check_count(*item)
         for token_id in encode(pretoken) if count else ():
             used[token_id] += count
     parts = needs(vocab)
@@ -48,8 +45,7 @@ def prune(
         excess = len(vocab.tokens.keys() - vocab.special_only) - vocab_size
         kept = largest_use(vocab.tokens, parts, used, fixed, max(0, excess))
     record = {"keep": sorted(wanted), "vocab_size": vocab_size}
-    pruned, ids = renumbered(vocab, kept, train_config("prune", record, vocab))
-    return pruned, ids, checked
+    return renumbered(vocab, kept, train_config("prune", record, vocab))
 
 
 def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
@@ -66,15 +62,3 @@ def _ids(vocab: Vocab, keep: Iterable[int | str | bytes]) -> set[int]:
             raise ValueError(f"keep: there is no token {short_repr(one)}")
         ids.add(token_id)
     return ids
-
-
-def prove(counts: Iterable[bytes], ids: Mapping[int, int], before: Encode, after: Encode) -> None:
-    """Encode every pre-token with both vocabularies. A pre-token without a removed token must keep its tokens.
-
-    Raises:
-        AssertionError: One does not, which is a mistake in this package.
-    """
-    for pretoken in counts:
-        old = before(pretoken)
-        if all(one in ids for one in old) and after(pretoken) != [ids[one] for one in old]:
-            raise AssertionError(f"pruning changed {pretoken!r}: {old} became {after(pretoken)}; please report it")
