@@ -22,8 +22,6 @@ from .files import errors_named, expect_keys, parse_json, replaced
 from .spelling import check_ids, merge_pairs, same_id
 
 if TYPE_CHECKING:
-    from ..vocabulary._merge_list import MergeList
-    from ..vocabulary._tokens import TokenTable
     from ..vocabulary.alphabet import Alphabet
 
 VERSION = 1
@@ -115,12 +113,6 @@ def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
         return _build(content, "", table, merges, specials, unreachable)
     except (ValueError, TypeError):
         return None
-
-
-def from_head(content: Any, name: str, tokens: TokenTable, merges: MergeList | None) -> Vocab:
-    """The vocabulary of :func:`head_of`, with tokens and merges from elsewhere."""
-    content = {**content, "tokens": {}, **({} if merges is None else {"merges": []})}
-    return _build(content, name, tokens, merges, _check_head(content, name), _read_unreachable(content, name))
 
 
 def recognizes(content: Any) -> bool:

@@ -78,7 +78,6 @@ DEFAULTS: TrainOptions = {
     "superwords_from": None, "superword_pattern": "superbpe",
 }  # fmt: skip
 
-EXTEND_DEFAULTS: Mapping[str, Any] = {**DEFAULTS, "special_tokens": (), "superword_pattern": ...}
 
 
 class TrainingOptions:
