@@ -21,6 +21,7 @@ import pytest
 from corpus_tools import FORMATS, byte_codec, outputs, plan_of, run, some_documents, texts_in, write_inputs
 from paths import PYTHONPATH
 from running import running_threads
+from tiers import slow_but
 
 from bpetite.corpus import Plan
 from bpetite.corpus.layouts.registry import layout_of
@@ -352,7 +353,7 @@ encode_corpus([{source!r}], {out!r}, byte_codec(), shard_tokens=2000, format={fo
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals")
-@pytest.mark.parametrize("format", ["npy", "megatron"])
+@pytest.mark.parametrize("format", slow_but(["npy", "megatron"], "npy"))
 def test_a_signal_in_the_first_seconds_leaves_nothing_that_refuses_the_command(ram_path: Path, format: str) -> None:
     """Also while a thread finishes a shard, and before the first state is saved."""
     source, out = ram_path / "in.jsonl", ram_path / "out" / "o"
