@@ -90,14 +90,13 @@ cdef class TokenizerBase:
                 every one that is not allowed.
             num_threads: Threads that share a long text; one for each usable processor when None, and never more. The
                 ids never depend on it.
-            add_special_tokens: Put the special tokens of the tokenizer's template around the text.
+            add_special_tokens: Put the special tokens of the tokenizer's template, if it has one, around the text.
             dropout: Leave out merges at random (BPE-dropout), each occurrence with this probability at each step; True
                 for the probability that the tokenizer's file declares. 0 is plain encoding, 1 gives bytes.
             seed: With dropout, an int from 0 to 2**64 - 1 that decides the draws; None draws one for this call.
 
         Raises:
-            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token;
-                ``add_special_tokens`` without a template.
+            ValueError: A disallowed special token is in the text, with its offset; a byte of it has no token.
             UnicodeEncodeError: The str holds a lone surrogate, with its position.
             UnicodeDecodeError: The bytes are not UTF-8, with the offset.
 

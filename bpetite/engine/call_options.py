@@ -27,7 +27,7 @@ class BatchOptions(TypedDict, total=False):
         num_threads: Threads to use; one for each usable processor when None, and never more.
         allowed_special: Special tokens to recognise.
         disallowed_special: Special tokens that must not be in a text.
-        add_special_tokens: Put the special tokens of the tokenizer's template around each text.
+        add_special_tokens: Put the special tokens of the tokenizer's template, if it has one, around each text.
         dropout: The probability of BPE-dropout; True for the probability that the tokenizer's file declares.
         seed: With dropout, decides the draws.
     """

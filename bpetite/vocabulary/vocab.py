@@ -311,13 +311,8 @@ class Vocab(Record):
 
     @cached_property
     def around(self) -> tuple[list[int], list[int]]:
-        """The ids that ``add_special_tokens=True`` puts before and after a text; ValueError without a template."""
-        if self.template is None:
-            raise ValueError(
-                "add_special_tokens=True, but the tokenizer has no template: its file names no special tokens to put "
-                "around a text. Write their literals into the text, or put their ids around those of the text"
-            )
-        return self.template.around()
+        """The ids that ``add_special_tokens=True`` puts before and after a text; none without a template."""
+        return ([], []) if self.template is None else self.template.around()
 
     @property
     def eot_token(self) -> int | None:

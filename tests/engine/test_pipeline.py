@@ -143,17 +143,16 @@ def test_a_template_goes_around_arrays_and_lists() -> None:
     assert batch.attention_mask.dtype == np.int8
 
 
-def test_special_tokens_around_a_text_take_a_template() -> None:
-    tok = make()
-    calls: list[Any] = [
-        tok.encode, tok.encode_to_numpy, tok.count, tok.encode_batch, tok.encode_batch_to_numpy, tok.encode_padded,
-        tok.encode_batch_to_arrow, tok.encode_iterable, lambda text, **given: tok.count(text, limit=1, **given),
-    ]  # fmt: skip
-    for call in calls:
-        with pytest.raises(ValueError, match="add_special_tokens=True, but the tokenizer has no template: its file"):
-            call("ab", add_special_tokens=True)
-    bare = make(template=Template((TemplatePart(text="A"),), ()))
-    assert bare.encode("ab", add_special_tokens=True) == bare.encode("ab")
+def test_without_a_template_no_special_tokens_are_put_around_a_text() -> None:
+    """As in ``tokenizers``."""
+    for tok in (make(), make(template=Template((TemplatePart(text="A"),), ()))):
+        assert tok.encode("ab", add_special_tokens=True) == tok.encode("ab")
+        assert tok.encode_to_numpy("ab", add_special_tokens=True).tolist() == tok.encode("ab")
+        assert tok.encode_batch(["ab"], add_special_tokens=True) == [tok.encode("ab")]
+        assert tok.encode_padded(["ab"], pad_token=0, add_special_tokens=True).input_ids.tolist() == [tok.encode("ab")]
+        assert [*tok.encode_iterable(["ab"], add_special_tokens=True)] == tok.encode("ab")
+        for limit in (None, 9):
+            assert tok.count("ab", limit=limit, add_special_tokens=True) == tok.count("ab")
 
 
 # Files of all parts at random: added tokens with every combination of flags, sequences of splits, rewritings
