@@ -52,7 +52,7 @@ def jobs(size: int, folder: Path) -> dict[str, Job]:
 
     def corpus(threads: int) -> None:
         with tempfile.TemporaryDirectory(dir=folder) as output:
-            encode_corpus(path, output, tok, format="npy", jobs=threads)
+            encode_corpus(path, f"{output}/out", tok, format="npy", jobs=threads)
 
     return {
         "batch": lambda threads: tok.encode_batch_to_numpy(documents, num_threads=threads),
@@ -65,8 +65,8 @@ def jobs(size: int, folder: Path) -> dict[str, Job]:
 def accounted() -> Iterator[Counter[str]]:
     """The processor seconds of the threads that end meanwhile, by name, without those that share the work.
 
-    These have no names. The calling thread of a batch or of a long text works like its helpers; here one more helper
-    does that.
+    These have no names. The calling thread of a batch or of a long text works like its helpers; here a thread of its
+    own does that.
     """
     used: Counter[str] = Counter()
     run = threading.Thread.run
@@ -78,7 +78,8 @@ def accounted() -> Iterator[Counter[str]]:
             used[thread.name] += time.thread_time()  # type: ignore[assignment]
 
     def apart(work: Callable[[], object], helper: Callable[[], object], helpers: int, fail: Any) -> None:
-        run_with_helpers(lambda: None, helper, helpers + 1, fail)
+        calls = iter([work, *[helper] * helpers])
+        run_with_helpers(lambda: None, lambda: next(calls)(), helpers + 1, fail)
 
     threading.Thread.run = counted  # type: ignore[method-assign]
     _threads.processors = lambda: MANY
