@@ -283,7 +283,8 @@ def _state_or_claim(names: Names) -> dict[str, Any] | None:
 def clean_up(names: Names, run: str) -> None:
     """Delete the folder of a process that was killed after the manifest of its run was in place."""
     with suppress(OSError, FormatError):
-        if names.folder.exists() or _state_or_claim(names) is not None:
+        state = _state_or_claim(names)  # raises for a state that this release cannot read, which stays
+        if names.folder.exists() or state is not None:
             partial = PartialFolder(names, overwrite=True)  # it may have been killed while it deleted its files
             if partial.state is None or partial.state["identity"]["run"] == run:
                 partial.delete(done=True)

@@ -1,8 +1,8 @@
 """The scanner's tables for processors with AVX-512 (scan_avx512.h).
 
-There one instruction looks up 64 indices in a table of 128 bytes, a *page*. A function of a code
-and a state takes as many pages as its distinct rows need: codes that do the same in every state share a row, and a page
-has room for 128 // states rows.
+There one instruction looks up 64 indices in a table of 128 bytes, a *page*. A function of a code and a state takes as
+many pages as its distinct rows need: codes that do the same in every state share a row, and a page has room for
+128 // states rows.
 """
 from collections.abc import Sequence
 from typing import NamedTuple

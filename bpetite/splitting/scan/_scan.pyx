@@ -23,7 +23,7 @@ Rejected there: one byte shuffle per byte (SSSE3 pshufb, the state as its index)
 its outputs, with at most 16 states, which only GPT-2's pattern keeps, and at 0.69 GB/s with the two shuffles that 32
 states need; four parallel look-ups run at 3.2 GB/s with any number of states, on any processor. With a branch at every
 cut, 0.24. On a Zen 3, 64 lanes with AVX2's shuffles of sixteen bytes ran at 1.5 GB/s (cl100k: 1.1) and four lanes at
-0.75: a whole encode gained -4 to 9 %, which was not worth 400 lines.
+0.75. Encoding gained at most 8 % by them, which is not worth 400 lines.
 """
 from cpython.array cimport array, clone, resize_smart
 from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
