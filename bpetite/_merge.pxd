@@ -8,7 +8,6 @@ from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
-    EDGE_TOKENS = 32   # tokens that are remembered at either end of a section
 
 
 cdef struct merge_node:
@@ -18,37 +17,12 @@ cdef struct merge_node:
     uint32_t previous, next
 
 
-cdef struct merge_edge:
-    # The tokens that have been at one end of a section, in order.
-    int count                          # past EDGE_TOKENS where there were more
-    token_t ids[EDGE_TOKENS]
-    uint32_t since[EDGE_TOKENS]        # the highest rank that had been joined in the section when it came; 0 at first
-
-
-cdef inline void edge_put(merge_edge* edge, token_t token_id, uint32_t since) noexcept nogil:
-    if edge.count < EDGE_TOKENS:
-        edge.ids[edge.count] = token_id
-        edge.since[edge.count] = since
-    edge.count += edge.count <= EDGE_TOKENS
-
-
-cdef struct merge_section:
-    # Tokens that are merged without regard to their neighbours.
-    Py_ssize_t start, stop  # their range in the whole array
-    token_t* ids           # in `copy`, or in place if they will not be merged again
-    Py_ssize_t size        # the number left
-    token_t* copy
-    uint64_t capacity      # of it
-    merge_edge first, last
-
-
 cdef struct merge_space:
     # Working memory of merge(); all zero at first, owned by one thread, freed by space_free.
     token_t* ids           # IN and OUT
-    uint32_t* ranks        # of each token of a section with the next, or BP_NO_MERGE
+    uint32_t* ranks        # of each token with the next, or BP_NO_MERGE
     merge_node* nodes
     uint64_t* heap
-    merge_section sections[2]
     uint64_t capacity      # of ids
     uint64_t rank_capacity
     uint64_t node_capacity
@@ -65,8 +39,6 @@ cdef inline void space_free(merge_space* space) noexcept nogil:
     free(space.ranks)
     free(space.nodes)
     free(space.heap)
-    free(space.sections[0].copy)
-    free(space.sections[1].copy)
     memset(space, 0, sizeof(merge_space))
 
 
@@ -83,8 +55,8 @@ cdef class MergeTable:
     # The rank of a pair, BP_NO_MERGE where it has none. The table has been filled.
     cdef uint32_t find(self, token_t left, token_t right) noexcept nogil
     # Merge space.ids[0:n] until no pair has a rank; returns the number of ids left, -1 without memory or after an
-    # interruption of the watch. The result does not depend on the size of the sections.
-    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch, Py_ssize_t section=*) noexcept nogil
+    # interruption of the watch.
+    cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch) noexcept nogil
     # The same for up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten.
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     # OUT: the ranks of n - 1 pairs.

@@ -27,11 +27,8 @@ def learned(pieces: list[bytes]) -> dict[int, bytes]:
     return tokens
 
 
-def apply(table: MergeTable, text: bytes, **section: int) -> list[int]:
-    return table.apply(array("I", list(text)), **section).tolist()
-
-
-sections = st.one_of(st.integers(1, 20), st.just(150))
+def apply(table: MergeTable, text: bytes) -> list[int]:
+    return table.apply(array("I", list(text))).tolist()
 
 
 words = st.text("abc", min_size=1, max_size=6).map(str.encode)
@@ -43,9 +40,9 @@ texts = st.one_of(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(words, max_size=12), texts, st.none() | st.randoms(), sections)
+@given(st.lists(words, max_size=12), texts, st.none() | st.randoms())
 def test_every_list_is_merged_as_the_definition_says(
-    pieces: list[bytes], text: bytes, order: random.Random | None, section: int
+    pieces: list[bytes], text: bytes, order: random.Random | None
 ) -> None:
     """Ranks; and merges in any order: parts that only a later merge makes, several merges that give one token."""
     tokens = learned(pieces)
@@ -56,7 +53,7 @@ def test_every_list_is_merged_as_the_definition_says(
         table = build_merge_table(TokenTable(tokens), [])
     ranks = ids if merges is None else {pair: rank for rank, pair in enumerate(merges)}
     expected = [ids[part] for part in reference.merge_pretoken(text, ranks)]
-    assert apply(table, text) == apply(table, text, section=section) == expected
+    assert apply(table, text) == expected
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 95, 96, 97, 98, 1000, 100_000])
@@ -74,41 +71,25 @@ def every_merge(known: Collection[bytes], order: random.Random) -> list[tuple[by
     return merges
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.text("ab", min_size=2, max_size=9).map(str.encode), max_size=10),
     st.lists(
-        st.tuples(st.text("abc", min_size=1, max_size=5).map(str.encode), st.integers(1, 2500)), min_size=1, max_size=4
+        st.tuples(st.text("abc", min_size=1, max_size=5).map(str.encode), st.integers(1, 300)), min_size=1, max_size=4
     ),
     st.randoms(),
-    st.sampled_from([2, 7, 100]) | st.integers(513, 900),
 )
-def test_long_texts_do_not_depend_on_the_sections(
-    pieces: list[bytes], parts: list[tuple[bytes, int]], order: random.Random, section: int
+def test_long_texts_are_merged_as_the_definition_says(
+    pieces: list[bytes], parts: list[tuple[bytes, int]], order: random.Random
 ) -> None:
-    """Sections long enough to be aligned, in runs that begin anywhere; and cuts that may be inside of a token."""
+    """Runs that begin anywhere, for passes; then letters without order, for the heap."""
     tokens = learned(pieces)
     ids = {token: token_id for token_id, token in tokens.items()}
-    merges = [(ids[left], ids[right]) for left, right in every_merge(ids, order)]
-    text = b"".join(period * times for period, times in parts)[:6000]
-    text += bytes(random.Random(section).choices(b"abc", k=3000))
-    for table in (build_merge_table(TokenTable(tokens), None), build_merge_table(TokenTable(tokens), merges)):
-        assert apply(table, text, section=section) == apply(table, text, section=len(text))
-
-
-@pytest.mark.parametrize("period", [b"a", b"ab", b"abc"])
-@pytest.mark.parametrize("before", [0, 1, 3])
-def test_runs_that_begin_anywhere(period: bytes, before: int) -> None:
-    tokens = learned([period[:2], *(period * 2**k for k in range(7))])
-    table = build_merge_table(TokenTable(tokens), None)
-    text = b"c" * before + period * 7001
-    for section in (513, 1000, 2048, 5000):
-        assert apply(table, text, section=section) == apply(table, text, section=len(text))
-
-
-def test_a_section_of_nothing() -> None:
-    with pytest.raises(ValueError, match="section must be at least 1, not 0"):
-        apply(build_merge_table(TokenTable(SINGLE), None), b"ab", section=0)
+    merges = every_merge(ids, order)
+    text = b"".join(period * times for period, times in parts)[:700] + bytes(order.choices(b"abc", k=300))
+    for listed, ranks in ((None, ids), (merges, {pair: rank for rank, pair in enumerate(merges)})):
+        table = build_merge_table(TokenTable(tokens), listed and [(ids[left], ids[right]) for left, right in listed])
+        assert apply(table, text) == [ids[part] for part in reference.merge_pretoken(text, ranks)]
 
 
 def test_order_of_the_list_decides_and_not_the_ids() -> None:
@@ -167,7 +148,7 @@ table = build_merge_table(TokenTable(tokens), None)
 ids = array("I", [98]) + array("I", map(ord, sys.argv[1])) * 10_000_000
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 assert len(table.apply(ids)) < len(ids) // 2
-assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 6.5 * len(ids)
+assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 10 * len(ids)
 """
 
 
@@ -175,5 +156,5 @@ assert (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 < 6.
 @own_memory
 @pytest.mark.parametrize("period", ["a", "ab"])
 def test_memory_of_a_run(period: str) -> None:
-    """Four bytes an id for the copy that is merged, and the result."""
+    """Four bytes an id for the copy that is merged, four for the ranks of its pairs, and the result."""
     subprocess.run([sys.executable, "-c", MEMORY, period], check=True)

@@ -86,7 +86,7 @@ def test_errors_are_those_of_one_thread(unit: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("unit", slow_but(["a", "é", "的"], "é"))
-def test_a_pre_token_longer_than_a_section(unit: str) -> None:
+def test_a_pre_token_of_millions_of_letters(unit: str) -> None:
     tok = Tokenizer(TOKENS, None)
     text = "x y " * 50_000 + unit * 4_000_000 + " z" * 300_000
     assert (tok.encode_to_numpy(text, num_threads=6) == tok.encode_to_numpy(text)).all()
