@@ -1,10 +1,21 @@
-"""Merging of token ids by a merge table."""
+"""BPE on arrays: merging of token ids, and the join of their bytes."""
 cimport cython
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport free
 from libc.string cimport memset
 
 from .headers cimport bp_grow, bp_pairs, bp_watch, token_t
+
+cdef extern from "headers/words.h" nogil:
+    enum:
+        BP_WORDS
+        BP_WORD_IDS
+        BP_WORD_WIDTHS
+    ctypedef struct bp_word:
+        uint32_t size
+        uint32_t ids[1]            # declared short: the header has its size
+    ctypedef struct bp_words:
+        size_t counts[BP_WORD_WIDTHS]
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
@@ -61,3 +72,30 @@ cdef class MergeTable:
     cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     # OUT: the ranks of n - 1 pairs.
     cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
+    # Add a word, with its ids, to those that merge_words takes: 1 to BP_WORD_IDS ids, BP_WORDS words.
+    cdef void add_word(self, bp_words* words, bp_word* word, size_t size) noexcept nogil
+    # Merge words in parallel, until none of their pairs has a rank. INOUT: their ids; `words` is empty afterwards.
+    cdef void merge_words(self, bp_words* words) noexcept nogil
+
+
+@cython.final
+cdef class ByteJoin:
+    cdef uint8_t* heads            # position -> the first sixteen bytes of a token
+    cdef uint16_t* sizes           # see join.h, as for the rest
+    cdef const uint64_t* starts
+    cdef const uint8_t* blob
+    cdef const uint32_t* slot_of
+    cdef readonly size_t size
+
+    # Set up once, from the tokens of a table: slot -> id, first byte in the blob. The arrays are not copied.
+    cdef int fill(self, const token_t* ids, Py_ssize_t tokens, const uint64_t* starts, const uint8_t* blob,
+                  const uint32_t* slot_of, size_t id_span) except -1
+    # Bytes that n positions give, or -1 - the index of one without a token. OUT: *not_ascii is set where a byte is not
+    # ASCII; *unknown, the position without a token.
+    cdef int64_t count(self, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
+                       uint32_t* unknown) noexcept nogil
+    # Copy the bytes of n positions to `to`, up to `end`; returns where they end, NULL where they are not those counted.
+    cdef uint8_t* join(self, const uint32_t* positions, Py_ssize_t n, uint8_t* to, uint8_t* end,
+                       bint not_ascii) noexcept nogil
+    # OUT: *token, the bytes of the token at a position. Returns their number, -1 where there is none.
+    cdef Py_ssize_t token_at(self, uint32_t position, const uint8_t** token) noexcept nogil

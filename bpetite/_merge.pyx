@@ -1,31 +1,62 @@
-"""Merging of token ids by a merge table.
+"""BPE on arrays: merging of token ids by a merge table, and the join of their bytes.
 
-The neighbouring pair of lowest rank becomes one token, among equals the leftmost pair first, until no pair has a rank.
+**Merging.** The neighbouring pair of lowest rank becomes one token, among equals the leftmost pair first, until no pair
+has a rank. A text has been cut into words by then (core/_worker.pyx), and these are merged in one of three ways, in the
+order of reading:
 
-- Few tokens: keep the rank of each pair of neighbours in an array and scan it for the lowest. It is quadratic, but
-  needs no bookkeeping, and pre-tokens are short.
-- Many tokens begin with passes over the array: each joins all pairs of the lowest rank from left to right, as long as a
-  pass makes the array shorter by a fixed share, as in runs of few letters; so all passes together are linear. They end
-  when a joined pair has a lower rank than the pass, which merge lists not made by training allow.
-- What is left then is a linked list with a heap of (rank, position), whose entries are checked when they are popped:
-  n log n for any text, 28 bytes of memory an id.
+- `merge_words`: the new words of a text, of up to 63 ids, in parallel (merge_words.h), which saves up to half of the
+  time, since the look-ups of one word need not wait for those of another.
+- `merge_few`: one word, up to 96 ids. The rank of each pair of neighbours is in an array that is scanned for the
+  lowest. It is quadratic, but needs no bookkeeping.
+- `merge_by_passes`, then `merge_by_heap`: more ids. Each pass joins all pairs of the lowest rank from left to right, as
+  long as a pass makes the array shorter by a fixed share, as in runs of few letters; so all passes together are linear.
+  They end when a joined pair has a lower rank than the pass, which merge lists not made by training allow. What is left
+  then is a linked list with a heap of (rank, position), whose entries are checked when they are popped: n log n for any
+  text, 28 bytes of memory an id.
 
 Rejected: the method that takes the longest token and checks compatible neighbours. It is linear, but exact only if
 merges of earlier tokens reach every token, and the vocabularies that people bring do not always have that property.
 
 The table is C (pairs.h); a dict of tuples would need the interpreter lock and three allocations per pair. Its small
-part and its filter save a quarter of the time of a new word that is merged alone. The new words of a text are merged in
-parallel (merge_words.h), which saves up to half of that time.
+part and its filter save a quarter of the time of a new word that is merged alone.
+
+**Joining.** Decoding copies the bytes of tokens one behind the other (join.h): their sizes give the length, then there
+is one allocation and one copy.
 """
 cimport cython
 from cpython.array cimport array, clone
-from libc.stdint cimport uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdlib cimport calloc, free
 from libc.string cimport memcpy, memset
 
 from .headers cimport (
-    BP_NO_MERGE, bp_close_gap, bp_grow, bp_pair_rank, bp_pairs_add, bp_pairs_free, bp_pairs_init, bp_push, bp_secret,
-    bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
+    BP_NO_MERGE, bp_close_gap, bp_grow, bp_pair_rank, bp_pairs, bp_pairs_add, bp_pairs_free, bp_pairs_init, bp_push,
+    bp_secret, bp_sift_down, bp_watch, bp_watch_begin, bp_watch_check, bp_work, draw_secret, token_t,
 )
+
+cdef extern from "headers/merge_words.h" nogil:
+    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, size_t size) noexcept
+    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
+
+cdef extern from "headers/join.h" nogil:
+    enum:
+        BP_HEAD
+        BP_LONG_TOKEN
+        BP_NOT_ASCII
+    ctypedef struct bp_head:
+        uint8_t bytes[16]
+    ctypedef struct bp_joiner:
+        const bp_head* heads
+        const uint16_t* sizes
+        const uint64_t* starts
+        const uint8_t* blob
+        const uint32_t* slot_of
+        size_t size
+    size_t bp_slot(const bp_joiner* joiner, uint32_t position) noexcept
+    int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
+                         uint32_t* unknown) noexcept
+    uint8_t* bp_join(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, uint8_t* at, uint8_t* end,
+                     unsigned not_ascii) noexcept
 
 from array import array as new_array
 
@@ -139,6 +170,12 @@ cdef class MergeTable:
             return self.merge_few(space.ids, space.ranks, n)
         n = merge_by_passes(self, space.ids, space.ranks, n, watch)
         return n if n < 0 else merge_by_heap(self, space, n, watch)
+
+    cdef void add_word(self, bp_words* words, bp_word* word, size_t size) noexcept nogil:
+        bp_add_word(&self.pairs, words, word, size)
+
+    cdef void merge_words(self, bp_words* words) noexcept nogil:
+        bp_merge_words(&self.pairs, words)
 
     cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
         cdef Py_ssize_t i
@@ -301,3 +338,67 @@ cdef Py_ssize_t merge_by_heap(MergeTable table, merge_space* space, Py_ssize_t n
         kept += 1
         at = nodes[at].next
     return kept
+
+
+@cython.final
+cdef class ByteJoin:
+    """Joins the bytes of tokens.
+
+    One array holds the first sixteen bytes of each token, a second one its size and whether it is ASCII: nearly all
+    tokens are copied as sixteen bytes at once, whatever their size. A token has the position of its id in these arrays,
+    or of its slot where ids are too sparse for that.
+    """
+
+    def __dealloc__(self):
+        free(self.heads)
+        free(self.sizes)
+
+    cdef int fill(self, const token_t* ids, Py_ssize_t tokens, const uint64_t* starts, const uint8_t* blob,
+                  const uint32_t* slot_of, size_t id_span) except -1:
+        cdef size_t size = id_span if slot_of != NULL else <size_t> tokens
+        cdef Py_ssize_t slot, position
+        cdef uint64_t length, i
+        cdef const uint8_t* token
+        cdef uint16_t not_ascii
+        self.heads = <uint8_t*> calloc(size + 1, BP_HEAD)
+        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
+        if self.heads == NULL or self.sizes == NULL:
+            raise MemoryError()
+        self.starts, self.blob, self.slot_of, self.size = starts, blob, slot_of, size
+        for slot in range(tokens):
+            position = ids[slot] if slot_of != NULL else slot
+            token = blob + starts[slot]
+            length = starts[slot + 1] - starts[slot]
+            memcpy(self.heads + BP_HEAD * position, token, min(length, <uint64_t> BP_HEAD))
+            not_ascii = 0
+            for i in range(length):
+                if token[i] >= 0x80:
+                    not_ascii = BP_NOT_ASCII
+                    break
+            if length == 0 or length > BP_LONG_TOKEN:
+                length = BP_LONG_TOKEN                     # `starts` tells
+            self.sizes[position] = <uint16_t> length | not_ascii
+        return 0
+
+    cdef int64_t count(self, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
+                       uint32_t* unknown) noexcept nogil:
+        cdef bp_joiner joiner = joiner_of(self)
+        return bp_join_size(&joiner, positions, n, not_ascii, unknown)
+
+    cdef uint8_t* join(self, const uint32_t* positions, Py_ssize_t n, uint8_t* to, uint8_t* end,
+                       bint not_ascii) noexcept nogil:
+        cdef bp_joiner joiner = joiner_of(self)
+        return bp_join(&joiner, positions, n, to, end, not_ascii)
+
+    cdef Py_ssize_t token_at(self, uint32_t position, const uint8_t** token) noexcept nogil:
+        cdef bp_joiner joiner = joiner_of(self)
+        cdef size_t slot
+        if position >= self.size or self.sizes[position] == 0:
+            return -1
+        slot = bp_slot(&joiner, position)
+        token[0] = self.blob + self.starts[slot]
+        return <Py_ssize_t> (self.starts[slot + 1] - self.starts[slot])
+
+
+cdef inline bp_joiner joiner_of(ByteJoin self) noexcept nogil:
+    return bp_joiner(<const bp_head*> self.heads, self.sizes, self.starts, self.blob, self.slot_of, self.size)

@@ -1,8 +1,9 @@
 """Token ids to bytes and text.
 
-Two passes: the sizes of all tokens give the length, then one allocation and one copy (join.h). Where all tokens of a
-call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then, since a character may
-span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the error handler.
+Two passes: the sizes of all tokens give the length, then one allocation and one copy (`ByteJoin` of _merge.pyx).
+Where all tokens of a call are ASCII, the str is written directly; other text is joined first and read as UTF-8 then,
+since a character may span tokens: by vectors where it is valid (bp_str_of_utf8), else by CPython's decoder with the
+error handler.
 
 An array of uint32 is read in place (NumPy converts other integers). Another thread, or another process that shares
 the memory, may write to it meanwhile. So the second pass checks each value against the count of the first (join.h);
@@ -10,10 +11,11 @@ after a difference, both passes run again on a copy. Copying first would take lo
 """
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
-from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
+from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
+from .._merge cimport ByteJoin
 from ..headers cimport SPACE, bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyList_CheckExact,
@@ -57,16 +59,7 @@ cdef struct id_view:
 
 
 cdef class Decoder:
-    """Joins the bytes of token ids.
-
-    One array holds the first sixteen bytes of each token, a second one its size and whether it is ASCII: nearly all
-    tokens are copied as sixteen bytes at once, whatever their size. A token has the position of its id in these arrays,
-    or of its slot where ids are too sparse for that.
-    """
-
-    def __dealloc__(self):
-        free(self.heads)
-        free(self.sizes)
+    """Turns ids into bytes and text."""
 
     cdef int set_up(self, TokenTable tokens, object vocab) except -1:
         if self.tokens is not None:
@@ -84,36 +77,13 @@ cdef class Decoder:
     @cython.critical_section
     cdef int fill(self) except -1:
         cdef TokenTable tokens = self.tokens
-        cdef bint direct = tokens.slot_of != NULL
-        cdef size_t size = tokens.id_span if direct else tokens.size
-        cdef Py_ssize_t slot, position
-        cdef uint64_t length, i
-        cdef const uint8_t* token
-        cdef uint16_t not_ascii
+        cdef ByteJoin tables
         if self.filled != NULL:                    # by another thread in between
             return 0
-        self.heads = <bp_head*> calloc(size + 1, sizeof(bp_head))
-        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
-        if self.heads == NULL or self.sizes == NULL:
-            free(self.heads)
-            free(self.sizes)
-            self.heads, self.sizes = NULL, NULL
-            raise MemoryError()
-        self.joiner = bp_joiner(self.heads, self.sizes, tokens.starts, tokens.blob, tokens.slot_of, size)
-        for slot in range(tokens.size):
-            position = tokens.ids[slot] if direct else slot
-            token = tokens.blob + tokens.starts[slot]
-            length = tokens.starts[slot + 1] - tokens.starts[slot]
-            memcpy(self.heads[position].bytes, token, min(length, <uint64_t> BP_HEAD))
-            not_ascii = 0
-            for i in range(length):
-                if token[i] >= 0x80:
-                    not_ascii = BP_NOT_ASCII
-                    break
-            if length == 0 or length > BP_LONG_TOKEN:
-                length = BP_LONG_TOKEN                     # `starts` tells
-            self.sizes[position] = <uint16_t> length | not_ascii
-        BP_STORE(&self.filled, self.heads)         # last: other threads read the tables from now on
+        tables = ByteJoin()
+        tables.fill(tokens.ids, tokens.size, tokens.starts, tokens.blob, tokens.slot_of, tokens.id_span)
+        self.tables = tables
+        BP_STORE(&self.filled, <void*> tables)     # last: other threads read the tables from now on
         return 0
 
     cdef bytes decode_bytes(self, object ids, bint skip=False, bint middle=False):
@@ -186,7 +156,7 @@ cdef class Decoder:
     cdef list char_spans(self, object ids, bytes text):
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t at = 0, started = 0, first, end = 0, i
-        cdef size_t slot
+        cdef const uint8_t* token
         cdef unsigned not_ascii = 0
         cdef list spans
         cdef id_view view
@@ -201,8 +171,7 @@ cdef class Decoder:
             for i in range(view.n):
                 if bp_work(&view.watch, SPAN_WORK):
                     break
-                slot = bp_slot(&self.joiner, view.positions[i])
-                end += <Py_ssize_t> (self.joiner.starts[slot + 1] - self.joiner.starts[slot])
+                end += self.tables.token_at(view.positions[i], &token)
                 first = started - (data[at] & 0xC0 == 0x80)
                 while at < end:
                     started += data[at] & 0xC0 != 0x80
@@ -264,13 +233,13 @@ cdef int leave_out(Decoder decoder, id_view* view) except -1:
     if view.owned == NULL:
         copy_ids(view)
     if decoder.skips is None:
-        made = bytearray(decoder.joiner.size + 1)
+        made = bytearray(decoder.tables.size + 1)
         for token_id in decoder.vocab.skipped:
-            made[token_id if decoder.joiner.slot_of != NULL else decoder.tokens.slot(token_id)] = 1
+            made[token_id if decoder.tables.slot_of != NULL else decoder.tokens.slot(token_id)] = 1
         decoder.skips = bytes(made)
     skips = decoder.skips
     for i in range(view.n):
-        position = min(view.owned[i], <uint32_t> decoder.joiner.size)  # the array may have changed
+        position = min(view.owned[i], <uint32_t> decoder.tables.size)  # the array may have changed
         view.owned[kept] = view.owned[i]
         kept += not skips[position]
     view.n = kept
@@ -283,7 +252,7 @@ cdef Py_ssize_t spaces_before(Decoder decoder, id_view* view, int strip) except 
     cdef Py_ssize_t i, size = 0, spaces = 0
     view.first = 0
     while size == 0 and view.first < view.n:           # a token may be empty
-        size = token_at(decoder, view.positions[view.first], &token)
+        size = max(decoder.tables.token_at(view.positions[view.first], &token), 0)
         view.first += 1
     if strip == STRIP_TOKEN and view.first and is_unstripped(decoder, view.positions[view.first - 1]):
         view.first = 0
@@ -296,18 +265,8 @@ cdef Py_ssize_t spaces_before(Decoder decoder, id_view* view, int strip) except 
     return spaces
 
 
-cdef inline Py_ssize_t token_at(Decoder decoder, uint32_t position, const uint8_t** token) noexcept nogil:
-    """OUT: *token, the bytes of the token at a position. Returns their number, 0 where none is there any more."""
-    cdef size_t slot
-    if position >= decoder.joiner.size or decoder.joiner.sizes[position] == 0:
-        return 0
-    slot = bp_slot(&decoder.joiner, position)
-    token[0] = decoder.joiner.blob + decoder.joiner.starts[slot]
-    return <Py_ssize_t> (decoder.joiner.starts[slot + 1] - decoder.joiner.starts[slot])
-
-
 cdef bint is_unstripped(Decoder decoder, uint32_t position) except -1:
-    if decoder.joiner.slot_of == NULL:
+    if decoder.tables.slot_of == NULL:
         position = decoder.tokens.ids[position]
     return position in decoder.unstripped
 
@@ -315,7 +274,7 @@ cdef bint is_unstripped(Decoder decoder, uint32_t position) except -1:
 cdef uint8_t* put_first(Decoder decoder, const id_view* view, uint8_t* out, int strip) noexcept nogil:
     """Write the token whose spaces are left out; returns where it ends, NULL where it is no longer the same."""
     cdef const uint8_t* token
-    cdef Py_ssize_t size = token_at(decoder, view.positions[view.first - 1], &token), i, kept = 0
+    cdef Py_ssize_t size = decoder.tables.token_at(view.positions[view.first - 1], &token), i, kept = 0
     for i in range(size):
         if token[i] == SPACE and (i == 0 or strip == STRIP_TOKEN):
             continue
@@ -334,12 +293,12 @@ cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) ex
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = part = bp_join_size(&decoder.joiner, view.positions, view.n, not_ascii, &unknown)
+        total = part = decoder.tables.count(view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                part = bp_join_size(&decoder.joiner, view.positions + at, n, not_ascii, &unknown)
+                part = decoder.tables.count(view.positions + at, n, not_ascii, &unknown)
                 if part < 0 or bp_work(&view.watch, n):
                     break
                 total += part
@@ -358,11 +317,11 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, int s
         if out == NULL:
             return False
     if view.n <= KEEP_LOCK:
-        return bp_join(&decoder.joiner, view.positions + at, view.n - at, out, end, not_ascii) == end
+        return decoder.tables.join(view.positions + at, view.n - at, out, end, not_ascii) == end
     with nogil:
         while at < view.n and out != NULL:
             n = min(<Py_ssize_t> SLICE, view.n - at)
-            out = bp_join(&decoder.joiner, view.positions + at, n, out, end, not_ascii)
+            out = decoder.tables.join(view.positions + at, n, out, end, not_ascii)
             if bp_work(&view.watch, n):
                 break
             at += n
@@ -383,7 +342,7 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
         read_sequence(decoder, _listed(ids), view)
     elif not hold_array(ids, view) and not hold_array(as_uint32(decoder, ids), view):
         raise SystemError("an array of uint32 is not one of native integers")
-    if decoder.joiner.slot_of != NULL:
+    if decoder.tables.slot_of != NULL:
         return 0
     if view.held:
         copy_ids(view)

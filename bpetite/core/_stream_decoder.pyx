@@ -2,10 +2,8 @@
 """Text of token ids that arrive one at a time.
 
 A stream keeps the bytes of the incomplete character, three at most, and none of its output. So an id costs the same
-whatever came before, and a server can hold a stream for each answer. Nearly every token is ASCII after a whole
-character and is copied into a new str; a token that ends with a whole character becomes a str from its code points.
-Everything else goes through CPython's decoder, which stops before an incomplete character and so defines a complete
-one; it takes twice as long for a few bytes.
+whatever came before, and a server can hold a stream for each answer. CPython's decoder, which stops before an
+incomplete character, defines a complete one.
 """
 from __future__ import annotations
 
@@ -17,10 +15,8 @@ from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_GET_SIZE, PyIndex_Check, PyList_CheckExact, PyLong_CheckExact, PyNumber_Index,
     PyTuple_CheckExact, PyUnicode_DecodeUTF8Stateful,
 )
-from ..headers.vectors cimport (
-    bp_token_value, bp_units_from_utf8, bp_utf8_valid, PyUnicode_DATA, PyUnicode_FromKindAndData, PyUnicode_New,
-)
-from ._decode cimport BP_HEAD, BP_LONG_TOKEN, Decoder, bp_joiner, bp_slot
+from ..headers.vectors cimport bp_token_value
+from ._decode cimport Decoder
 
 from ..errors import UnknownTokenError, short_repr
 
@@ -131,37 +127,26 @@ cdef class StreamDecoder:
 
 cdef str text_of_one(StreamDecoder stream, object token_id):
     """The text that an id completes."""
-    cdef const bp_joiner* joiner = &stream.decoder.joiner
+    cdef Decoder decoder = stream.decoder
     cdef int64_t value = bp_token_value(token_id)
-    cdef size_t position
-    cdef Py_ssize_t size
-    cdef unsigned head = 0
+    cdef const uint8_t* token
+    cdef Py_ssize_t size = -1
     cdef str text
     if value == -2:
         return text_of_one(stream, PyNumber_Index(token_id))
-    if value >= 0 and joiner.slot_of == NULL:
-        value = stream.decoder.tokens.slot(<uint32_t> value)
-    position = <size_t> value
-    if position < joiner.size:
-        head = joiner.sizes[position]
-    if head == 0:
-        raise stream.decoder.unknown(token_id, -1)
+    if value >= 0 and decoder.tables.slot_of == NULL:
+        value = decoder.tokens.slot(<uint32_t> value)
+    if value >= 0:
+        size = decoder.tables.token_at(<uint32_t> value, &token)
+    if size < 0:
+        raise decoder.unknown(token_id, -1)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
     if stream.at_start:
-        text = text_of_bytes_of(stream, stream.decoder.decode_bytes([token_id]))  # may raise: at_start stays as it was
-        stream.at_start = stream.decoder.decode_bytes([token_id], False, True) == b""
+        text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_start stays as it was
+        stream.at_start = decoder.decode_bytes([token_id], False, True) == b""
         return text
-    if head <= BP_HEAD and stream.held == 0:       # ASCII: the flag is a high bit
-        text = PyUnicode_New(head, 127)
-        memcpy(PyUnicode_DATA(text), joiner.heads[position].bytes, head)
-        return text
-    size = head & BP_LONG_TOKEN
-    if size <= BP_HEAD:
-        return text_of_bytes(stream, joiner.heads[position].bytes, size)
-    position = bp_slot(joiner, <uint32_t> position)
-    return text_of_bytes(stream, joiner.blob + joiner.starts[position],
-                         <Py_ssize_t> (joiner.starts[position + 1] - joiner.starts[position]))
+    return text_of_bytes(stream, token, size)
 
 
 cdef str text_of_many(StreamDecoder stream, object ids):
@@ -191,23 +176,12 @@ cdef inline str text_of_bytes_of(StreamDecoder stream, bytes data):
 
 
 cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t size):
-    cdef uint8_t[BP_HEAD + 4] short
-    cdef uint32_t[BP_HEAD + 4] characters
     cdef bytes joined
     cdef Py_ssize_t read = -1
     cdef str text
     if stream.held:
-        if size <= BP_HEAD:
-            memcpy(short, stream.open, 4)
-            memcpy(short + stream.held, data, size)
-            data = short
-        else:
-            joined = stream.open[:stream.held] + data[:size]
-            data = <const uint8_t*> PyBytes_AS_STRING(joined)
-        size += stream.held
-    if size <= BP_HEAD + 4 and bp_utf8_valid(data, size) == size:
-        stream.held = 0
-        return PyUnicode_FromKindAndData(4, characters, bp_units_from_utf8(4, data, size, characters))
+        joined = stream.open[:stream.held] + data[:size]
+        data, size = <const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined)
     text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, stream.handler, &read)
     if read < 0:                                   # up to Python 3.11.2 it is not set where all is ASCII
         read = size

@@ -1,20 +1,13 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
-from .._merge cimport MergeTable, merge_space
+from .._merge cimport BP_WORDS, MergeTable, bp_word, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t
 from ..splitting.scan._scan cimport Scanner
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._dropout cimport Dropout
 from ._text cimport utf8_window
-
-cdef extern from "headers/words.h" nogil:
-    enum: BP_WORDS
-
-    ctypedef struct bp_word:
-        uint32_t size
-        uint32_t ids[1]            # declared short: the header has its size
 
 cdef extern from "core/word_cache.h" nogil:
     enum: BP_BLOCK

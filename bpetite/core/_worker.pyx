@@ -24,23 +24,16 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy
 
-from .._merge cimport MergeTable, space_free, space_reserve
+from .._merge cimport (
+    BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, MergeTable, bp_words, space_free, space_reserve,
+)
 from ..headers cimport (
-    BP_KEY_READ, SPACE, bp_free, bp_key, bp_pairs, bp_resize, bp_secret, bp_work, draw_secret, token_t,
+    BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_work, draw_secret, token_t,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
-
-cdef extern from "headers/merge_words.h" nogil:
-    enum:
-        BP_WORD_IDS
-        BP_WORD_WIDTHS
-    ctypedef struct bp_words:
-        size_t counts[BP_WORD_WIDTHS]
-    void bp_add_word(const bp_pairs* pairs, bp_words* all, bp_word* word, size_t size) noexcept
-    void bp_merge_words(const bp_pairs* pairs, bp_words* all) noexcept
 
 cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
@@ -340,8 +333,8 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         if n < 0:
             done[0] = one.text + i - text
             return NO_TOKEN
-        bp_add_word(&worker.core.merges.pairs, &words, &one.word, n)
-    bp_merge_words(&worker.core.merges.pairs, &words)
+        worker.core.merges.add_word(&words, &one.word, n)
+    worker.core.merges.merge_words(&words)
     return DONE
 
 

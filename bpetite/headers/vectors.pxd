@@ -10,7 +10,6 @@ cdef extern from "headers/pyobject.h":
     object bp_str_of_utf8(const uint8_t* p, Py_ssize_t n)
     int64_t bp_token_value(object value) noexcept
     PyObject** PySequence_Fast_ITEMS(object sequence) noexcept
-    object PyUnicode_FromKindAndData(int kind, const void* units, Py_ssize_t size)
     object PyUnicode_New(Py_ssize_t size, Py_UCS4 maxchar)
     void* PyUnicode_DATA(object text) noexcept
     int PyUnicode_KIND(object text) noexcept
@@ -22,4 +21,3 @@ cdef extern from "headers/pyobject.h":
 cdef extern from "headers/utf8_read.h" nogil:
     Py_ssize_t bp_utf8_valid(const uint8_t* p, Py_ssize_t n) noexcept
     Py_ssize_t bp_utf8_count(const uint8_t* p, Py_ssize_t n) noexcept
-    Py_ssize_t bp_units_from_utf8(int kind, const uint8_t* p, Py_ssize_t n, void* units) noexcept

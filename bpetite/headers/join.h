@@ -2,7 +2,7 @@
 #ifndef BPETITE_JOIN_H
 #define BPETITE_JOIN_H
 
-#include "../headers/bytes.h"
+#include "bytes.h"
 
 enum {
     BP_HEAD = 16,           /* bytes of each token that lie in the array of heads */
