@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import patterns
 from .core import _stream_decoder
+from .core._threads import thread_count
 from .core._tokenizer_base import TokenizerBase
 from .engine import arrow, limits
 from .engine.choice import engine_parts
@@ -22,7 +23,7 @@ from .patterns import BY_NAME
 from .vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:
-    from typing import Literal, Self
+    from typing import Literal, Self, SupportsIndex
 
     from typing_extensions import Unpack
 
@@ -471,8 +472,11 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids, and the characters of the text that each token covers; so no token can be added.
+        """Token ids, and the characters of the text that each token covers.
 
         Args:
             text: As for :meth:`encode`, and so are the other arguments.
@@ -480,7 +484,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Returns:
             The ids, and for each of them (start, end) in characters of the text. Spans ascend. A token that holds a
             part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
-            text has the span that ``tokenizers`` gives it: a composed character has its first part's.
+            text has the span that ``tokenizers`` gives it: a composed character has its first part's, a token of the
+            template has (0, 0).
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")
@@ -488,10 +493,13 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .engine.offsets import offsets_of
 
+        before, after = self._vocab.around if add_special_tokens else ((), ())
         ids = self.encode(
-            text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads
-        )
-        return ids, offsets_of(self, text, ids, allowed_special)
+            text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads,
+            dropout=dropout, seed=seed,
+        )  # fmt: skip
+        spans = offsets_of(self, text, ids, allowed_special)
+        return [*before, *ids, *after], [(0, 0)] * len(before) + spans + [(0, 0)] * len(after)
 
     def encode_iterable(
         self,
@@ -499,14 +507,18 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         *,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
+        num_threads: int | None = 1,
         add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
     ) -> Iterator[int]:
         """Yield the token ids of a text that arrives in chunks, cut anywhere: exactly the ids of :meth:`encode` for the
-        joined chunks, each soon after it is certain, on this thread. At most twice the open pre-token is held, see
+        joined chunks, each soon after it is certain. At most twice the open pre-token is held, see
         :mod:`bpetite.engine.streaming`.
 
         Args:
             chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.
+            num_threads: As for the other methods; the parts of a stream are encoded on this thread alone.
             allowed_special: As for :meth:`encode`, and so are the remaining arguments and the errors.
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -516,7 +528,11 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         from .engine import streaming
 
         before, after = self._vocab.around if add_special_tokens else ((), ())
-        return chain(before, streaming.encode_iterable(self, chunks, allowed_special, disallowed_special), after)
+        thread_count(num_threads)  # checks it
+        ids = streaming.encode_iterable(
+            self, chunks, allowed_special, disallowed_special, self._dropout(dropout, seed)
+        )
+        return chain(before, ids, after)
 
     def encode_padded(
         self,

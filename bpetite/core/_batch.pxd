@@ -69,4 +69,5 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
                        tuple around, Dropout dropout)
 
 # int64[n]: how many ids each text has.
-cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads)
+cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
+                       tuple around, Dropout dropout)

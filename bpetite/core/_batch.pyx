@@ -486,8 +486,9 @@ cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Special
     return batch.ids if batch.gather is None else array_of(batch.gather.finish()), result
 
 
-cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused)
+cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
+                       tuple around, Dropout dropout):
+    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
     cdef int64_t[::1] counts
     import numpy                               # not at the top: lists do without it
     batch.counting = True

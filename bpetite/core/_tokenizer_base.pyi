@@ -11,6 +11,7 @@ from ..engine.pipeline import Pipeline
 from ..errors import UnknownTokenError
 from ..splitting.pretokenizer import Pretokenizer
 from ..vocabulary.vocab import ErrorHandler, Vocab
+from ._dropout import Dropout
 from ._special import Specials
 
 @disjoint_base
@@ -71,6 +72,9 @@ class TokenizerBase:
         num_threads: int | None = None,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
+        add_special_tokens: bool = False,
+        dropout: float | bool | None = None,
+        seed: SupportsIndex | None = None,
     ) -> NDArray[np.int64]: ...
     def encode_batch(
         self,
@@ -109,10 +113,20 @@ class TokenizerBase:
     ) -> tuple[Specials, Specials | None]: ...
     def _special_spans(self, text: str, allowed_special: SpecialSelection = "all") -> list[tuple[int, int, int]]: ...
     def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]: ...
+    def _dropout(self, dropout: float | bool | None, seed: SupportsIndex | None) -> Dropout | None: ...
     def _encode_beginning(
-        self, text: bytes, specials: Specials | None, final: bool = False, base: int = 0, at_start: bool = False
-    ) -> tuple[list[int], int, bool]: ...
+        self,
+        text: bytes,
+        specials: Specials | None,
+        final: bool = False,
+        base: int = 0,
+        at_start: bool = False,
+        dropout: Dropout | None = None,
+        position: int = 0,
+    ) -> tuple[list[int], int, bool, int]: ...
     def _token_ends(
         self, text: str, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> tuple[array[int], bytes]: ...
-    def _encode_items(self, items: Iterable[int | bytes | tuple[bytes, Buffer]]) -> list[int]: ...
+    def _encode_items(
+        self, items: Iterable[int | bytes | tuple[bytes, Buffer]], dropout: Dropout | None = None, position: int = 0
+    ) -> list[int]: ...

@@ -171,8 +171,9 @@ cdef class TokenizerBase:
             self._encoder.give(worker)
 
     def count_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
-                    allowed_special: SpecialSelection = "all",
-                    disallowed_special: SpecialSelection = ()) -> NDArray[np.int64]:
+                    allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
+                    add_special_tokens: bool = False, dropout: float | bool | None = None,
+                    seed: SupportsIndex | None = None) -> NDArray[np.int64]:
         """The number of tokens of each text, int64[n]; no ids are made. See :meth:`encode_batch`.
 
         >>> from bpetite import Tokenizer
@@ -180,7 +181,9 @@ cdef class TokenizerBase:
         array([1, 2, 0])
         """
         recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads))
+        around = self._vocab.around if add_special_tokens else ((), ())
+        return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
+                          chosen_dropout(dropout, seed, kept_of(self)))
 
     def encode_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
                      allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
@@ -308,21 +311,27 @@ cdef class TokenizerBase:
         """(start, end) in characters of each token of a text that equals the joined bytes of the tokens."""
         return self._decoder.char_spans(ids, text)
 
+    def _dropout(self, dropout, seed):
+        """The draws of a call: a Dropout, or None for plain encoding."""
+        return chosen_dropout(dropout, seed, kept_of(self))
+
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
-                          bint at_start=False):
-        """(ids, end in bytes, `at_start` for the rest) of the certain part of a text that goes on unless it is `final`:
-        valid UTF-8 of whole characters, which a scanner cuts without change. `base` is its offset in the whole text,
-        for messages; `at_start` is true for the beginning of the whole text."""
+                          bint at_start=False, Dropout dropout=None, position=0):
+        """(ids, end in bytes, `at_start` and `position` for the rest) of the certain part of a text that goes on unless
+        it is `final`: valid UTF-8 of whole characters, which a scanner cuts without change. `base` is its offset in the
+        whole text, for messages; `at_start` is true for the beginning of the whole text; `position` is the number of
+        bytes that have been merged, on which the draws of dropout depend."""
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
         cdef int status
+        worker.dropout, worker.text_number, worker.position = dropout, 0, position
         try:
             worker.at_start = at_start and worker.core.prefixed
             with nogil:
                 status = encode_utf8(worker, specials, data, length, length, final, length, &done)
             check_status(status, text, done, base)
-            return list_of(worker.out, worker.used), done, worker.at_start
+            return list_of(worker.out, worker.used), done, worker.at_start, worker.position
         finally:
             self._encoder.give(worker)
 
@@ -337,9 +346,11 @@ cdef class TokenizerBase:
         finally:
             self._encoder.give(worker)
 
-    def _encode_items(self, items):
-        """The ids of a pipeline's items: ids, text in UTF-8, pairs of text and the ends of its pre-tokens."""
+    def _encode_items(self, items, Dropout dropout=None, position=0):
+        """The ids of a pipeline's items: ids, text in UTF-8, pairs of text and the ends of its pre-tokens. For
+        `dropout` and `position` see `_encode_beginning`."""
         cdef Worker worker = self._encoder.take()
+        worker.dropout, worker.text_number, worker.position = dropout, 0, position
         try:
             self._encoder.encode_items(worker, items)
             return list_of(worker.out, worker.used)

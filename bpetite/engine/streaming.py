@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import accumulate, chain, starmap
 
+from ..core._dropout import Dropout
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
@@ -47,6 +48,7 @@ def encode_iterable(
     chunks: Iterable[str | bytes],
     allowed_special: SpecialSelection = "all",
     disallowed_special: SpecialSelection = (),
+    dropout: Dropout | None = None,
 ) -> Iterator[int]:
     """The ids of :meth:`bpetite.Tokenizer.encode_iterable`, without the tokens of a template. Arguments are checked at
     the call, chunks when they are read."""
@@ -59,17 +61,20 @@ def encode_iterable(
     if refused is not None:
         data = refusing(data, refused)
     if tokenizer._cut_in_python:
-        return _at_the_end(tokenizer, data, allowed_special)
+        return _at_the_end(tokenizer, data, specials, dropout)
     is_unchanged = tokenizer._pretokenizer.scanner is not None and (
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
-    stream = OpenText(tokenizer, specials) if is_unchanged else OpenSpecials(tokenizer, specials)
+    stream = (OpenText if is_unchanged else OpenSpecials)(tokenizer, specials, dropout)
     steps = chain(((text, False) for text in data), [(b"", True)])
     return chain.from_iterable(starmap(stream.feed, steps))
 
 
-def _at_the_end(tokenizer: TokenizerBase, data: Iterator[bytes], allowed_special: SpecialSelection) -> Iterator[int]:
-    yield from tokenizer.encode(b"".join(data), allowed_special=allowed_special)
+def _at_the_end(
+    tokenizer: TokenizerBase, data: Iterator[bytes], specials: Specials, dropout: Dropout | None
+) -> Iterator[int]:
+    assert tokenizer._pipeline is not None
+    yield from tokenizer._encode_items(tokenizer._pipeline.items(b"".join(data).decode("utf-8"), specials), dropout)
 
 
 def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
@@ -107,9 +112,11 @@ def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
 class OpenText:
     """Text to ids; keeps back the part that more text may change, all of it without a scanner."""
 
-    def __init__(self, tokenizer: TokenizerBase, specials: Specials | None) -> None:
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials | None, dropout: Dropout | None) -> None:
         self.tokenizer = tokenizer
         self.specials = specials
+        self.dropout = dropout
+        self.position: int = 0  # bytes that have been merged, on which the draws depend
         self.scanned: bool = tokenizer._pretokenizer.scanner is not None
         self.parts: list[bytes] = []
         self.size: int = 0
@@ -125,12 +132,13 @@ class OpenText:
             return []
         text = b"".join(self.parts)
         if self.scanned:
-            ids, done, self.at_start = self.tokenizer._encode_beginning(
-                text, self.specials, final, self.offset, self.at_start
+            ids, done, self.at_start, self.position = self.tokenizer._encode_beginning(
+                text, self.specials, final, self.offset, self.at_start, self.dropout, self.position
             )
             self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
         else:
-            ids, done = self.tokenizer.encode_ordinary(text), len(text)
+            ids, done = self.tokenizer._encode_items([text], self.dropout, self.position), len(text)
+            self.position += done
         self.parts = [text[done:]]
         self.size -= done
         self.offset += done
@@ -141,9 +149,9 @@ class OpenSpecials:
     """Text to ids where only the text between special tokens is normalized and split; also keeps back the possible
     start of a special token."""
 
-    def __init__(self, tokenizer: TokenizerBase, specials: Specials) -> None:
+    def __init__(self, tokenizer: TokenizerBase, specials: Specials, dropout: Dropout | None) -> None:
         self.specials = specials
-        self.between: OpenText | Normalized = OpenText(tokenizer, None)
+        self.between: OpenText | Normalized = OpenText(tokenizer, None, dropout)
         if self.between.scanned:
             self.between = Normalized(self.between)
         self.open: bytes = b""

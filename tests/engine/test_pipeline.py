@@ -134,6 +134,25 @@ def test_flags_and_templates_that_make_no_sense() -> None:
         make(template=Template((TemplatePart((999,)), TemplatePart(text="A")), ()))
 
 
+def test_all_forms_take_the_same_keywords() -> None:
+    tok = make(template=Template((TemplatePart((300,)), TemplatePart(text="A"), TemplatePart((301, 302))), ()))
+    text = "ab <s>ab abab"
+    for special in ({}, {"allowed_special": ()}, {"disallowed_special": ["<m>"]}):
+        for random in ({}, {"dropout": 0.5, "seed": 3}):
+            options: dict[str, Any] = {"num_threads": 1, "add_special_tokens": True, **special, **random}
+            ids = tok.encode(text, **options)
+            assert tok.encode_to_numpy(text, **options).tolist() == ids
+            assert tok.encode_batch([text], **options) == [ids]
+            assert tok.encode_batch_to_numpy([text], **options)[0].tolist() == ids
+            assert tok.count_batch([text], **options).tolist() == [len(ids)]
+            assert tok.encode_padded([text], **options).input_ids.tolist() == [ids]
+            assert [*tok.encode_iterable(text, **options)] == ids
+            found, spans = tok.encode_with_offsets(text, **options)
+            assert found == ids
+            assert (spans[0], spans[-2:]) == ((0, 0), [(0, 0), (0, 0)])
+            assert [text[start:end] for start, end in spans] == ["", *map(tok.decode, zip(ids[1:-2])), "", ""]
+
+
 def test_a_template_goes_around_arrays_and_lists() -> None:
     tok = make(template=Template((TemplatePart((300,)), TemplatePart(text="A"), TemplatePart((301, 302))), ()))
     assert tok.encode("ab", add_special_tokens=True) == [300, 257, 301, 302]
@@ -151,6 +170,8 @@ def test_without_a_template_no_special_tokens_are_put_around_a_text() -> None:
         assert tok.encode_batch(["ab"], add_special_tokens=True) == [tok.encode("ab")]
         assert tok.encode_padded(["ab"], pad_token=0, add_special_tokens=True).input_ids.tolist() == [tok.encode("ab")]
         assert [*tok.encode_iterable(["ab"], add_special_tokens=True)] == tok.encode("ab")
+        assert tok.encode_with_offsets("ab", add_special_tokens=True) == tok.encode_with_offsets("ab")
+        assert tok.count_batch(["ab"], add_special_tokens=True).tolist() == [len(tok.encode("ab"))]
         for limit in (None, 9):
             assert tok.count("ab", limit=limit, add_special_tokens=True) == tok.count("ab")
 

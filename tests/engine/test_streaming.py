@@ -73,6 +73,8 @@ def test_any_cuts(text: str, data: st.DataObject) -> None:
         ids = tok.encode(text)
         assert list(tok.encode_iterable(chunks)) == ids, name
         assert list(tok.encode_iterable(raw_chunks)) == ids, name
+        dropped = tok.encode(text, dropout=0.4, seed=7)
+        assert list(tok.encode_iterable(chunks, dropout=0.4, seed=7)) == dropped, name
 
 
 marks = st.characters(categories=["Mn", "Lm", "Lo", "Sk", "Mc"])
