@@ -16,8 +16,6 @@ def get_encoding(name: str) -> Tokenizer:
     has tiktoken's methods and defaults. If tiktoken has two special tokens with one id, only the token to which the id
     decodes is here: ``<|endofprompt|>`` in o200k_harmony, and not ``<|reserved_200018|>``.
 
-    Its pickle is its name, so a process that unpickles it needs the ranks from one of these places, too.
-
     The ranks are not in this package. They come from the first of these places that has them, and are used only if
     their SHA-256 is the published one:
 

@@ -6,7 +6,7 @@ room that its import names, imported where it is used: loading a tokenizer waits
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -20,7 +20,8 @@ from .engine.choice import engine_parts
 from .engine.foreign_names import ELSEWHERE, OwnNames
 from .errors import UnknownTokenError, short_repr
 from .patterns import BY_NAME
-from .vocabulary.vocab import Vocab
+from .vocabulary import pickling
+from .vocabulary.vocab import BytePairs, Vocab
 
 if TYPE_CHECKING:
     from typing import Literal, Self, SupportsIndex
@@ -92,6 +93,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._set_up(vocab, cache_bytes, *engine_parts(vocab))
+        pickling.LIVE[id(self)] = self
 
     @classmethod
     def from_vocab(cls, vocab: Vocab) -> Tokenizer:
@@ -569,15 +571,15 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return Rows(self, texts, pad_token, options).padded(padding)
 
     @property
-    def vocab(self) -> dict[int, bytes]:
-        """id -> bytes of every token, special ones included; a new dict each time."""
-        return dict(self._vocab.tokens)
+    def vocab(self) -> Mapping[int, bytes]:
+        """id -> bytes of every token, special ones included; equal to the dict of the same content, and read-only."""
+        return self._vocab.tokens
 
     @property
-    def merges(self) -> list[tuple[bytes, bytes]]:
-        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind."""
-        tokens = self._vocab.tokens
-        return [(tokens[left], tokens[right]) for left, right in self._vocab.merges or ()]
+    def merges(self) -> Sequence[tuple[bytes, bytes]]:
+        """Pairs of token bytes in rank order; empty for a vocabulary of the ranks kind. Equal to the list of the same
+        content, and read-only."""
+        return BytePairs(self._vocab.tokens, self._vocab.merges or ())
 
     @property
     def special_tokens(self) -> dict[str, int]:
@@ -682,9 +684,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
     def __reduce__(self) -> tuple[Any, ...]:
         if self._vocab is None:
             raise TypeError("this tokenizer has not been set up")
-        from .vocabulary.pickling import reduced  # not at the top: loading does without it
-
-        return reduced(self._vocab, self)
+        return pickling.reduced(self)
 
     def __copy__(self) -> Self:
         return self
@@ -697,7 +697,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             raise TypeError("this tokenizer has not been set up")
         merges = f"{len(self._vocab.merges)} merges" if self._vocab.merges is not None else "ranks"
         return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
-                f"scanner {self.scanner!r}, fingerprint {self.fingerprint()[:8]}>")
+                f"scanner {self.scanner!r}>")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in ELSEWHERE]

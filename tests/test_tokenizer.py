@@ -111,13 +111,29 @@ def test_identity(tok: Tokenizer) -> None:
     assert pickle.dumps(tok) == pickle.dumps(again)
 
 
+def test_vocab_and_merges_are_views(tok: Tokenizer) -> None:
+    vocab, merges = dict(tok.vocab), list(tok.merges)
+    assert tok.vocab == vocab
+    assert vocab == tok.vocab
+    assert tok.merges == merges
+    assert merges == tok.merges
+    assert tok.merges != merges[1:]
+    assert tok.merges != "merges"
+    assert (tok.merges[-1], tok.merges[2:9:3], len(tok.merges)) == (merges[-1], merges[2:9:3], len(merges))
+    assert repr(tok.merges) == repr(merges)
+    with pytest.raises(IndexError):
+        tok.merges[len(merges)]
+    assert pickle.loads(pickle.dumps((tok.vocab, tok.merges))) == (vocab, merges)
+    assert [tok.vocab[token_id] for token_id in range(tok.vocab_size)] == list(vocab.values())
+
+
 def test_it_cannot_be_changed(tok: Tokenizer) -> None:
-    tok.vocab.clear()
-    tok.merges.clear()
     tok.special_tokens.clear()
-    assert tok.vocab
-    assert tok.merges
     assert tok.special_tokens
+    with pytest.raises(TypeError):
+        tok.vocab[0] = b"x"  # type: ignore[index]
+    with pytest.raises(TypeError):
+        tok.merges[0] = (b"x", b"y")  # type: ignore[index]
     for name in ("encode", "anything"):
         with pytest.raises(AttributeError):
             setattr(tok, name, None)

@@ -101,18 +101,7 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
-    known = PUBLISHED[encoding]
-    key = hashlib.sha256(f"{FORMS[encoding][0][0].sha256} {known}".encode()).digest()
-    vocab = vocab_of_tokens(_ranks(encoding), encoding, *known, encoding)
-    vars(vocab)["_pickled"] = key, _of_pickle, encoding  # see bpetite.vocabulary.pickling
-    return vocab
-
-
-def _of_pickle(_: type, key: bytes, encoding: str) -> Vocab:
-    vocab = load(encoding)
-    if vars(vocab)["_pickled"][0] != key:
-        raise ValueError(f"a pickle of {encoding} from another release of bpetite: use the same one on both sides")
-    return vocab
+    return vocab_of_tokens(_ranks(encoding), encoding, *PUBLISHED[encoding], encoding)
 
 
 def _ranks(encoding: str) -> TokenTable:

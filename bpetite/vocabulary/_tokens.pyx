@@ -379,43 +379,7 @@ cdef class TokenTable:
         return repr(dict(self))
 
     def __reduce__(self):
-        import zlib                            # not at the top: loading does without it
-        # the bytes of ids and sizes, the lowest ones first: the higher are nearly all equal to those before them
-        cdef bytearray planes = bytearray(8 * self.size)
-        cdef uint8_t* to = <uint8_t*> <char*> planes
-        cdef Py_ssize_t slot, i
-        for i in range(4):
-            for slot in range(self.size):
-                to[2 * i * self.size + slot] = <uint8_t> (self.ids[slot] >> 8 * i)
-                to[(2 * i + 1) * self.size + slot] = <uint8_t> ((self.starts[slot + 1] - self.starts[slot]) >> 8 * i)
-        return _unpickled, (zlib.compress(planes, 1), self.blob[:self.starts[self.size]] if self.size else b"")
-
-
-def _unpickled(bytes planes not None, bytes data not None):
-    import zlib
-    cdef TokenList found = TokenList()
-    cdef uint64_t total = 0
-    cdef token_t token_id
-    cdef uint32_t length
-    cdef Py_ssize_t slot, i, size
-    cdef const uint8_t* p
-    planes = zlib.decompress(planes)
-    p, size = <const uint8_t*> PyBytes_AS_STRING(planes), len(planes) // 8
-    if found.room(len(data)) == NULL:
-        raise MemoryError()
-    memcpy(found.data, PyBytes_AS_STRING(data), len(data))
-    for slot in range(size):
-        token_id = length = 0
-        for i in range(4):
-            token_id |= <token_t> p[2 * i * size + slot] << 8 * i
-            length |= <uint32_t> p[(2 * i + 1) * size + slot] << 8 * i
-        total += length
-        if not found.add(token_id, length):
-            raise MemoryError()
-    table = table_of(found, ()) if total == <uint64_t> len(data) else None
-    if table is None:
-        raise ValueError(f"ids of {size} tokens occur twice, or their {total} bytes are not those given, {len(data)}")
-    return table
+        return TokenTable, (dict(self),)
 
 
 Mapping.register(TokenTable)

@@ -9,13 +9,14 @@ import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
 
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import check_integer, short_repr
 from ..record import Record
 from ..splitting.pattern.unicode_data import UNICODE
+from . import pickling
 from ._merge_builder import build_merge_table
 from ._merge_list import MergeList
 from ._tokens import TokenTable
@@ -105,7 +106,7 @@ class Vocab(Record):
         TypeError: A value of the wrong type.
 
     >>> Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None)
-    Vocab(3 tokens, 1 merges, 0 special tokens, fingerprint e7f4f13e)
+    Vocab(3 tokens, 1 merges, 0 special tokens)
     """
 
     tokens: Mapping[int, bytes]
@@ -427,15 +428,46 @@ class Vocab(Record):
 
     def __repr__(self) -> str:
         merges = "ranks" if self.merges is None else f"{len(self.merges)} merges"
-        return (
-            f"Vocab({len(self.tokens)} tokens, {merges}, {len(self.special_tokens)} special tokens, "
-            f"fingerprint {self.fingerprint()[:8]})"
-        )
+        return f"Vocab({len(self.tokens)} tokens, {merges}, {len(self.special_tokens)} special tokens)"
+
+    @cached_property
+    def pickled(self) -> tuple[bytes, bytes]:
+        """The key and the content of its pickle."""
+        return pickling.pickled(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .pickling import reduced  # not at the top: loading does without it
+        return pickling.vocab_of, (type(self), *self.pickled)
 
-        return reduced(self, self)
+
+class BytePairs(Sequence[tuple[bytes, bytes]]):
+    """Merges as pairs of bytes, which are made when they are asked for; equal to a list of them."""
+
+    def __init__(self, tokens: Mapping[int, bytes], merges: Sequence[tuple[int, int]]) -> None:
+        self._tokens, self._merges = tokens, merges
+
+    def __len__(self) -> int:
+        return len(self._merges)
+
+    @overload
+    def __getitem__(self, at: int) -> tuple[bytes, bytes]: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[tuple[bytes, bytes]]: ...
+    def __getitem__(self, at: int | slice) -> tuple[bytes, bytes] | list[tuple[bytes, bytes]]:
+        if isinstance(at, slice):
+            return [self[rank] for rank in range(len(self))[at]]
+        left, right = self._merges[at]
+        return self._tokens[left], self._tokens[right]
+
+    def __eq__(self, other: object) -> bool:
+        return list(self) == list(other) if isinstance(other, list | tuple | BytePairs) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __add__(self, other: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+        return [*self, *other]
+
+    def __repr__(self) -> str:
+        return repr(list(self))
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:
