@@ -24,7 +24,6 @@ ROWS = [
     ["core._tokenizer_base"],
     ["core._stream_decoder"],
     ["core._decode"],
-    ["core._long"],
     ["core._batch"],
     ["core._encode"],
     ["core._ids"],

@@ -8,8 +8,7 @@ from ._worker cimport Worker
 
 
 cdef class SectionIds(IdMemory):
-    cdef Py_ssize_t skip                   # ids at the front that do not count
-    cdef token_t* place                    # of the others in the result; NULL while it is not known
+    cdef token_t* place                    # in the result; NULL while it is not known
 
 
 cdef class Gather:
@@ -19,13 +18,9 @@ cdef class Gather:
 
     cdef int begin(self, Py_ssize_t room) except -1
     # Give the ids of a section their place, after those put before; the thread that has them in its list copies them.
-    cdef int put(self, SectionIds ids, Py_ssize_t skip) except -1
+    cdef int put(self, SectionIds ids) except -1
     # All ids, in memory of their own. Called after all threads have ended.
     cdef IdMemory finish(self)
-
-
-# The output of a worker, which goes on with other memory.
-cdef SectionIds taken(Worker worker)
 
 
 cdef class Job:
@@ -47,15 +42,15 @@ cdef class Job:
     # For those who inherit:
     # Encode one section; where ids are gathered, they are the worker's output.
     cdef int encode(self, Worker worker, Py_ssize_t section) except -1
-    # Put the ids of a section to the gathered ones. Sections come in order, by one thread at a time; the worker's
-    # output is empty.
-    cdef int join(self, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1
     # The error to raise for one met in a section.
     cdef object explain(self, object error, Worker worker)
 
 
-# In all: special tokens of `specials` are recognised, those of `refused` (or None) raise. With dropout, text i is text
-# number i. `around` has the ids that are put before, and those put behind, the ids of each text.
+# Append the ids of a text, which several threads share if it is long and the scanner certainly cuts it somewhere.
+cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1
+
+# In the others: special tokens of `specials` are recognised, those of `refused` (or None) raise. With dropout, text i
+# is text number i. `around` has the ids that are put before, and those put behind, the ids of each text.
 
 # A list of ids for each text.
 cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,

@@ -1,4 +1,4 @@
-"""Many texts at once, over several threads: lists, one flat array with offsets; and how threads share a job.
+"""Many texts, or one long text, over several threads; and how threads share a job.
 
 The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
@@ -6,6 +6,10 @@ without it. The texts of an Arrow array are read in place; no Python object is m
 Anything with Arrow's PyCapsule interface counts as an Arrow array: arrays of pyarrow, series of polars and pandas.
 pyarrow reads it; without pyarrow, the items are read as Python objects like the items of any iterable.
 Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
+
+A long text is cut at places where the scanner certainly cuts (certain_cuts.py), so that its sections are encoded one by
+one with the ids of all. A thread rewrites them to UTF-8 itself, window by window, where the text is not in UTF-8. Text
+that shows no such place, such as a long run of digits, stays in one section.
 
 Threads live for one call; each has a worker of its own. It takes a section of the job (a run of texts, a part of a long
 text), encodes it and takes the next one, so uneven sections are shared evenly. The error of the first faulty section is
@@ -28,14 +32,14 @@ from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
-from ..headers cimport bp_resize, bp_stop, bp_watch_begin, token_t
+from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._dropout cimport Dropout
-from ._encode cimport Encoder, check_status, encode_view
+from ._encode cimport Encoder, check_status, encode_checked, encode_view
 from ._ids cimport IdMemory, array_of, list_of, take_ids
 from ._special cimport Specials
-from ._text cimport DONE, NO_MEMORY, guess_ids, text_view, view_text
+from ._text cimport DONE, NO_MEMORY, guess_ids, text_stretch, text_view, view_text
 from ._worker cimport Worker, bp_cache_loosen
 
 from collections.abc import Mapping
@@ -47,6 +51,8 @@ from ._threads import next_size, run_with_helpers, worthwhile
 cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
+    ALONE = 1 << 19            # the same of one text, in bytes or characters
+    LARGEST_SECTION = 1 << 18  # of it; the ids stay in the second-level cache until they are copied
 
 
 cdef class SectionIds(IdMemory):
@@ -81,15 +87,13 @@ cdef class Gather:
         self.results.append(result)
         return 0
 
-    cdef int put(self, SectionIds ids, Py_ssize_t skip) except -1:
+    cdef int put(self, SectionIds ids) except -1:
         cdef IdMemory result = self.results[len(self.results) - 1]
-        cdef Py_ssize_t count = ids.used - skip
-        if self.room - result.used < count:
-            self.begin(max(count, self.room // 2))
+        if self.room - result.used < ids.used:
+            self.begin(max(ids.used, self.room // 2))
             result = self.results[len(self.results) - 1]
-        ids.skip = skip
         BP_STORE(<void**> &ids.place, result.ids + result.used)
-        result.used += count
+        result.used += ids.used
         return 0
 
     cdef IdMemory finish(self):
@@ -114,17 +118,16 @@ cdef int copy_placed(list waiting) except -1:
     """Copy the ids of the sections that have a place by now, and forget them."""
     cdef SectionIds ids
     cdef token_t* to
-    cdef Py_ssize_t size, i = 0
+    cdef Py_ssize_t i = 0
     while i < len(waiting):
         ids = waiting[i]
         to = <token_t*> BP_LOAD(<void**> &ids.place)
         if to == NULL:
             i += 1
             continue
-        size = ids.used - ids.skip
-        if size > 0:                               # else there may be no memory
+        if ids.used:                               # else there may be no memory
             with nogil:
-                memcpy(to, ids.ids + ids.skip, size * sizeof(token_t))
+                memcpy(to, ids.ids, ids.used * sizeof(token_t))
         del waiting[i]
     return 0
 
@@ -154,9 +157,6 @@ cdef class Job:
 
     cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
         raise NotImplementedError()
-
-    cdef int join(self, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1:
-        return self.gather.put(made, 0)
 
     cdef object explain(self, object error, Worker worker):
         return error
@@ -207,13 +207,13 @@ cdef int _encode_section(Job job, Worker worker, list waiting, Py_ssize_t sectio
     if job.gather is not None:
         made = taken(worker)
         waiting.append(made)
-        _join(job, worker, waiting, made, section)
+        _join(job, made, section)
         copy_placed(waiting)
     return 0
 
 
-cdef int _join(Job job, Worker worker, list waiting, SectionIds made, Py_ssize_t section) except -1:
-    """Join the sections with none missing before them, unless another thread is joining, which sees them, too."""
+cdef int _join(Job job, SectionIds made, Py_ssize_t section) except -1:
+    """Give a place to the sections with none missing before them, unless another thread does, which sees them, too."""
     with cython.critical_section(job):
         job.made[section] = made
         if job.joining:
@@ -226,7 +226,7 @@ cdef int _join(Job job, Worker worker, list waiting, SectionIds made, Py_ssize_t
                 job.joining = False
                 return 0
             job.made[job.joined] = None
-        job.join(worker, waiting, made, job.joined)
+        job.gather.put(made)
         job.joined += 1
 
 
@@ -239,6 +239,69 @@ cdef object _fail(Job job, Py_ssize_t section, object error):
             job.failed = section
             job.error = error
     return before
+
+
+cdef class _LongText(Job):
+    """One text, in sections."""
+    cdef text_view view
+    cdef object text
+    cdef Specials specials
+    cdef list places                       # near which sections begin, in bytes of a text in UTF-8, else in units
+    cdef dict starts                       # section -> where it begins, as soon as that is known
+    cdef object cuts
+
+    cdef int divide(self, Py_ssize_t threads) except -1:
+        cdef Py_ssize_t place = 0, length = self.view.length, size
+        self.cuts = self.encoder.certain_cuts()
+        if self.cuts is not None and self.view.utf8 != NULL and isinstance(self.text, str) and not self.text.isascii():
+            self.text = str.encode(self.text, "utf-8")
+        self.places = [0]
+        while self.cuts is not None:
+            size = next_size(length - place, threads, LARGEST_SECTION)
+            if length - place < 2 * size:
+                break
+            place += size
+            self.places.append(place)
+        self.count = len(self.places)
+        self.starts = {self.count: length}
+        return 0
+
+    cdef Py_ssize_t start_of(self, Py_ssize_t section) except -1:
+        """The first certain cut near the place of a section, or of a later one; the end of the text without any."""
+        cdef Py_ssize_t wanted = section
+        start = self.starts.get(section)
+        while start is None:
+            cut = self.cuts.near(self.text, self.places[section]) if section else 0
+            section += 1
+            start = cut if cut >= 0 else self.view.length if section == self.count else None
+        self.starts[wanted] = start
+        return start
+
+    cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
+        cdef text_stretch stretch
+        stretch.start, stretch.stop = self.start_of(section), self.start_of(section + 1)
+        worker.at_start = worker.core.prefixed and section == 0
+        return encode_checked(worker, self.specials, self.text, &self.view, &stretch)
+
+
+cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
+    cdef _LongText job
+    cdef IdMemory made
+    cdef text_view view
+    view_text(text, &view)
+    if not encoder.compiled or view.length < ALONE:
+        return encoder.encode(worker, text, specials)
+    job = _LongText()
+    job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
+    threads = worthwhile(threads, view.length)
+    job.divide(threads)
+    job.gather = Gather(guess_ids(&view))
+    job.run(worker, threads)
+    made = job.gather.finish()
+    bp_free(worker.out)
+    worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
+    made.ids = NULL
+    return 0
 
 
 cdef class _Batch(Job):

@@ -21,6 +21,7 @@ cdef class Encoder:
     cdef object _pretokenizer
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
+    cdef object _cuts              # False for none; None before they are asked for
     cdef Py_ssize_t _cache_bytes
     cdef bp_slots _idle            # the workers given back last
     cdef list _pool                # the others
@@ -28,6 +29,8 @@ cdef class Encoder:
 
     cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,
                     Py_ssize_t cache_bytes) except -1
+    # Where the scanner certainly cuts, or None.
+    cdef object certain_cuts(self)
     # A worker whose output is empty, and back with it when the call has ended, whether or not it failed.
     cdef Worker take(self)
     cdef void give(self, Worker worker)

@@ -104,7 +104,7 @@ cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py
         memcpy(copy, view.utf8, view.length)
         return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
     worker.reserve(guess_ids(view))
-    whole.start, whole.stop, whole.behind = 0, view.length, view.length
+    whole.start, whole.stop = 0, view.length
     status = encode_stretch(worker, specials, view, &whole)
     offset[0] = whole.bytes
     return status
@@ -120,7 +120,7 @@ cdef int encode_stretch(Worker worker, Specials specials, const text_view* view,
     cdef int status
     window.filled, window.read = 0, read
     stretch.end, stretch.bytes = read, 0
-    while stretch.end < stretch.stop and read - stretch.stop <= stretch.behind:
+    while stretch.end < stretch.stop:
         limit = stretch.stop
         if read >= limit:
             limit = min(limit + max(<Py_ssize_t> BEHIND, 2 * (read - limit)), view.length)
@@ -206,6 +206,13 @@ cdef class Encoder:
         self._pool = []
         self.core = core
         return 0
+
+    cdef object certain_cuts(self):
+        from ..splitting.certain_cuts import certain_cuts  # not at the top: few texts are so long
+
+        if self._cuts is None:
+            self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals), False) or False
+        return self._cuts or None
 
     # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
     # look at the pool and the change that follows from it (see _batch.pyx). A worker is read by its owner alone: one
@@ -372,7 +379,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
             refused.refuse(text)
         encoder.encode(worker, text, specials)
         return str.encode(text, "utf-8") if wanted else None
-    part.end, part.behind = 0, view.length
+    part.end = 0
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
         encode_checked(worker, specials, text, &view, &part)

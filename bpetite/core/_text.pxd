@@ -37,7 +37,6 @@ cdef struct text_stretch:
     # The part of a text to encode: from start to the first end of a pre-token or special token at or after stop. In
     # bytes if the text is in UTF-8, else in units.
     Py_ssize_t start, stop
-    Py_ssize_t behind          # the search for the end of a pre-token gives up so far behind stop
     Py_ssize_t end             # OUT: the end of the encoded part
     Py_ssize_t bytes           # OUT: from start to there in UTF-8; on NO_TOKEN, to the byte that has no token
 

@@ -12,12 +12,11 @@ from cpython.array cimport array
 from libc.stdint cimport uint8_t
 
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject
-from ._batch cimport count_each, encode_flat, encode_lists
+from ._batch cimport count_each, encode_flat, encode_lists, encode_long
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
 from ._encode cimport Encoder, check_status, encode_up_to, encode_utf8, has_more, token_ends
 from ._ids cimport list_of, take_ids
-from ._long cimport encode_long
 from ._special cimport Specials, SpecialSets
 from ._worker cimport Core, Worker
 

@@ -86,7 +86,7 @@ class Plan:
         most = MAX_DOCUMENT if options.max_document_bytes is None else options.max_document_bytes
         cuts = None if self._whole_because else self.codec.cuts
         if cuts is not None:
-            cuts = cuts._replace(literals=(*cuts.literals, separator.encode()))
+            cuts = replace(cuts, literals=(*cuts.literals, separator.encode()))
         return Reading(
             separator.encode(), options.text_key, options.id_key if self.layout.meta else None, self.block, most,
             stop=options.on_error == "fail", cuts=cuts,

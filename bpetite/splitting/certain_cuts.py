@@ -1,41 +1,69 @@
-"""Places where a split pattern certainly cuts, whatever stands before them: there a text can be cut for readers.
+"""Places where a scanner certainly cuts, whatever stands before them: there a text can be cut for readers and threads.
 
 Two characters of a synchronizing word lead the transducer to one state from every state (scanner_tables.py). From there
-on its cuts depend on nothing before these characters. So a few characters show a certain cut.
+on its cuts depend on nothing before these characters. So a few characters show a certain cut. Without a pattern, a cut
+where no merge joins two characters depends on these alone.
 """
 from __future__ import annotations
 
+import re
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 from .compile.scanner_tables import ScannerTables
 from .pretokenizer import Pretokenizer
+from .scan._scan import Scanner
 
 #: The most characters between a cut and the character that shows it, the latter included.
 BACK = 4
 
 #: Characters that are looked at together.
-AT_ONCE = 4096
+AT_ONCE = 64
+
+#: Characters or bytes in which :meth:`CertainCuts.near` looks for a cut.
+REACH = 512
 
 
-class CertainCuts(NamedTuple):
+@dataclass(frozen=True)
+class CertainCuts:
     """Finds certain cuts.
 
     Attributes:
-        tables: Of the pattern's scanner.
+        tables: Of the pattern's scanner; None where there is no pattern.
+        scanner: It cuts by pairs of characters; None where there is a pattern.
         literals: Special tokens and separators, which cut a text before the pattern does.
         ascii_only: Use ASCII characters alone: a normal form leaves an ASCII character as it is if ASCII follows it.
     """
 
-    tables: ScannerTables
+    tables: ScannerTables | None
+    scanner: Scanner | None
     literals: tuple[bytes, ...]
     ascii_only: bool
 
-    @property
+    @cached_property
     def margin(self) -> int:
         """Bytes before and after the characters that show a cut: a literal that overlaps them lies within."""
         return max(map(len, self.literals), default=1)
+
+    @cached_property
+    def _stage(self) -> array[int]:
+        return array("H", self.tables.stage if self.tables else b"")
+
+    @cached_property
+    def _by_head(self) -> dict[bytes, list[bytes]]:
+        """The literals, of which there may be thousands, by their first two bytes."""
+        found = defaultdict(list)
+        for literal in self.literals:
+            found[literal[:2]].append(literal)
+        return dict(found)
+
+    @cached_property
+    def _heads(self) -> re.Pattern[bytes]:
+        """Finds the places where a literal may begin."""
+        return re.compile(b"(?=%b)" % (b"|".join(map(re.escape, self._by_head)) or b"(?!)"))
 
     def first(self, data: bytes, start: int) -> int:
         """The first certain cut of UTF-8 text at ``start`` or after it; -1 if the text shows none.
@@ -43,9 +71,16 @@ class CertainCuts(NamedTuple):
         The result depends only on the bytes from ``start - margin`` up to ``margin`` bytes after the characters that
         show the cut.
         """
-        tables, stage = self.tables, array("H", self.tables.stage)
         while start < len(data) and data[start] & 0xC0 == 0x80:
             start += 1
+        if self.tables is None:
+            assert self.scanner is not None
+            begin = max(start - 1, 0)
+            while begin and data[begin] & 0xC0 == 0x80:
+                begin -= 1
+            ends = (begin + end for end in self.scanner.ends(data[begin:])[:-1])
+            return next((cut for cut in ends if self._is_free(data, cut - BACK, cut + BACK)), -1)
+        tables, stage = self.tables, self._stage
         places: list[int] = []  # of the characters since the first of the synchronizing word
         state = column = -1
         at = start
@@ -72,26 +107,38 @@ class CertainCuts(NamedTuple):
                     state = tables.next[code * tables.states + state]
                     back = max((back for back in range(BACK) if out >> back & 1), default=-1)
                     cut = places[-1 - back] if 0 <= back < len(places) else -1
-                    if cut >= start and self._is_free(data, places[0], at + size):
+                    if cut >= start and self._is_free(data, places[0] - 1, at + size):
                         return cut
                     if cut >= 0:
                         state = column = -1  # a literal is there: begin anew after these characters
                 at += size
         return -1
 
+    def near(self, text: str | bytes, start: int) -> int:
+        """The index of a certain cut in a text at ``start`` or soon after it; -1 if there is none."""
+        first = max(0, start - self.margin)
+        part = text[first : start + REACH]
+        if isinstance(part, bytes):
+            cut = self.first(part, start - first)
+            return cut if cut < 0 else first + cut
+        data, before = (piece.encode("utf-8", "surrogatepass") for piece in (part, part[: start - first]))
+        cut = self.first(data, len(before))
+        return cut if cut < 0 else first + len(data[:cut].decode("utf-8", "surrogatepass"))
+
     def _is_free(self, data: bytes, start: int, stop: int) -> bool:
         """True if no literal overlaps these bytes, and the character after them cannot change them."""
         if stop + self.margin > len(data) or (self.ascii_only and data[stop] >= 0x80):
             return False
-        for literal in self.literals:
-            found = data.find(literal, max(0, start - len(literal) + 1), stop + len(literal) - 1)
-            if found >= 0:
-                return False
+        for found in self._heads.finditer(data, max(0, start - self.margin + 1), stop + 1):
+            at = found.start()
+            for head in (data[at : at + 1], data[at : at + 2]):
+                if any(at + len(one) > start and data.startswith(one, at) for one in self._by_head.get(head, ())):
+                    return at >= stop
         return True
 
 
 def certain_cuts(pretokenizer: Pretokenizer, literals: Sequence[str], normalized: bool) -> CertainCuts | None:
-    """The certain cuts of a pattern; None if it has none, as one that is not compiled.
+    """The certain cuts of a pre-tokenizer; None if it has none, as one whose pattern is not compiled.
 
     Args:
         literals: Special tokens and separators, which cut a text first.
@@ -102,7 +149,8 @@ def certain_cuts(pretokenizer: Pretokenizer, literals: Sequence[str], normalized
     >>> cuts.first(b"one two three four five", 2)
     7
     """
-    tables = pretokenizer.tables
-    if tables is None or not any(tables.synchronized):
+    scanner, tables = pretokenizer.scanner, pretokenizer.tables
+    if scanner is None or (not any(tables.synchronized) if tables else pretokenizer.scanner_kind != "words"):
         return None
-    return CertainCuts(tables, tuple(literal.encode() for literal in literals if literal), normalized)
+    encoded = tuple(literal.encode() for literal in literals if literal)
+    return CertainCuts(tables, None if tables else scanner, encoded, normalized)

@@ -6,6 +6,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from limit_cases import TOKENIZERS
 
 from bpetite import patterns
 from bpetite.splitting.certain_cuts import CertainCuts, certain_cuts
@@ -93,6 +94,36 @@ def test_normalization_changes_nothing_at_a_cut(form: str, text: str, at: int) -
     left, right = (normalize(form, half.decode()) for half in (data[:cut], data[cut:]))
     assert left + right == normalize(form, text)
     assert len(left.encode()) in ends(patterns.GPT2, left + right)
+
+
+@given(text=TEXT, at=st.integers(0, 60), literals=st.lists(st.text("aB \n<é", min_size=1, max_size=4), max_size=40))
+def test_near_is_the_first_cut_of_bytes_and_of_text(text: str, at: int, literals: list[str]) -> None:
+    """Many literals, of which one may be in another."""
+    cuts = cuts_of("gpt2", *literals)
+    text += " and more words here" + "." * cuts.margin
+    cut = cuts.near(text, at)
+    assert cuts.near(text.encode(), len(text[:at].encode())) == (cut if cut < 0 else len(text[:cut].encode()))
+    if cut >= 0:
+        assert cut >= at
+        for literal in filter(None, literals):
+            assert all(not one < cut < one + len(literal) for one in places(text, literal))
+
+
+def places(text: str, literal: str) -> list[int]:
+    return [at for at in range(len(text)) if text.startswith(literal, at)]
+
+
+def test_without_a_pattern_cuts_are_where_no_merge_joins() -> None:
+    llama = TOKENIZERS["llama"]
+    assert llama.scanner == "words"
+    cuts = certain_cuts(llama._pretokenizer, list(llama.special_tokens), False)
+    assert cuts is not None
+    text = "the cat sat on a mat, naïve 中文字. " * 9
+    found = [at for at in range(1, 200) if cuts.near(text, at) == at]
+    assert len(found) > 20
+    for before in ("", "q", "的 "):
+        cut_there = llama._pretokenizer.ends((before + text).encode())
+        assert {len((before + text[:at]).encode()) for at in found} <= {*cut_there}
 
 
 def test_bytes_that_are_no_text_have_no_cut_in_them() -> None:
