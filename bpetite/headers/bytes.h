@@ -34,6 +34,15 @@ BP_INLINE uint64_t bp_load64(const void *p) {
     return x;
 }
 
+/* The first byte is the lowest one, on any machine. */
+BP_INLINE uint64_t bp_load_little64(const void *p) {
+    uint64_t x = bp_load64(p);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    x = __builtin_bswap64(x);
+#endif
+    return x;
+}
+
 /* The place of the lowest set bit; one is set. */
 BP_INLINE int bp_lowest_bit(uint64_t mask) {
 #ifdef _MSC_VER

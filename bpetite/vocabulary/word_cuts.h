@@ -10,7 +10,7 @@ enum { BP_CUT_BYTES = 8 }; /* places for cuts that bp_cut_eight looks at */
    leave room for all; without a branch, since a cut every few bytes cannot be predicted. Returns how many, -1 where a
    byte is not ASCII and only that is wanted. IN: at > 0; text[at - 1 : at + 8] can be read. */
 BP_INLINE ptrdiff_t bp_cut_eight(const uint8_t *cuts, const uint8_t *text, ptrdiff_t at, int only_ascii, ptrdiff_t *ends) {
-    const uint64_t before = bp_load64(text + at - 1), after = bp_load64(text + at);
+    const uint64_t before = bp_load_little64(text + at - 1), after = bp_load_little64(text + at);
     ptrdiff_t n = 0;
     if (only_ascii && ((before | after) & 0x8080808080808080)) return -1;
 #pragma GCC unroll 8

@@ -18,15 +18,6 @@ static inline int scan_population(uint64_t mask)
     return (int)(mask * UINT64_C(0x0101010101010101) >> 56);
 }
 
-static inline uint64_t scan_word(const uint8_t *bytes)
-{
-    uint64_t word = bp_load64(bytes);
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    word = __builtin_bswap64(word);
-#endif
-    return word;
-}
-
 #define SCAN_EACH(byte) ((byte) * UINT64_C(0x0101010101010101))
 
 /* The lowest bits of eight bytes as eight bits. */
@@ -64,7 +55,7 @@ static inline uint64_t scan_mask(const uint8_t *out, int bit)
     }
 #else
     for (int i = 0; i < SCAN_BLOCK; i += 8)
-        mask |= scan_gather(scan_word(out + i) >> bit) << i;
+        mask |= scan_gather(bp_load_little64(out + i) >> bit) << i;
 #endif
     return mask;
 }
@@ -90,7 +81,7 @@ static inline int scan_is_ascii(const uint8_t *text, int size)
     uint64_t any = 0;
     int i = 0;
     for (; i + 8 <= size; i += 8)
-        any |= scan_word(text + i);
+        any |= bp_load_little64(text + i);
     for (; i < size; i++)
         any |= text[i];
     return (any & SCAN_EACH(0x80)) == 0;
@@ -154,7 +145,7 @@ BP_INLINE uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, P
         block = padded;
     }
     for (int i = 0; i < count; i += 8) {
-        const uint64_t word = scan_word(block + i);
+        const uint64_t word = bp_load_little64(block + i);
         const uint64_t high = word >> 7 & SCAN_EACH(1), later = high & ~(word >> 6);
         const uint64_t fill = high * 0xFF;
         uint64_t code = (word & ~fill) | (SCAN_EACH(tables->continuation) & fill);
