@@ -255,6 +255,7 @@ cdef class Encoder:
 
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1:
         cdef Worker worker, teacher, best
+        cdef Py_ssize_t i
         with cython.critical_section(self):
             best = _best(self, own)
             if best.known() < WORTH_A_COPY:
@@ -263,10 +264,19 @@ cdef class Encoder:
                 helpers -= not worker.lacks(best)
             if helpers <= 0 or (self._teacher is not None and self._teacher.known() >= best.known() // 2):
                 return 0
-        teacher = Worker(self.core, self._cache_bytes)
-        with cython.critical_section(self):
-            teacher.learn(_best(self, own))            # chosen again: another call may have taken the best meanwhile
-            self._teacher = teacher
+            for i in range(len(self._pool)):           # nobody else may use it while it is copied
+                if self._pool[i] is best:
+                    del self._pool[i]
+                    break
+        try:
+            teacher = Worker(self.core, self._cache_bytes)
+            with nogil:
+                teacher.learn(best)
+            with cython.critical_section(self):
+                self._teacher = teacher
+        finally:
+            if best is not own:
+                self.give(best)
         return 0
 
     cdef Worker take_taught(self):
