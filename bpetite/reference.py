@@ -69,21 +69,21 @@ def _split_once(text: str, pattern: str) -> list[str]:
 
 
 def cut_specials(text: str, literals: Iterable[str]) -> list[tuple[str, bool]]:
-    """Cut text at special tokens: pairs (stretch, is it special), leftmost first and the longest at one position.
+    """Cut text at special tokens: pairs (span, is it special), leftmost first and the longest at one position.
 
     >>> cut_specials("a<s><s>", ["<s>"])
     [('a', False), ('<s>', True), ('<s>', True)]
     """
     by_length = sorted(literals, key=len, reverse=True)
-    stretches, start, at = [], 0, 0
+    spans, start, at = [], 0, 0
     while at < len(text):
         first = next((literal for literal in by_length if text.startswith(literal, at)), None)
         if first is None:
             at += 1
             continue
-        stretches += [(text[start:at], False), (first, True)]
+        spans += [(text[start:at], False), (first, True)]
         start = at = at + len(first)
-    return [(stretch, special) for stretch, special in [*stretches, (text[start:], False)] if stretch]
+    return [(span, special) for span, special in [*spans, (text[start:], False)] if span]
 
 
 def replace_pair(tokens: Sequence[Token], pair: tuple[Token, Token], joined: Token | None = None) -> list[Token]:
@@ -191,13 +191,13 @@ def encode(
     whole = merges is None or ignore_merges
     ranks = id_of if merges is None else {pair: rank for rank, pair in enumerate(merges)}
     ids: list[int] = []
-    for stretch, special in cut_specials(text, special_tokens):
+    for span, special in cut_specials(text, special_tokens):
         if special:
-            ids.append(special_tokens[stretch])
+            ids.append(special_tokens[span])
             continue
         if normalization is not None:
-            stretch = normalize(stretch, normalization)
-        for pretoken in split(stretch, pattern):
+            span = normalize(span, normalization)
+        for pretoken in split(span, pattern):
             data = pretoken.encode("utf-8")
             parts = [data] if whole and data in id_of else merge_pretoken(data, ranks)
             ids += [id_of[part] for part in parts]
@@ -267,12 +267,12 @@ def train(
     """
     words: Counter[tuple[bytes, ...]] = Counter()
     for text in texts:
-        for stretch, special in cut_specials(text, special_tokens):
+        for span, special in cut_specials(text, special_tokens):
             if special:
                 continue
             if normalization is not None:
-                stretch = normalize(stretch, normalization)
-            for pretoken in split(stretch, pattern):
+                span = normalize(span, normalization)
+            for pretoken in split(span, pattern):
                 words[tuple(bytes([byte]) for byte in pretoken.encode("utf-8"))] += 1
 
     tokens = {byte: bytes([byte]) for byte in range(256)}

@@ -165,7 +165,7 @@ class Model:
         firsts = {literal[0] for literal in literals}
         if (
             len(firsts) <= FEW
-            and (pipeline is None or pipeline.is_compiled)
+            and (pipeline is None or pipeline.scanned_alone)
             and all(firsts.isdisjoint(literal[1:]) for literal in literals)
             and not any(longer.startswith(literal) for literal, longer in pairwise(literals))
         ):

@@ -7,42 +7,42 @@ from ._special cimport Specials
 from ._worker cimport Worker
 
 
-cdef class SectionIds(IdMemory):
+cdef class TaskIds(IdMemory):
     cdef token_t* place                    # in the result; NULL while it is not known
 
 
 cdef class Gather:
     cdef list results                      # each but the last had no more room
     cdef Py_ssize_t room                   # ids in the last one
-    cdef list threads                      # of each, the sections that wait for their place
+    cdef list threads                      # of each, the tasks that wait for their place
 
     cdef int begin(self, Py_ssize_t room) except -1
-    # Give the ids of a section their place, after those put before; the thread that has them in its list copies them.
-    cdef int put(self, SectionIds ids) except -1
+    # Give the ids of a task their place, after those put before; the thread that has them in its list copies them.
+    cdef int put(self, TaskIds ids) except -1
     # All ids, in memory of their own. Called after all threads have ended.
     cdef IdMemory finish(self)
 
 
 cdef class Job:
     cdef Encoder encoder
-    cdef Py_ssize_t count                  # of sections
+    cdef Py_ssize_t count                  # of tasks
     cdef list order                        # in which they are taken, or None for their own
     cdef Gather gather                     # or None where there are no ids to be joined
-    cdef list made                         # section -> its ids, until they have been joined to those before
-    cdef Py_ssize_t taken, joined          # of the sections
+    cdef list made                         # task -> its ids, until they have been joined to those before
+    cdef Py_ssize_t taken, joined          # of the tasks
     cdef bint joining                      # some thread does
-    cdef Py_ssize_t failed                 # the first section with an error; what follows it is not begun
+    cdef Py_ssize_t failed                 # the first task with an error; what follows it is not begun
     cdef object error
     cdef int stop                          # not 0 when the threads are to end
 
-    # Encode all sections by several threads; `worker` is the calling one's. Raises the error of the first section that
+    # Encode all tasks by several threads; `worker` is the calling one's. Raises the error of the first task that
     # has one, whatever the number of threads.
     cdef int run(self, Worker worker, Py_ssize_t threads) except -1
 
     # For those who inherit:
-    # Encode one section; where ids are gathered, they are the worker's output.
-    cdef int encode(self, Worker worker, Py_ssize_t section) except -1
-    # The error to raise for one met in a section.
+    # Encode one task; where ids are gathered, they are the worker's output.
+    cdef int encode(self, Worker worker, Py_ssize_t task) except -1
+    # The error to raise for one met in a task.
     cdef object explain(self, object error, Worker worker)
 
 

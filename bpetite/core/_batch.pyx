@@ -7,23 +7,23 @@ Anything with Arrow's PyCapsule interface counts as an Arrow array: arrays of py
 pyarrow reads it; without pyarrow, the items are read as Python objects like the items of any iterable.
 Source: https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html
 
-A long text is cut at places where the scanner certainly cuts (certain_cuts.py), so that its sections are encoded one by
+A long text is cut at places where the scanner certainly cuts (certain_cuts.py), so that its tasks are encoded one by
 one with the ids of all. A thread rewrites them to UTF-8 itself, window by window, where the text is not in UTF-8. Text
-that shows no such place, such as a long run of digits, stays in one section.
+that shows no such place, such as a long run of digits, stays in one task.
 
-Threads live for one call; each has a worker of its own. It takes a section of the job (a run of texts, a part of a long
-text), encodes it and takes the next one, so uneven sections are shared evenly. The error of the first faulty section is
+Threads live for one call; each has a worker of its own. It takes a task of the job (a run of texts, a part of a long
+text), encodes it and takes the next one, so uneven tasks are shared evenly. The error of the first faulty task is
 raised, after all threads have ended.
 
-A section's number of ids is known once it is encoded, the place of its ids in the result once all earlier sections are.
+A task's number of ids is known once it is encoded, the place of its ids in the result once all earlier tasks are.
 So its ids have memory of their own until then, and its thread copies them to their place soon after, while they are in
 that processor's cache. Copying everything at the end by one thread took a tenth of the whole time.
 
-Critical sections guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
+Critical tasks guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
 rule: nothing that can run Python code stands between choosing shared state and owning it. Such code may give up the
 lock. It runs as a finalizer wherever an object is freed, as a handler of signals, and up to Python 3.11 wherever an
 object is made, since the cyclic collector runs in allocations. So objects are made first; then steps of C read and
-change the shared state. Longer work has a flag of its own, `joining`: a thread that finds it set leaves its section to
+change the shared state. Longer work has a flag of its own, `joining`: a thread that finds it set leaves its task to
 the thread that joins.
 """
 cimport cython
@@ -36,10 +36,10 @@ from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._dropout cimport Dropout
-from ._encode cimport Encoder, check_status, encode_checked, encode_view
+from ._encode cimport Encoder, check_status, encode_range, encode_text
 from ._ids cimport IdMemory, array_of, list_of, take_ids
 from ._special cimport Specials
-from ._text cimport DONE, NO_MEMORY, guess_ids, text_stretch, text_view, view_text
+from ._text cimport DONE, NO_MEMORY, guess_ids, view_range, text_view, view_text
 from ._worker cimport Worker, bp_cache_loosen
 
 from collections.abc import Mapping
@@ -52,22 +52,22 @@ cdef enum:
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
     ALONE = 1 << 19            # the same of one text, in bytes or characters
-    LARGEST_SECTION = 1 << 18  # of it; the ids stay in the second-level cache until they are copied
+    LARGEST_TASK = 1 << 18  # of it; the ids stay in the second-level cache until they are copied
 
 
-cdef class SectionIds(IdMemory):
-    """The ids of a section."""
+cdef class TaskIds(IdMemory):
+    """The ids of a task."""
 
 
-cdef SectionIds taken(Worker worker):
-    cdef SectionIds ids = SectionIds()
+cdef TaskIds taken(Worker worker):
+    cdef TaskIds ids = TaskIds()
     ids.ids, ids.used = worker.out, worker.used
     worker.out, worker.used, worker.capacity = NULL, 0, 0
     return ids
 
 
 cdef class Gather:
-    """The ids of all sections, in order.
+    """The ids of all tasks, in order.
 
     Args:
         guess: Their expected number. After a guess that was too low, there are several results, which are joined at the
@@ -87,7 +87,7 @@ cdef class Gather:
         self.results.append(result)
         return 0
 
-    cdef int put(self, SectionIds ids) except -1:
+    cdef int put(self, TaskIds ids) except -1:
         cdef IdMemory result = self.results[len(self.results) - 1]
         if self.room - result.used < ids.used:
             self.begin(max(ids.used, self.room // 2))
@@ -115,8 +115,8 @@ cdef class Gather:
 
 
 cdef int copy_placed(list waiting) except -1:
-    """Copy the ids of the sections that have a place by now, and forget them."""
-    cdef SectionIds ids
+    """Copy the ids of the tasks that have a place by now, and forget them."""
+    cdef TaskIds ids
     cdef token_t* to
     cdef Py_ssize_t i = 0
     while i < len(waiting):
@@ -133,7 +133,7 @@ cdef int copy_placed(list waiting) except -1:
 
 
 cdef class Job:
-    """Sections to encode, and their results."""
+    """Tasks to encode, and their results."""
 
     cdef int run(self, Worker worker, Py_ssize_t threads) except -1:
         self.made = [None] * self.count
@@ -155,7 +155,7 @@ cdef class Job:
             self.failed = -1
         bp_stop(&self.stop)
 
-    cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
+    cdef int encode(self, Worker worker, Py_ssize_t task) except -1:
         raise NotImplementedError()
 
     cdef object explain(self, object error, Worker worker):
@@ -163,23 +163,23 @@ cdef class Job:
 
 
 def _work(Job job, Worker own):
-    """Encode sections until none is left, as each thread does. `own` is the calling thread's worker, else None."""
+    """Encode tasks until none is left, as each thread does. `own` is the calling thread's worker, else None."""
     cdef Worker worker = own
     cdef list waiting = []
-    cdef Py_ssize_t section
+    cdef Py_ssize_t task
     try:
         if job.gather is not None:
             job.gather.threads.append(waiting)
         if worker is None:
             worker = job.encoder.take_taught()
             bp_watch_begin(&worker.watch, &job.stop)
-        while (section := _next_section(job)) >= 0:
+        while (task := _next_task(job)) >= 0:
             try:
-                _encode_section(job, worker, waiting, section)
-            except Exception as error:             # it waits, since an earlier section may have another one
+                _encode_task(job, worker, waiting, task)
+            except Exception as error:             # it waits, since an earlier task may have another one
                 if worker.watch.interrupted:
                     raise
-                _fail(job, section, job.explain(error, worker))
+                _fail(job, task, job.explain(error, worker))
     except BaseException as error:                 # a signal, or no memory for a worker, ends the call at once
         if own is not None:
             raise
@@ -189,33 +189,33 @@ def _work(Job job, Worker own):
             job.encoder.give(worker)
 
 
-cdef Py_ssize_t _next_section(Job job) except -2:
-    """The section to encode next, or -1."""
-    cdef Py_ssize_t section
+cdef Py_ssize_t _next_task(Job job) except -2:
+    """The task to encode next, or -1."""
+    cdef Py_ssize_t task
     with cython.critical_section(job):
         while job.taken < job.count:
-            section = job.taken if job.order is None else job.order[job.taken]
+            task = job.taken if job.order is None else job.order[job.taken]
             job.taken += 1
-            if section <= job.failed:
-                return section
+            if task <= job.failed:
+                return task
     return -1
 
 
-cdef int _encode_section(Job job, Worker worker, list waiting, Py_ssize_t section) except -1:
-    cdef SectionIds made
-    job.encode(worker, section)
+cdef int _encode_task(Job job, Worker worker, list waiting, Py_ssize_t task) except -1:
+    cdef TaskIds made
+    job.encode(worker, task)
     if job.gather is not None:
         made = taken(worker)
         waiting.append(made)
-        _join(job, made, section)
+        _join(job, made, task)
         copy_placed(waiting)
     return 0
 
 
-cdef int _join(Job job, SectionIds made, Py_ssize_t section) except -1:
-    """Give a place to the sections with none missing before them, unless another thread does, which sees them, too."""
+cdef int _join(Job job, TaskIds made, Py_ssize_t task) except -1:
+    """Give a place to the tasks with none missing before them, unless another thread does, which sees them, too."""
     with cython.critical_section(job):
-        job.made[section] = made
+        job.made[task] = made
         if job.joining:
             return 0
         job.joining = True
@@ -230,24 +230,24 @@ cdef int _join(Job job, SectionIds made, Py_ssize_t section) except -1:
         job.joined += 1
 
 
-cdef object _fail(Job job, Py_ssize_t section, object error):
-    """Note the error of a section unless an earlier section has one; returns the previous note, to be freed."""
+cdef object _fail(Job job, Py_ssize_t task, object error):
+    """Note the error of a task unless an earlier task has one; returns the previous note, to be freed."""
     cdef object before
     with cython.critical_section(job):
         before = job.error
-        if section < job.failed:
-            job.failed = section
+        if task < job.failed:
+            job.failed = task
             job.error = error
     return before
 
 
 cdef class _LongText(Job):
-    """One text, in sections."""
+    """One text, in tasks."""
     cdef text_view view
     cdef object text
     cdef Specials specials
-    cdef list places                       # near which sections begin, in bytes of a text in UTF-8, else in units
-    cdef dict starts                       # section -> where it begins, as soon as that is known
+    cdef list places                       # near which tasks begin, in bytes of a text in UTF-8, else in units
+    cdef dict starts                       # task -> where it begins, as soon as that is known
     cdef object cuts
 
     cdef int divide(self, Py_ssize_t threads) except -1:
@@ -257,7 +257,7 @@ cdef class _LongText(Job):
             self.text = str.encode(self.text, "utf-8")
         self.places = [0]
         while self.cuts is not None:
-            size = next_size(length - place, threads, LARGEST_SECTION)
+            size = next_size(length - place, threads, LARGEST_TASK)
             if length - place < 2 * size:
                 break
             place += size
@@ -266,22 +266,22 @@ cdef class _LongText(Job):
         self.starts = {self.count: length}
         return 0
 
-    cdef Py_ssize_t start_of(self, Py_ssize_t section) except -1:
-        """The first certain cut near the place of a section, or of a later one; the end of the text without any."""
-        cdef Py_ssize_t wanted = section
-        start = self.starts.get(section)
+    cdef Py_ssize_t start_of(self, Py_ssize_t task) except -1:
+        """The first certain cut near the place of a task, or of a later one; the end of the text without any."""
+        cdef Py_ssize_t wanted = task
+        start = self.starts.get(task)
         while start is None:
-            cut = self.cuts.near(self.text, self.places[section]) if section else 0
-            section += 1
-            start = cut if cut >= 0 else self.view.length if section == self.count else None
+            cut = self.cuts.near(self.text, self.places[task]) if task else 0
+            task += 1
+            start = cut if cut >= 0 else self.view.length if task == self.count else None
         self.starts[wanted] = start
         return start
 
-    cdef int encode(self, Worker worker, Py_ssize_t section) except -1:
-        cdef text_stretch stretch
-        stretch.start, stretch.stop = self.start_of(section), self.start_of(section + 1)
-        worker.at_start = worker.core.prefixed and section == 0
-        return encode_checked(worker, self.specials, self.text, &self.view, &stretch)
+    cdef int encode(self, Worker worker, Py_ssize_t task) except -1:
+        cdef view_range wanted
+        wanted.start, wanted.stop = self.start_of(task), self.start_of(task + 1)
+        worker.wants_prefix = worker.tables.prefixed and task == 0
+        return encode_range(worker, self.specials, self.text, &self.view, &wanted)
 
 
 cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
@@ -289,7 +289,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     cdef IdMemory made
     cdef text_view view
     view_text(text, &view)
-    if not encoder.compiled or view.length < ALONE:
+    if not encoder.scanned_alone or view.length < ALONE:
         return encoder.encode(worker, text, specials)
     job = _LongText()
     job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
@@ -413,7 +413,7 @@ cdef class _Batch(Job):
 
     cdef int encode_all(self, Py_ssize_t threads) except -1:
         cdef Worker worker
-        if self.total < ALONE_BYTES or not self.encoder.compiled:
+        if self.total < ALONE_BYTES or not self.encoder.scanned_alone:
             threads = 1
         threads = worthwhile(threads, self.total)
         self.divide(threads)
@@ -463,7 +463,7 @@ cdef class _Batch(Job):
         worker.dropout = self.dropout
         worker.used = 0
         worker.reserve(guess)
-        if not self.encoder.compiled:
+        if not self.encoder.scanned_alone:
             while i < stop and status == DONE:
                 status = begin_text(self, worker, i)
                 self.encoder.encode_in_python(worker, self.text(i), self.specials)
@@ -473,7 +473,7 @@ cdef class _Batch(Job):
             while i < stop and status == DONE:
                 status = begin_text(self, worker, i)
                 if status == DONE:
-                    status = encode_view(worker, self.specials, self.views + i, &offset)
+                    status = encode_text(worker, self.specials, self.views + i, &offset)
                 if status == DONE:
                     status = end_text(self, worker, i)
                 i += status == DONE

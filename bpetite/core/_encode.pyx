@@ -1,7 +1,7 @@
 """Text to token ids by one thread: special tokens out first, then the split pattern, then merges.
 
 Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
-`regex` can split, normalization, the steps of a pipeline) goes stretch by stretch; its merging is compiled, too.
+`regex` can split, normalization, the steps of a pipeline) is done span by span; merging is compiled there, too.
 
 Up to a limit of tokens, a text is encoded in parts, each about as long as the missing tokens take at the rate so far.
 Only a compiled scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
@@ -21,9 +21,9 @@ from ..headers.vectors cimport bp_utf8_count
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
-    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, text_stretch, text_view, utf8_window, view_text,
+    DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN, NO_UTF8, guess_ids, view_range, text_view, utf8_window, view_text,
 )
-from ._worker cimport BP_BLOCK, Core, Worker, bp_cache_loosen
+from ._worker cimport BP_BLOCK, EncodingTables, Worker, bp_cache_loosen
 
 from array import array as new_array
 
@@ -34,7 +34,7 @@ cdef enum:
     WORTH_A_COPY = 4096        # words
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
     RUN = 1 << 16              # bytes that are searched for special tokens, then encoded, in the second-level cache
-    BEHIND = 1 << 6            # bytes or units that are read behind the stop of a stretch at first, then twice as many
+    BEHIND = 1 << 6            # bytes or units that are read after the stop of a range at first, then twice as many
     SHORTEST_PART = 64         # characters or bytes of a part, where a limit of tokens decides what is read
     FIRST_PART = 256           # of the first one: it tells the rate
     LONGEST_PART = 1 << 16
@@ -68,8 +68,8 @@ cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nog
     memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
-cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable,
-                     bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
+cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length,
+                                 Py_ssize_t readable, bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
     cdef int status = DONE
     worker.waiting = 0
@@ -79,91 +79,91 @@ cdef int encode_utf8(Worker worker, Specials specials, const uint8_t* text, Py_s
             special = specials.find_certain(text, at, length, final, &limit, &which)
             if special < 0:
                 break
-            status = worker.encode_on(text + at, special - at, readable - at, True, stop - at, &inside)
+            status = worker.encode_split(text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
             if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status if status != DONE else worker.finish(text, done)
             if worker.put(specials.ids[which]) != DONE:
                 return NO_MEMORY
-            worker.at_start = worker.core.restarts
+            worker.wants_prefix = worker.tables.restarts
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
-        status = worker.encode_on(text + at, limit - at, readable - at, final, stop - at, &inside)
+        status = worker.encode_split(text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
     done[0] = at
     return worker.finish(text, done) if status == DONE and worker.waiting else status
 
 
-cdef int encode_view(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
+cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
     cdef uint8_t copy[COPIED + 16]
-    cdef text_stretch whole
+    cdef view_range whole
     cdef int status
-    worker.at_start = worker.core.prefixed
+    worker.wants_prefix = worker.tables.prefixed
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
-        return encode_utf8(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
+        return encode_between_specials(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
     worker.reserve(guess_ids(view))
     whole.start, whole.stop = 0, view.length
-    status = encode_stretch(worker, specials, view, &whole)
+    status = encode_windows(worker, specials, view, &whole)
     offset[0] = whole.bytes
     return status
 
 
-cdef int encode_stretch(Worker worker, Specials specials, const text_view* view, text_stretch* stretch) noexcept nogil:
-    # Invariant: text[0:length] is what has been read and not encoded, from stretch.end to `read`. `stop` is the
-    # stretch's in it, or length as long as the units up to there have not been read: a window ends there, so that it is
-    # known which of its bytes that is. Text that closes no pre-token stays, and as much again is read with it.
+cdef int encode_windows(Worker worker, Specials specials, const text_view* view, view_range* wanted) noexcept nogil:
+    # Invariant: text[0:length] has been read and not encoded; it is the text from wanted.end to `read`. `stop` is the
+    # offset of wanted.stop in it, or `length` until the text up to there has been read. A window ends at wanted.stop,
+    # so that its offset in bytes is known. An open pre-token stays, and the next window is as long as it.
     cdef utf8_window* window = &worker.window
     cdef const uint8_t* text = view.utf8
-    cdef Py_ssize_t read = stretch.start, length = 0, readable, stop = 0, done = 0, limit
+    cdef Py_ssize_t read = wanted.start, length = 0, readable, stop = 0, done = 0, limit
     cdef int status
     window.filled, window.read = 0, read
-    stretch.end, stretch.bytes = read, 0
-    while stretch.end < stretch.stop:
-        limit = stretch.stop
+    wanted.end, wanted.bytes = read, 0
+    while wanted.end < wanted.stop:
+        limit = wanted.stop
         if read >= limit:
             limit = min(limit + max(<Py_ssize_t> BEHIND, 2 * (read - limit)), view.length)
         if view.utf8 != NULL:
             read = min(read + max(<Py_ssize_t> RUN, length), limit)
             while read < view.length and (view.utf8[read] & 0xC0) == 0x80:
                 read += 1                      # to where a character ends
-            text, length = view.utf8 + stretch.end, read - stretch.end
-            readable, stop = view.length - stretch.end, stretch.stop - stretch.end
+            text, length = view.utf8 + wanted.end, read - wanted.end
+            readable, stop = view.length - wanted.end, wanted.stop - wanted.end
         else:
             status = window_extend(window, view, limit)
             if status != DONE:
                 return status
             text, length, read = window.bytes, window.filled, window.read
             readable = length + 16
-            if read <= stretch.stop:
+            if read <= wanted.stop:
                 stop = length
-        status = encode_utf8(worker, specials, text, length, readable, read == view.length, stop, &done)
-        stretch.bytes += done
+        status = encode_between_specials(worker, specials, text, length, readable, read == view.length, stop, &done)
+        wanted.bytes += done
         if status != DONE:
             return status
         length -= done
         stop -= done
         if view.utf8 != NULL:
-            stretch.end += done
+            wanted.end += done
         else:
             window_drop(window, done)
-            stretch.end = read - bp_utf8_count(window.bytes, length)
+            wanted.end = read - bp_utf8_count(window.bytes, length)
         if read == view.length:
             break
     return DONE
 
 
-cdef int encode_checked(Worker worker, Specials specials, object text, const text_view* view,
-                        text_stretch* stretch) except -1:
-    cdef Py_ssize_t before = stretch.start
+cdef int encode_range(Worker worker, Specials specials, object text, const text_view* view,
+                      view_range* wanted) except -1:
+    cdef Py_ssize_t before = wanted.start
     cdef int status
     with nogil:
-        status = encode_stretch(worker, specials, view, stretch)
+        status = encode_windows(worker, specials, view, wanted)
     if status != DONE:
         if view.utf8 == NULL:
             before = len((<str> text)[:before].encode("utf-8", "surrogatepass"))
-        check_status(status, text, before + stretch.bytes)
+        check_status(status, text, before + wanted.bytes)
     return 0
 
 
@@ -193,18 +193,19 @@ cdef class Encoder:
             Py_DECREF(<object> idle)
             idle = bp_take_worker(&self._idle)
 
-    cdef int set_up(self, Core core, SpecialSets specials, object pretokenizer, object normalize, object pipeline,
-                    Py_ssize_t cache_bytes) except -1:
-        if self.core is not None:
+    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object normalize,
+                    object pipeline, Py_ssize_t cache_bytes) except -1:
+        if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials
-        self.compiled = core.scanner is not None and normalize is None and (pipeline is None or pipeline.is_compiled)
+        self.scanned_alone = (tables.scanner is not None and normalize is None
+                              and (pipeline is None or pipeline.scanned_alone))
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline
         self._cache_bytes = cache_bytes
         self._pool = []
-        self.core = core
+        self.tables = tables
         return 0
 
     cdef object certain_cuts(self):
@@ -221,7 +222,7 @@ cdef class Encoder:
     cdef Worker take(self):
         cdef PyObject* idle = bp_take_worker(&self._idle)
         cdef Worker worker = None
-        if self.core is None:
+        if self.tables is None:
             raise TypeError("this tokenizer has not been set up")
         if idle != NULL:
             worker = <Worker> idle
@@ -231,9 +232,9 @@ cdef class Encoder:
                 if self._pool:
                     worker = self._pool.pop()
             if worker is None:
-                worker = Worker(self.core, self._cache_bytes)
+                worker = Worker(self.tables, self._cache_bytes)
         worker.used = 0
-        worker.at_start = self.core.prefixed
+        worker.wants_prefix = self.tables.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker
 
@@ -269,7 +270,7 @@ cdef class Encoder:
                     del self._pool[i]
                     break
         try:
-            teacher = Worker(self.core, self._cache_bytes)
+            teacher = Worker(self.tables, self._cache_bytes)
             with nogil:
                 teacher.learn(best)
             with cython.critical_section(self):
@@ -293,33 +294,33 @@ cdef class Encoder:
         cdef Py_ssize_t offset = 0
         cdef int status
         view_text(text, &view)
-        if not self.compiled:
+        if not self.scanned_alone:
             return self.encode_in_python(worker, text, specials)
         if view.length <= KEEP_LOCK:
-            status = encode_view(worker, specials, &view, &offset)
+            status = encode_text(worker, specials, &view, &offset)
         else:
             with nogil:
                 bp_cache_loosen(&worker.cache)
-                status = encode_view(worker, specials, &view, &offset)
+                status = encode_text(worker, specials, &view, &offset)
         return check_status(status, text, offset) if status != DONE else 0
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
         cdef Py_ssize_t at = 0
-        worker.at_start = worker.core.prefixed
+        worker.wants_prefix = worker.tables.prefixed
         if self._pipeline is not None:
             return self.encode_items(worker, self._pipeline.items(data.decode("utf-8"), specials))
         if specials is not None:
             for start, end, token_id in specials.cut(data):
                 _encode_ordinary(self, worker, data[at:start], at)
                 check_status(worker.put(token_id), text, 0)
-                worker.at_start = worker.core.restarts
+                worker.wants_prefix = worker.tables.restarts
                 at = end
         return _encode_ordinary(self, worker, data[at:] if at else data, at)
 
     cdef int encode_items(self, Worker worker, object items) except -1:
         for item in items:
-            worker.at_start = False            # a space before the text is in it already
+            worker.wants_prefix = False            # a space before the text is in it already
             if isinstance(item, bytes):
                 _encode_ordinary(self, worker, item, 0)
             elif isinstance(item, tuple):
@@ -338,7 +339,7 @@ cdef class Encoder:
                 size = min(<Py_ssize_t> BP_BLOCK, n - at)
                 for i in range(size):
                     block[i] = ends[at + i]
-                status = worker.encode_block(text, start, block, size, length, &offset)
+                status = worker.encode_pretokens(text, start, block, size, length, &offset)
                 start = block[size - 1]
                 at += size
         return check_status(status, data, offset, base)
@@ -361,30 +362,30 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
         data = encoder._normalize(data.decode("utf-8")).encode("utf-8")
     if not data:
         return 0
-    if encoder.core.scanner is None:
+    if encoder.tables.scanner is None:
         return encoder.encode_pretokens(worker, data, encoder._pretokenizer.ends(data), base)
     text = <const uint8_t*> PyBytes_AS_STRING(data)
     length = PyBytes_GET_SIZE(data)
     with nogil:
-        status = worker.encode(text, length, length, True, length, &offset)
+        status = worker.encode_span(text, length, length, True, length, &offset)
     return check_status(status, data, offset, base)
 
 
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
-    if not encoder.compiled or not isinstance(text, (str, bytes)):
+    if not encoder.scanned_alone or not isinstance(text, (str, bytes)):
         return False
-    if encoder.core.alphabet is not None and (encoder.core.alphabet.gathers or not text.isascii()):
+    if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
-    return len(text) // max(encoder.core.tokens.longest, encoder.specials.every.longest, 1) > limit
+    return len(text) // max(encoder.tables.tokens.longest, encoder.specials.every.longest, 1) > limit
 
 
 cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials specials, Specials refused,
                         Py_ssize_t limit, bint wanted):
     cdef text_view view
-    cdef text_stretch part
+    cdef view_range part
     cdef Py_ssize_t size = FIRST_PART, missing
     view_text(text, &view)
-    if not (encoder.compiled or _is_plain(encoder, text)):
+    if not (encoder.scanned_alone or _is_plain(encoder, text)):
         if refused is not None:
             refused.refuse(text)
         encoder.encode(worker, text, specials)
@@ -392,7 +393,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     part.end = 0
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
-        encode_checked(worker, specials, text, &view, &part)
+        encode_range(worker, specials, text, &view, &part)
         missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
         if worker.used:
             size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)
@@ -415,12 +416,12 @@ cdef bytes _utf8(const text_view* view, Py_ssize_t n):
 
 cdef bint _is_plain(Encoder encoder, object text):
     """True if a compiled scanner alone cuts this text; normalization does not change ASCII."""
-    return (encoder._pipeline is None and encoder.core.scanner is not None
+    return (encoder._pipeline is None and encoder.tables.scanner is not None
             and isinstance(text, str) and text.isascii())
 
 
 cdef object token_ends(Worker worker):
-    cdef TokenTable tokens = worker.core.tokens
+    cdef TokenTable tokens = worker.tables.tokens
     cdef array ends = clone(INT64, worker.used, False)
     cdef int64_t* to = <int64_t*> ends.data.as_longlongs
     cdef Py_ssize_t i, total = 0

@@ -39,12 +39,12 @@ cdef class StreamDecoder:
     cdef frozenset skipped         # ids that give no text, or None
     cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
     cdef Py_ssize_t held           # their number
-    cdef bint at_start             # the next token is the first one, which may lose spaces
+    cdef bint at_first_token             # the next token is the first one, which may lose spaces
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
         self.handler = self.decoder.handler("replace")
-        self.at_start = self.decoder.strip != 0
+        self.at_first_token = self.decoder.strip != 0
         if skip_special_tokens:
             self.skipped = tokenizer._vocab.skipped
         text_of_many(self, context)
@@ -92,7 +92,7 @@ cdef class StreamDecoder:
         """
         cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
         self.held = 0
-        self.at_start = self.decoder.strip != 0
+        self.at_first_token = self.decoder.strip != 0
         return text
 
     @cython.critical_section
@@ -109,7 +109,7 @@ cdef class StreamDecoder:
         other.skipped = self.skipped
         other.open = self.open
         other.held = self.held
-        other.at_start = self.at_start
+        other.at_first_token = self.at_first_token
         return other
 
     def __copy__(self):
@@ -142,9 +142,9 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
         raise decoder.unknown(token_id, -1)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
-    if stream.at_start:
-        text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_start stays as it was
-        stream.at_start = decoder.decode_bytes([token_id], False, True) == b""
+    if stream.at_first_token:
+        text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_first_token stays as it was
+        stream.at_first_token = decoder.decode_bytes([token_id], False, True) == b""
         return text
     return text_of_bytes(stream, token, size)
 
@@ -152,9 +152,9 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
 cdef str text_of_many(StreamDecoder stream, object ids):
     cdef Py_ssize_t held = stream.held
     cdef uint8_t[4] opened = stream.open
-    cdef bint at_start = stream.at_start
+    cdef bint at_first_token = stream.at_first_token
     cdef list parts = []
-    if stream.skipped is None and not at_start:
+    if stream.skipped is None and not at_first_token:
         return text_of_bytes_of(stream, stream.decoder.decode_bytes(ids, False, True))
     if isinstance(ids, (str, bytes, bytearray)):
         stream.decoder.decode_bytes(ids)           # raises
@@ -164,7 +164,7 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     except BaseException as error:
         stream.open = opened
         stream.held = held
-        stream.at_start = at_start
+        stream.at_first_token = at_first_token
         if isinstance(error, UnknownTokenError):
             raise stream.decoder.unknown(error.args[0], len(parts)) from None
         raise

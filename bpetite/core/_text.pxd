@@ -33,16 +33,16 @@ cdef struct text_view:
     int width                  # bytes a unit
 
 
-cdef struct text_stretch:
-    # The part of a text to encode: from start to the first end of a pre-token or special token at or after stop. In
-    # bytes if the text is in UTF-8, else in units.
+cdef struct view_range:
+    # What to encode of a text: from start to the first end of a pre-token or special token at or after stop. In bytes
+    # if the text is in UTF-8, else in units.
     Py_ssize_t start, stop
-    Py_ssize_t end             # OUT: the end of the encoded part
-    Py_ssize_t bytes           # OUT: from start to there in UTF-8; on NO_TOKEN, to the byte that has no token
+    Py_ssize_t end             # OUT: where encoding ended
+    Py_ssize_t bytes           # OUT: bytes of UTF-8 from start to end; on NO_TOKEN, to the byte without a token
 
 
 cdef struct utf8_window:
-    # A stretch of a text whose units are rewritten to UTF-8; all zero at first, freed by free(bytes).
+    # Units of a text, rewritten to UTF-8; all zero at first, freed by free(bytes).
     uint8_t* bytes
     Py_ssize_t filled          # bytes
     Py_ssize_t read            # units of the text, up to the end of the window

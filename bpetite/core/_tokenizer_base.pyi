@@ -120,7 +120,7 @@ class TokenizerBase:
         specials: Specials | None,
         final: bool = False,
         base: int = 0,
-        at_start: bool = False,
+        wants_prefix: bool = False,
         dropout: Dropout | None = None,
         position: int = 0,
     ) -> tuple[list[int], int, bool, int]: ...

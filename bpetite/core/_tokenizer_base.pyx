@@ -15,10 +15,10 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckE
 from ._batch cimport count_each, encode_flat, encode_lists, encode_long
 from ._decode cimport Decoder
 from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, check_status, encode_up_to, encode_utf8, has_more, token_ends
+from ._encode cimport Encoder, check_status, encode_up_to, encode_between_specials, has_more, token_ends
 from ._ids cimport list_of, take_ids
 from ._special cimport Specials, SpecialSets
-from ._worker cimport Core, Worker
+from ._worker cimport EncodingTables, Worker
 
 from os import PathLike
 
@@ -57,18 +57,18 @@ cdef class TokenizerBase:
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
-            pipeline: Cuts the text instead, unless it `is_compiled`, in the rare cases where special tokens, splits or
-                normalization are not plain: `items(text, specials)` yields the ids of special tokens, bytes for the
-                pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
+            pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain, but
+                for one that is `scanned_alone`: `items(text, specials)` yields the ids of special
+                tokens, bytes for the pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
         """
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
-        core = Core(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
-                    vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
-                    "" if pipeline is None else pipeline.prefix)
-        self._encoder.set_up(core, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
+        tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
+                                vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
+                                "" if pipeline is None else pipeline.prefix)
+        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
-        self._cut_in_python = pipeline is not None and not pipeline.is_compiled
+        self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
 
     # ---- text to ids
 
@@ -315,22 +315,29 @@ cdef class TokenizerBase:
         return chosen_dropout(dropout, seed, kept_of(self))
 
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
-                          bint at_start=False, Dropout dropout=None, position=0):
-        """(ids, end in bytes, `at_start` and `position` for the rest) of the certain part of a text that goes on unless
-        it is `final`: valid UTF-8 of whole characters, which a scanner cuts without change. `base` is its offset in the
-        whole text, for messages; `at_start` is true for the beginning of the whole text; `position` is the number of
-        bytes that have been merged, on which the draws of dropout depend."""
+                          bint wants_prefix=False, Dropout dropout=None, position=0):
+        """Encode the certain part of a text: valid UTF-8 of whole characters, which a scanner cuts without change.
+
+        Args:
+            final: No text follows.
+            base: The offset in the whole text, for messages.
+            wants_prefix: The text is the beginning of the whole text.
+            position: The number of bytes that have been merged, on which the draws of dropout depend.
+
+        Returns:
+            (ids, end in bytes, `wants_prefix` and `position` for the rest).
+        """
         cdef Worker worker = self._encoder.take()
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
         cdef int status
         worker.dropout, worker.text_number, worker.position = dropout, 0, position
         try:
-            worker.at_start = at_start and worker.core.prefixed
+            worker.wants_prefix = wants_prefix and worker.tables.prefixed
             with nogil:
-                status = encode_utf8(worker, specials, data, length, length, final, length, &done)
+                status = encode_between_specials(worker, specials, data, length, length, final, length, &done)
             check_status(status, text, done, base)
-            return list_of(worker.out, worker.used), done, worker.at_start, worker.position
+            return list_of(worker.out, worker.used), done, worker.wants_prefix, worker.position
         finally:
             self._encoder.give(worker)
 

@@ -50,17 +50,17 @@ cdef extern from "core/word_cache.h" nogil:
                         Py_ssize_t used) noexcept
 
 
-cdef class Core:
-    # The tables that encoding reads; nothing changes after construction, so threads share it.
+cdef class EncodingTables:
+    # What encoding reads. Nothing changes after construction, so threads share it.
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef bint batched                      # short pre-tokens are merged as a whole
     cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
-    cdef bint prefixed                     # a text gets a space before it,
-    cdef bint prefixed_always              # also if it begins with one;
-    cdef bint restarts                     # so does each part after a special token
+    cdef bint prefixed                     # a text gets a space before it
+    cdef bint prefixed_always              # also if it begins with a space
+    cdef bint restarts                     # each span after a special token gets one, too
     cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
@@ -69,23 +69,23 @@ cdef class Core:
 
 cdef class Worker:
     # Used by one thread at a time.
-    cdef Core core
+    cdef EncodingTables tables
     cdef bp_cache cache
     cdef merge_space space
-    cdef utf8_window window                # a part of the text, rewritten to UTF-8
+    cdef utf8_window window
     cdef bp_watch watch                    # of the call that uses it
     cdef Dropout dropout                   # of the call that uses it; None for plain encoding
     cdef uint64_t text_number              # with dropout: which text of the batch is encoded,
     cdef uint64_t position                 # and how many bytes of it have been merged
     cdef token_t* out
     cdef Py_ssize_t used, capacity
-    cdef bint at_start                     # the text to encode next gets a space before it
+    cdef bint wants_prefix                 # the text to encode next gets a space before it
     cdef bp_waiting queue[BP_WORDS]        # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 
     # The number of words in the caches.
     cdef size_t known(self) noexcept nogil
-    # True if another worker of the same core knows so much more that a copy of its cache pays.
+    # True if another worker knows so much more that a copy of its cache pays.
     cdef bint lacks(self, Worker other) noexcept nogil
     # Copy its cache. It must not be in use.
     cdef void learn(self, Worker other) noexcept nogil
@@ -94,17 +94,17 @@ cdef class Worker:
     # Free what a single large text has taken.
     cdef void shrink(self) noexcept nogil
     cdef int put(self, token_t token_id) noexcept nogil
-    # Append the ids of text[0:length], ordinary text in valid UTF-8, of which `readable` bytes can be read, up to the
-    # first end of a pre-token at or after `stop`. Without `final` more text follows. OUT: *done, up to where it has
-    # been encoded; on NO_TOKEN, the byte that has no token. Returns DONE or an error.
-    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
-                    Py_ssize_t* done) noexcept nogil
-    # The same, but pre-tokens may wait to be merged, with others of the same memory, until `finish`. On NO_TOKEN, *done
-    # may be negative: the byte is before text.
-    cdef int encode_on(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
-                       Py_ssize_t* done) noexcept nogil
+    # Split a span and append its ids, up to the first end of a pre-token at or after `stop`. Returns DONE or an error.
+    # IN: text[0:length]: ordinary text in valid UTF-8, of which `readable` bytes can be read; final: no text follows.
+    # OUT: *done: bytes encoded; on NO_TOKEN, the offset of the byte without a token.
+    cdef int encode_span(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
+                         Py_ssize_t* done) noexcept nogil
+    # The same, but pre-tokens may wait until `finish` to be merged with those of further spans of the same memory. On
+    # NO_TOKEN, *done is negative if the byte is before `text`.
+    cdef int encode_split(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
     cdef int finish(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil
-    # `encode` for pre-tokens that are known already: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set
-    # on NO_TOKEN only.
-    cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil
+    # Append the ids of known pre-tokens: text[start:ends[0]], text[ends[0]:ends[1]], ... OUT: *done is set on NO_TOKEN
+    # only.
+    cdef int encode_pretokens(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                              Py_ssize_t readable, Py_ssize_t* done) noexcept nogil

@@ -1,8 +1,8 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and the memory that one thread writes while it encodes.
 
-Core is read only and shared. A Worker holds everything that encoding writes: word cache, memory for merging, output. A
-call takes one from a pool, so two threads never write to the same worker, and no lock is held or waited for while text
-is read.
+Threads share the EncodingTables, which are read only. A Worker holds everything that encoding writes: word cache,
+memory for merging, output. A call takes a worker from a pool, so two threads never write to the same one, and no lock
+is held while text is read.
 
 The loop goes by blocks of pre-tokens: the scanner gives their ends, bp_prepare loads and hashes their bytes and
 prefetches, bp_emit puts out the ids of the pre-tokens that the cache knows. Of the rest, short pre-tokens wait, also
@@ -44,7 +44,7 @@ cdef enum:
 cdef bp_secret secret = draw_secret()
 
 
-cdef class Core:
+cdef class EncodingTables:
     """The tables that encoding reads.
 
     Args:
@@ -94,13 +94,13 @@ cdef class Worker:
     """The memory that one thread writes while it encodes.
 
     Args:
-        core: The tables.
+        tables: What encoding reads.
         cache_bytes: Bound of the word cache; 0 for none.
     """
 
-    def __cinit__(self, Core core not None, size_t cache_bytes):
-        self.core = core
-        if not bp_cache_init(&self.cache, cache_bytes, core.narrow, &secret):
+    def __cinit__(self, EncodingTables tables not None, size_t cache_bytes):
+        self.tables = tables
+        if not bp_cache_init(&self.cache, cache_bytes, tables.narrow, &secret):
             raise MemoryError()
 
     def __dealloc__(self):
@@ -149,75 +149,76 @@ cdef class Worker:
         self.used += 1
         return DONE
 
-    cdef int encode(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
-                    Py_ssize_t* done) noexcept nogil:
+    cdef int encode_span(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
+                         Py_ssize_t* done) noexcept nogil:
         self.waiting = 0
-        cdef int status = self.encode_on(text, length, readable, final, stop, done)
+        cdef int status = self.encode_split(text, length, readable, final, stop, done)
         return self.finish(text, done) if status == DONE else status
 
     cdef int finish(self, const uint8_t* text, Py_ssize_t* done) noexcept nogil:
         cdef bint moved
         return _encode_waiting(self, text, &moved, done) if self.waiting else DONE
 
-    cdef int encode_on(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final, Py_ssize_t stop,
-                       Py_ssize_t* done) noexcept nogil:
+    cdef int encode_split(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
         cdef Py_ssize_t ends[BP_BLOCK]
         cdef scan_cursor cursor
         cdef Py_ssize_t start = 0, n
         cdef int status
         stop = min(stop, length)
-        if self.at_start and length:
-            self.at_start = False
+        if self.wants_prefix and length:
+            self.wants_prefix = False
             status = self.finish(text, &start)
             if status == DONE:
                 status = _encode_first(self, text, length, final, &start)
             done[0] = start
-            if status != DONE or self.at_start or start >= stop > 0:
+            if status != DONE or self.wants_prefix or start >= stop > 0:
                 return status
             if start:
-                status = self.encode_on(text + start, length - start, readable - start, final, stop - start, done)
+                status = self.encode_split(text + start, length - start, readable - start, final, stop - start, done)
                 done[0] += start
                 return status
         if final and 0 < length < SCAN_SHORT and stop == length:
-            n = self.core.scanner.short_ends(text, length, ends)
+            n = self.tables.scanner.short_ends(text, length, ends)
             if n:
                 done[0] = length
-                return _encode_pretokens(self, text, 0, ends, n, readable, done)
-        self.core.scanner.begin(&cursor, text, length, final)
+                return _encode_block(self, text, 0, ends, n, readable, done)
+        self.tables.scanner.begin(&cursor, text, length, final)
         while start < stop:
-            n = self.core.scanner.next_ends(&cursor, ends, BP_BLOCK)
+            n = self.tables.scanner.next_ends(&cursor, ends, BP_BLOCK)
             if n == 0:
                 break
             if ends[n - 1] > stop:
                 n = 1
                 while ends[n - 1] < stop:
                     n += 1
-            status = _encode_pretokens(self, text, start, ends, n, readable, done)
+            status = _encode_block(self, text, start, ends, n, readable, done)
             if status != DONE:
                 return status
             start = ends[n - 1]
         done[0] = start
         return DONE
 
-    cdef int encode_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                          Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+    cdef int encode_pretokens(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                              Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
         self.waiting = 0
-        cdef int status = _encode_pretokens(self, text, start, ends, n, readable, done)
+        cdef int status = _encode_block(self, text, start, ends, n, readable, done)
         return self.finish(text, done) if status == DONE else status
 
 
 cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bint final,
                        Py_ssize_t* done) noexcept nogil:
-    """Encode the first pre-token of a text with a space before it, if it is to have one. OUT: *done, up to where."""
+    """Encode the first pre-token of a text with a space before it, if it wants one. OUT: *done: bytes encoded."""
     cdef scan_cursor cursor
     cdef Py_ssize_t end, offset = 0
     cdef uint8_t* copy
     cdef int status
-    if not worker.core.prefixed_always and (text[0] == SPACE or starts_with_space(worker.core.alphabet, text, length)):
+    if not worker.tables.prefixed_always and (
+            text[0] == SPACE or starts_with_space(worker.tables.alphabet, text, length)):
         return DONE
-    worker.core.scanner.begin(&cursor, text, length, final)
-    if worker.core.scanner.next_ends(&cursor, &end, 1) == 0:
-        worker.at_start = True
+    worker.tables.scanner.begin(&cursor, text, length, final)
+    if worker.tables.scanner.next_ends(&cursor, &end, 1) == 0:
+        worker.wants_prefix = True
         return DONE
     copy = <uint8_t*> malloc(end + 1 + BP_KEY_READ)
     if copy == NULL:
@@ -226,7 +227,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
     memcpy(copy + 1, text, end)
     done[0] = end
     end += 1
-    status = worker.encode_block(copy, 0, &end, 1, end + BP_KEY_READ, &offset)
+    status = worker.encode_pretokens(copy, 0, &end, 1, end + BP_KEY_READ, &offset)
     free(copy)
     if status == NO_TOKEN:
         done[0] = offset - 1
@@ -239,9 +240,9 @@ cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, 
     return first == alphabet.space
 
 
-cdef int _encode_pretokens(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                           Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
-    """encode_block, but pre-tokens may wait, until _encode_waiting takes them."""
+cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
+                       Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
+    """Put out the ids of known pre-tokens. Those that the cache lacks may wait for _encode_waiting."""
     cdef bp_keys keys
     cdef Py_ssize_t i = 0
     cdef int status = DONE
@@ -283,7 +284,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
     """
     cdef Py_ssize_t used
     cdef int status, earlier
-    if worker.core.batched and end - start <= BP_WORD_IDS:
+    if worker.tables.batched and end - start <= BP_WORD_IDS:
         bp_wait(worker.queue, worker.waiting, key, text + start, end - start, worker.used)
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
@@ -325,30 +326,30 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         one = &worker.queue[k]
         if one.same != k:
             continue
-        if slots[k] >= 0 and not worker.core.excluded[slots[k]]:
-            one.word.ids[0] = worker.core.tokens.ids[slots[k]]
+        if slots[k] >= 0 and not worker.tables.excluded[slots[k]]:
+            one.word.ids[0] = worker.tables.tokens.ids[slots[k]]
             one.word.size = 1
             continue
-        n = begin_ids(worker.core, one.text, one.length, one.word.ids, &i)
+        n = begin_ids(worker.tables, one.text, one.length, one.word.ids, &i)
         if n < 0:
             done[0] = one.text + i - text
             return NO_TOKEN
-        worker.core.merges.add_word(&words, &one.word, n)
-    worker.core.merges.merge_words(&words)
+        worker.tables.merges.add_word(&words, &one.word, n)
+    worker.tables.merges.merge_words(&words)
     return DONE
 
 
-cdef inline Py_ssize_t begin_ids(Core core, const uint8_t* text, Py_ssize_t n, token_t* ids,
+cdef inline Py_ssize_t begin_ids(EncodingTables tables, const uint8_t* text, Py_ssize_t n, token_t* ids,
                                  Py_ssize_t* bad) noexcept nogil:
     """OUT: ids, the ids that the merges of text[0:n] begin from. Returns their number; -1 without, at *bad."""
     cdef Py_ssize_t i
-    if core.alphabet is not None:
-        return core.alphabet.begin(text, n, ids, bad)
+    if tables.alphabet is not None:
+        return tables.alphabet.begin(text, n, ids, bad)
     for i in range(n):
-        if not core.byte_known[text[i]]:
+        if not tables.byte_known[text[i]]:
             bad[0] = i
             return -1
-        ids[i] = core.byte_ids[text[i]]
+        ids[i] = tables.byte_ids[text[i]]
     return n
 
 
@@ -356,16 +357,16 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
     """OUT: slots, the token of each waiting pre-token that is one, else -1."""
     cdef bp_key keys[BP_WORDS]
     cdef Py_ssize_t k
-    if not worker.core.whole:
+    if not worker.tables.whole:
         for k in range(worker.waiting):
             slots[k] = -1
         return
     for k in range(worker.waiting):
         keys[k] = bp_key(worker.queue[k].key[0], worker.queue[k].key[1])
-    worker.core.tokens.find_keys(keys, worker.waiting, slots)
+    worker.tables.tokens.find_keys(keys, worker.waiting, slots)
     for k in range(worker.waiting):
         if worker.queue[k].key[1] == BP_IS_LONG:
-            slots[k] = worker.core.tokens.find(worker.queue[k].text, worker.queue[k].length)
+            slots[k] = worker.tables.tokens.find(worker.queue[k].text, worker.queue[k].length)
 
 
 cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
@@ -373,20 +374,20 @@ cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     """Append the ids of bytes that are merged as a whole."""
     cdef Py_ssize_t n = end - start, i, slot
     cdef token_t* ids
-    slot = worker.core.tokens.find(text + start, n) if worker.core.whole and worker.dropout is None else -1
-    if slot >= 0 and not worker.core.excluded[slot]:
-        return worker.put(worker.core.tokens.ids[slot])
+    slot = worker.tables.tokens.find(text + start, n) if worker.tables.whole and worker.dropout is None else -1
+    if slot >= 0 and not worker.tables.excluded[slot]:
+        return worker.put(worker.tables.tokens.ids[slot])
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
     ids = worker.space.ids
-    n = begin_ids(worker.core, text + start, n, ids, &i)
+    n = begin_ids(worker.tables, text + start, n, ids, &i)
     if n < 0:
         done[0] = start + i
         return NO_TOKEN
     if worker.dropout is None:
-        n = worker.core.merges.merge(&worker.space, n, &worker.watch)
+        n = worker.tables.merges.merge(&worker.space, n, &worker.watch)
     else:
-        n = worker.dropout.merge(worker.core.merges, &worker.space, n, worker.text_number, worker.position,
+        n = worker.dropout.merge(worker.tables.merges, &worker.space, n, worker.text_number, worker.position,
                                  &worker.watch)
         worker.position += end - start
     if n < 0 or not worker.reserve(n):

@@ -90,14 +90,14 @@ def _trace(
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
     for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:
-        stretch = text[done:start]
+        span = text[done:start]
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
         if isinstance(form, str):
-            stretch, sources = align(form, stretch)
+            span, sources = align(form, span)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
-        if stretch:
-            origin.add(stretch.encode("utf-8"), starts, ends)
+        if span:
+            origin.add(span.encode("utf-8"), starts, ends)
         if token:
             origin.add_special(token, None if as_given else (start, end))
         done = end
@@ -148,8 +148,8 @@ def _changes(form: str, run: str) -> Iterator[tuple[str, int]]:
     decompose = partial(normalize, form.replace("C", "D"))
     parts = [(part, int(number > 0)) for char in run for number, part in enumerate(decompose(char))]
     # marks in the order of their classes, between characters that are none
-    stretches = groupby(parts, lambda part: _combining_class(part) > 0)
-    decomposed = [part for _, stretch in stretches for part in sorted(stretch, key=_combining_class)]
+    groups = groupby(parts, lambda part: _combining_class(part) > 0)
+    decomposed = [part for _, group in groups for part in sorted(group, key=_combining_class)]
     return _composed(decomposed) if form.endswith("C") else iter(decomposed)
 
 

@@ -43,7 +43,7 @@ class Pipeline:
 
     Attributes:
         pretokenizer: Splits ordinary text in the core; "none" if it is split here.
-        is_compiled: True if the core does everything that the vocabulary asks for. Then the pipeline only traces.
+        scanned_alone: True if the core does everything that the vocabulary asks for. Then the pipeline only traces.
 
     Args:
         vocab: The vocabulary.
@@ -70,7 +70,7 @@ class Pipeline:
         if is_plain(plain) and not self._late_steps:
             self.pretokenizer = pretokenizer(plain or None)
             self._steps = ()
-        self.is_compiled: bool = False
+        self.scanned_alone: bool = False
         self.prefix: str = ""
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
@@ -83,7 +83,7 @@ class Pipeline:
         if not vocab.has_flags and not (vocab.ignore_merges and self._space):
             prefix = space_before(vocab.normalization, steps, self._space)
         if prefix is not None:
-            self.prefix, self.is_compiled = prefix, True
+            self.prefix, self.scanned_alone = prefix, True
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
             cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.alphabet_table, split=split)

@@ -122,7 +122,7 @@ class OpenText:
         self.size: int = 0
         self.enough: int = 0 if self.scanned else sys.maxsize  # bytes; less is not read
         self.offset: int = 0  # of the open text in the whole text
-        self.at_start: bool = True  # no text has been read
+        self.wants_prefix: bool = True  # no text has been read
 
     def feed(self, data: bytes, final: bool) -> list[int]:
         """The ids that are certain now and were not before; after the `final` text another one may begin."""
@@ -132,8 +132,8 @@ class OpenText:
             return []
         text = b"".join(self.parts)
         if self.scanned:
-            ids, done, self.at_start, self.position = self.tokenizer._encode_beginning(
-                text, self.specials, final, self.offset, self.at_start, self.dropout, self.position
+            ids, done, self.wants_prefix, self.position = self.tokenizer._encode_beginning(
+                text, self.specials, final, self.offset, self.wants_prefix, self.dropout, self.position
             )
             self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
         else:

@@ -29,7 +29,7 @@ static inline uint64_t scan_gather(uint64_t word)
 /* For each bit of an output, one mask per block of a span. */
 typedef uint64_t scan_masks[SCAN_BITS][SCAN_BLOCKS];
 
-/* A stretch of text that the transducer reads in one go. */
+/* Text that the transducer reads in one go. */
 typedef struct {
     const uint8_t *codes;  /* the text itself if it is ASCII and fills the span, else `rewritten` */
     int ascii;             /* all codes are ASCII characters */

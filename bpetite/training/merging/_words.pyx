@@ -17,7 +17,7 @@ from libc.string cimport memcpy
 
 from ..._merge cimport MergeTable, space_reserve
 from ...core._text cimport DONE as ENCODED
-from ...core._worker cimport Core, Worker
+from ...core._worker cimport EncodingTables, Worker
 from ...headers cimport bp_free, bp_resize, bp_watch, bp_watch_begin, bp_work
 from ...vocabulary._tokens cimport TokenTable
 from .._pretokens cimport PretokenReader
@@ -53,7 +53,7 @@ cdef class WordEncoder:
         if not 256 <= ids.shape[0] <= known.count:
             raise ValueError(f"there are {known.count} tokens, 256 of them bytes, and ids of {ids.shape[0]}")
         self.tokens = tokens
-        self.worker = Worker(Core(tokens, merges, (), word_cuts(tokens, merges), False), CACHE)
+        self.worker = Worker(EncodingTables(tokens, merges, (), word_cuts(tokens, merges), False), CACHE)
         bp_watch_begin(&self.worker.watch, NULL)
         self.whole = whole
         self.by_slot = <uint32_t*> malloc((tokens.size + 1) * sizeof(uint32_t))
@@ -81,11 +81,11 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
         if space_reserve(&self.worker.space, length):
             self.ids = self.worker.space.ids
             for at in range(length):
-                self.ids[at] = self.worker.core.byte_ids[data[at]]
-            size = self.worker.core.merges.merge(&self.worker.space, length, &self.worker.watch)
+                self.ids[at] = self.worker.tables.byte_ids[data[at]]
+            size = self.worker.tables.merges.merge(&self.worker.space, length, &self.worker.watch)
     else:
         self.worker.used = 0
-        if self.worker.encode(data, length, length, True, length, &offset) == ENCODED:
+        if self.worker.encode_span(data, length, length, True, length, &offset) == ENCODED:
             self.ids = self.worker.out
             size = self.worker.used
     if size < 0:
