@@ -4,9 +4,7 @@ Kills, losses of power and full disks are drawn by test_model.py.
 """
 from __future__ import annotations
 
-import io
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -69,13 +67,14 @@ def tree(folder: Path) -> dict[str, bytes]:
 
 def test_other_options_or_inputs_are_refused_and_nothing_is_deleted(ram_path: Path, inputs: list[Path]) -> None:
     out = ram_path / "out" / "o"
-    plan = often(inputs, out, shard_tokens=300)
+    plan, other = often(inputs, out, shard_tokens=300), replace(byte_codec(), eot_text="<eot>")
     begin(plan)
     before = tree(ram_path / "out")
     for changed, says in (
         (often(inputs, out, shard_tokens=800), r"begun with shard_tokens 300, now 800.*overwrite=True"),
         (often(inputs[:2], out, shard_tokens=300), "begun with .*inputs.*now 2"),
         (often(inputs, out, shard_tokens=300, codec=byte_codec(300)), "begun with tokenizer .*-25.*, now .*-30"),
+        (often(inputs, out, shard_tokens=300, codec=other, separator="<|endoftext|>"), "begun with eot_text "),
     ):
         with pytest.raises(ValueError, match=says):
             run_plan(changed)
@@ -177,15 +176,6 @@ def test_a_lock_on_a_folder_that_is_deleted_is_none(
     monkeypatch.setattr(module, "_lock", late)
     with pytest.raises(BlockingIOError, match="another run is writing this output"):
         run_plan(plan)
-
-
-@pytest.mark.parametrize("other", [{"tokenizer_digest": "bytes-257-"}, {"eot_text": "<eot>"}])
-def test_another_tokenizer_of_a_like_name(ram_path: Path, inputs: list[Path], other: dict[str, Any]) -> None:
-    """Of which only what messages would not show is another."""
-    codec = replace(byte_codec(), tokenizer_digest="bytes-257")
-    begin(often(inputs, ram_path / "out", codec=codec))
-    with pytest.raises(ValueError, match=r"begun with (tokenizer|eot_text) "):
-        run_plan(often(inputs, ram_path / "out", codec=replace(codec, **other), separator="<|endoftext|>"))
 
 
 def test_files_that_have_moved_are_no_inputs(
@@ -305,22 +295,6 @@ def test_a_run_that_cannot_go_on_leaves_no_thread(ram_path: Path, inputs: list[P
     assert running_threads() == before
 
 
-def test_standard_input_begins_anew(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed, it cannot be read again; finished, nothing says whether it is the same."""
-
-    def give(text: str) -> Plan:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return often([Path("-")], ram_path / "o", input_kind="text")
-
-    begin(give("<|endoftext|>".join(some_documents(80))))
-    said: list[str] = []
-    run_plan(give("other"), log=said.append)
-    assert said[0] == "begins anew: - can be read only once"
-    assert texts_in(ram_path / "o.npy") == ["other"]
-    with pytest.raises(FileExistsError, match=r"- can be read only once, .* overwrite=True"):
-        run_plan(give("more"))
-
-
 def test_a_run_that_failed_goes_on_with_any_policy_and_then_keeps_it(ram_path: Path) -> None:
     (ram_path / "in.jsonl").write_text('{"text": "a"}\n' * 20 + '{"text": "a"}\n{\n' * 100)
 
@@ -384,29 +358,6 @@ def test_blocks_may_change_and_what_the_state_does_not_list_is_deleted(ram_path:
 
 def names_in(folder: Path) -> Names:
     return Names(folder, "o", layout_of("npy"), False)
-
-
-def _hold(folder: Path, ready: Any) -> None:
-    partial = module.PartialFolder(names_in(folder))
-    partial.save({"identity": {}, "writers": {}, "lists": {}})
-    ready.set()
-    multiprocessing.Event().wait(60)
-
-
-def test_a_killed_process_leaves_no_lock(ram_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    process = context.Process(target=_hold, args=(ram_path, ready))
-    process.start()
-    assert ready.wait(60)
-    with pytest.raises(BlockingIOError):
-        module.PartialFolder(names_in(ram_path))
-    process.kill()
-    process.join()
-    partial = module.PartialFolder(names_in(ram_path))
-    assert partial.state is not None
-    assert partial.state["writers"] == {}
-    partial.unlock()
 
 
 def test_one_of_many_makes_it(ram_path: Path) -> None:

@@ -85,20 +85,14 @@ def _slow(codec: Codec, folder: str, seconds: float, texts: Sequence[bytes]) -> 
     return codec.encode(texts)
 
 
-def workers_seen(folder: Path) -> list[int]:
-    """The processes that a slow codec has noted, the latest last, one entry a call."""
-    found = [path.name.split(".") for path in folder.iterdir()]
-    return [int(pid) for pid, when in sorted(found, key=lambda one: int(one[1]))]
-
-
 def kill_workers(folder: Path, times: int, every: int, done: threading.Event) -> list[int]:
     """Kill (-9) the process that encoded last after each ``every`` calls, ``times`` times; returns those killed."""
     killed: list[int] = []
     while len(killed) < times and not done.wait(0.05):
-        seen = workers_seen(folder)
-        if len(seen) >= every * (len(killed) + 1) and seen[-1] not in (*killed, os.getpid()):
-            os.kill(seen[-1], signal.SIGKILL)
-            killed.append(seen[-1])
+        seen = sorted((path.name.split(".") for path in folder.iterdir()), key=lambda one: int(one[1]))
+        if len(seen) >= every * (len(killed) + 1) and (last := int(seen[-1][0])) not in (*killed, os.getpid()):
+            os.kill(last, signal.SIGKILL)
+            killed.append(last)
     return killed
 
 
