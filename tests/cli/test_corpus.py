@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xxhash
-from click import Context, Option
 from commands import bpe
 from corpus_tools import FORMATS
 from paths import PACKAGES
 
 from bpetite import Tokenizer
-from bpetite.cli import cli, main
+from bpetite.cli import main
 from bpetite.cli.shared_options import unescape
 
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
@@ -235,14 +234,6 @@ def test_inspect(ram_path: Path, tok: str) -> None:
     assert sums[str(ram_path / "o.offsets.npy")] == xxhash.xxh3_128_hexdigest((ram_path / "o.offsets.npy").read_bytes())
 
 
-def test_problems_are_reported(ram_path: Path, tok: str) -> None:
-    source = ram_path / "in.jsonl"
-    source.write_text('{"text": "a"}\n{}\nx\n{}\n')
-    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--on-error", "skip")
-    assert (code, json.loads(out)["problems"]["no-text"]["count"]) == (0, 2)
-    assert f"2 x no-text left out, the first at {source}:2" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected", "message"),
     [
@@ -340,11 +331,3 @@ def test_an_output_in_memory_says_so(ram_path: Path, tok: str) -> None:
     code, _, err = bpe("encode", ram_path / "a.txt", "-t", tok, "-o", "memory://cli/o")
     assert code == 0
     assert "memory://cli/o: in the memory of this process; nothing will be left of it" in err
-
-
-def test_help_has_every_option() -> None:
-    out = bpe("encode", "--help")[1]
-    command = cli.get_command(Context(cli), "encode")
-    assert command is not None
-    shown = {word.rstrip(",") for word in out.split() if word.startswith("-")}
-    assert all(shown.intersection(option.opts) for option in command.params if isinstance(option, Option))

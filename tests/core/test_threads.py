@@ -41,27 +41,6 @@ def tok() -> Tokenizer:
     return Tokenizer.train("the cat the cat", 260)
 
 
-# A signal may strike in a callback of the interpreter's own, where nothing can be raised.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@pytest.mark.parametrize("call", CALLS)
-def test_interrupted_by_a_signal(tok: Tokenizer, call: Callable[[Tokenizer], Any]) -> None:
-    before = running_threads()
-    old = signal.signal(signal.SIGALRM, signal.default_int_handler)
-    try:
-        for delay in (0.002, 0.01, 0.02):
-            signal.setitimer(signal.ITIMER_REAL, delay)
-            try:
-                call(tok)
-            except KeyboardInterrupt:
-                pass
-            finally:
-                signal.setitimer(signal.ITIMER_REAL, 0)
-            assert running_threads() == before
-    finally:
-        signal.signal(signal.SIGALRM, old)
-    assert tok.encode("the cat", num_threads=2) == tok.encode("the cat")
-
-
 def fail_to_start(monkeypatch: pytest.MonkeyPatch, which: int) -> None:
     """From this thread on, none can be started."""
     start, started = _thread.start_new_thread, []
