@@ -37,12 +37,9 @@ def run(*arguments: object, **how: object) -> tuple[int, str, str]:
 
 
 @posix
-@pytest.mark.parametrize("bounds", [(), pytest.param(("--memory", "32M"), marks=pytest.mark.slow)])
-def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple[str, ...]) -> None:
+def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(" ".join(f"w{number:x}" for number in range(100_000)))
-    (tmp_path / "spill").mkdir()
-    spill = ("--spill-to", tmp_path / "spill") if bounds else ()
-    command = ("train", tmp_path / "in.txt", "-n", 600, *bounds, *spill, "-o")
+    command = ("train", tmp_path / "in.txt", "-n", 600, "-o")
     assert run(*command, tmp_path / "whole.json")[0] == 0
     there, whole = tmp_path / "t.json", (tmp_path / "whole.json").read_bytes()
     for after in (0.05, 0.3, 0.6):
@@ -57,31 +54,6 @@ def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple
     assert run(*command, there)[0] == 0
     assert there.read_bytes() == whole
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["t.json", "whole.json"]
-
-
-# Another file system, and another place
-
-
-@posix
-@pytest.mark.slow
-def test_outputs_on_another_file_system(tmp_path: Path, ram_path: Path) -> None:
-    if tmp_path.stat().st_dev == ram_path.stat().st_dev:
-        pytest.skip("one file system for both")
-    (tmp_path / "in.txt").write_text(TEXT * 50)
-    (tmp_path / "link").symlink_to(ram_path)
-    for folder in (ram_path / "a", tmp_path / "link" / "b"):
-        for arguments in (
-            ("train", "in.txt", "-n", 270, "-o", folder / "t.json"),
-            ("convert", folder / "t.json", folder / "t.tiktoken"),
-            ("encode", "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
-            ("inspect", folder / "tokens", "--verify"),
-            ("tokens", "the cat", "-t", folder / "t.json", "--html", folder / "page.html"),
-        ):
-            assert bpe(*arguments, cwd=tmp_path).code == 0
-        assert bpe("decode", folder / "tokens").out == TEXT * 50
-    first, second = ({path.name: path.read_bytes() for path in (ram_path / name).glob("to*.???")} for name in "ab")
-    assert first == second
-    assert not [path for path in tmp_path.iterdir() if path.name not in ("in.txt", "link")]
 
 
 def test_an_output_that_was_moved(tmp_path: Path) -> None:

@@ -37,17 +37,6 @@ def test_the_pieces_of_all_ranks_are_the_inputs(sizes: list[int], plain: list[bo
     assert [piece for together in group_pieces(iter(found), inputs) for piece in together] == found
 
 
-def test_a_run_goes_on_inside_a_piece() -> None:
-    inputs = [Input("s3://b/a", "text", None, 3 * PIECE), Input("s3://b/c", "text", None, 9)]
-    all_of = Share(Position(), Position(2))
-    left = [*cut_pieces(inputs, all_of, Position(0, PIECE + 7, True))]
-    assert [piece[:4] for piece in left] == [
-        (0, PIECE + 7, 2 * PIECE, True), (0, 2 * PIECE, None, False), (1, 0, None, False),
-    ]  # fmt: skip
-    assert [piece.at_block for piece in left] == [True, False, True]
-    assert [*cut_pieces(inputs, all_of, Position(2))] == []
-
-
 def test_ranks_share_by_the_text_of_compressed_files(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that packs 3 times, and text that packs 500 times: equal text is an equal share."""
     zstandard = pytest.importorskip("zstandard")
