@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xxhash
-from commands import bpe
+from commands import bpe, process
 from corpus_tools import FORMATS
 from paths import PACKAGES
 
@@ -61,17 +61,13 @@ def test_tokens_without_ends_are_one_document(ram_path: Path, tok: str) -> None:
 
 def test_streams(ram_path: Path, tok: str) -> None:
     """A real process: the summary alone on standard output, people's lines on standard error, no bar in a pipe."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "bpetite", "encode", "-", "--input-kind", "text", "-t", tok, "-o", "o"],
-        input=TEXT.encode(), capture_output=True, cwd=ram_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    done = process("encode", "-", "--input-kind", "text", "-t", tok, "-o", "o", stdin=TEXT, cwd=ram_path)
+    assert done.code == 0, done.err
+    summary = json.loads(done.out)
     assert summary["documents"] == 4
     assert summary["files"] == ["o.npy", "o.offsets.npy"]
-    assert done.stderr.decode().splitlines()[-1].startswith("4 documents, ")
-    assert b"it/s" not in done.stderr
+    assert done.err.splitlines()[-1].startswith("4 documents, ")
+    assert "it/s" not in done.err
 
 
 def test_plain_installations_read_text_and_json(ram_path: Path, tok: str) -> None:
