@@ -56,7 +56,7 @@ def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str
     latin = tmp_path / "latin.txt"
     latin.write_bytes("größer".encode("latin-1"))
     before = corpus.read_bytes()
-    done = run("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
+    done = bpe("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
     assert (done.code, done.out) == (code, "")
     assert done.err.startswith("Error: ")
     assert len(done.err.splitlines()) == 1
@@ -74,13 +74,13 @@ def test_unknown_command() -> None:
 
 def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
-    assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").code == 0
-    done = run("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
+    assert bpe("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").code == 0
+    done = bpe("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
     assert done.code == 0, done.err
     assert done.err.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = run("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
+    done = bpe("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
     assert (done.code, done.err.count("it belongs to b'\\x07'")) == (1, 1)
 
 

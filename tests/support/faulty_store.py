@@ -115,6 +115,20 @@ def every(count: int, error: type[Exception] = ConnectionError) -> Fault:
     return fault
 
 
+def failing(name: str, error: Exception, *, first: int = 1, end: str = "") -> Fault:
+    """Calls of this name for objects with such an end fail, from one on."""
+    made = 0
+
+    def fault(called: str, path: str) -> None:
+        nonlocal made
+        if called == name and path.endswith(end):
+            made += 1
+            if made >= first:
+                raise error
+
+    return fault
+
+
 def fresh(protocol: str = "memory") -> Any:
     """An empty store."""
     store = fsspec.filesystem(protocol)
