@@ -2,8 +2,6 @@
 
 Outputs of a plain map, killed and merged, are drawn by tests/corpus/test_model.py.
 """
-from __future__ import annotations
-
 import os
 import pickle
 import re

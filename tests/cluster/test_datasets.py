@@ -1,6 +1,4 @@
 """A function that encodes, in Dataset.map: a second run, in another process, hits the cache of datasets."""
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

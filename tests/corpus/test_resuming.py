@@ -2,8 +2,6 @@
 
 Kills, losses of power and full disks are drawn by test_model.py.
 """
-from __future__ import annotations
-
 import json
 import os
 import signal

@@ -1,6 +1,4 @@
 """What the tests of bpetite.cluster share: a corpus, the content of a folder, a map in this process."""
-from __future__ import annotations
-
 import gzip
 import json
 import os

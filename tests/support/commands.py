@@ -14,7 +14,7 @@ from paths import PACKAGES
 
 from bpetite.cli import main
 
-__all__ = ["Done", "bpe", "process", "run", "start"]
+__all__ = ["Done", "bpe", "process", "start"]
 
 
 def start(*arguments: object, **how: Any) -> subprocess.Popen[Any]:
@@ -41,13 +41,7 @@ class Done(NamedTuple):
 
 
 def bpe(*arguments: object, cwd: Path | None = None, stdin: str = "") -> Done:
-    """`run`, for those who want the three values."""
-    done = run(*arguments, cwd=cwd, stdin=stdin)
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """``python -m bpetite ARGUMENTS`` with standard streams that are files."""
+    """``python -m bpetite ARGUMENTS`` in this process, with standard streams that are files."""
     before, here, threshold = (sys.stdin, sys.stdout, sys.stderr), os.getcwd(), gc.get_threshold()
     with ExitStack() as stack:
 
@@ -74,4 +68,4 @@ def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subproc
             file.flush()
             file.seek(0)
             said.append(file.read())
-    return subprocess.CompletedProcess(arguments, code if isinstance(code, int) else 0, *said)
+    return Done(code if isinstance(code, int) else 0, *said)

@@ -1,6 +1,4 @@
 """What the corpus tests share: a tokenizer of three lines, records of every kind, independent readers."""
-from __future__ import annotations
-
 import gzip
 import itertools
 import json

@@ -1,6 +1,4 @@
 """Stores for tests: objects in memory, where calls fail as a test says."""
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile

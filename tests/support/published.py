@@ -4,8 +4,6 @@
 extra. Their files are read where they are installed, and no code of theirs is imported. Every file written here is
 compared with the SHA-256 of the original, so a test on a stranger's machine sees the same bytes.
 """
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import commands
 import pytest
+from commands import bpe
 from corpus_tools import byte_codec, outputs, plan_of, run, run_plan, some_documents, write_inputs
 
 from bpetite.corpus import count_corpus, find_sources
@@ -108,17 +108,17 @@ def test_commands(s3: Any, ram_path: Path) -> None:
     put_inputs(s3, ram_path / "in")
 
     def run(*arguments: str, code: int = 0) -> Any:
-        done = commands.run(*arguments, "-q")
-        assert done.returncode == code, done.stderr
+        done = bpe(*arguments, "-q")
+        assert done.code == code, done.err
         return done
 
     encode = ["encode", "s3://bucket/in", "-t", "bpetite-32k", "-o", "s3://bucket/out/o", "--shard-tokens", "300"]
-    summary = json.loads(run(*encode, "--json").stdout)
+    summary = json.loads(run(*encode, "--json").out)
     assert summary["documents"] == 120
-    looked = run("inspect", "s3://bucket/out/o", "--verify", "--json").stdout.splitlines()
+    looked = run("inspect", "s3://bucket/out/o", "--verify", "--json").out.splitlines()
     assert sum(json.loads(line)["tokens"] for line in looked) == summary["tokens"]
-    texts = [json.loads(line)["text"] for line in run("decode", "s3://bucket/out/o", "--jsonl").stdout.splitlines()]
+    texts = [json.loads(line)["text"] for line in run("decode", "s3://bucket/out/o", "--jsonl").out.splitlines()]
     assert sorted(texts) == sorted(some_documents(120))
-    assert run("count", "s3://bucket/in/*.txt").stdout.strip().isdigit()
+    assert run("count", "s3://bucket/in/*.txt").out.strip().isdigit()
     s3.pipe_file("bucket/out/o_000001.npy", s3.cat_file("bucket/out/o_000001.npy")[:-1] + b"x")
-    assert "have changed since" in run("inspect", "s3://bucket/out/o", "--verify", code=3).stderr
+    assert "have changed since" in run("inspect", "s3://bucket/out/o", "--verify", code=3).err

@@ -3,8 +3,6 @@
 These mount a small file system in memory, which takes root on Linux; elsewhere they skip, and
 test_model.py draws disks that are full at any write.
 """
-from __future__ import annotations
-
 import gc
 import json
 import os

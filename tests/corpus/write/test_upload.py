@@ -2,8 +2,6 @@
 
 Kills, failing calls and changes of the machine are drawn by test_model.py.
 """
-from __future__ import annotations
-
 import json
 import shutil
 import tempfile
