@@ -270,29 +270,19 @@ def test_a_text_file_that_separators_cut(ram_path: Path, tok: str) -> None:
     assert "cut into" not in bpe(*command, ram_path / "p", "--whole-files")[2]
 
 
-def options_of(tok: str, folder: Path) -> dict[str, tuple[object, ...]]:
-    """What commands need besides FILES."""
-    return {"encode": ("-t", tok, "-o", folder / "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", folder / "t")}
-
-
-@pytest.mark.parametrize("command", ["encode", "count", "train"])
-def test_names_of_files_from_a_file(ram_path: Path, tok: str, command: str) -> None:
-    """A line each, or ended by NUL as of find -print0; from standard input, too; and as many as there are."""
+def test_names_of_files_from_a_file(ram_path: Path, tok: str) -> None:
+    """A line each, or ended by NUL as of find -print0; from standard input, too."""
     names = ["a b.txt", "ü.txt", *(["new\nline.txt"] if os.name != "nt" else [])]
     for name in names:
         (ram_path / name).write_text("a b")
     lines, nulls = ram_path / "lines", ram_path / "nulls"
     lines.write_bytes(b"".join(os.fsencode(ram_path / name) + b"\r\n" for name in names[:2]))
     nulls.write_bytes(b"".join(os.fsencode(ram_path / name) + b"\0" for name in names))
-    rest = options_of(tok, ram_path)
-    assert bpe(command, "--files-from", lines, *rest[command])[0] == 0
-    code, _, err = bpe(command, "--files-from", nulls, "-0", *rest[command], *["--overwrite"] * (command != "count"))
-    assert code == 0, err
-    if command == "count":
-        assert f"{len(names)} documents, " in err
-        done = bpe("count", "--files-from", "-", "-t", tok, names[0], stdin=f"{names[1]}\n", cwd=ram_path)
-        assert "2 documents, " in done.err, done.err
-    code, _, err = bpe(command, "-0", lines, *rest[command], *["--overwrite"] * (command != "count"))
+    count = ("count", "-t", tok, "--files-from")
+    assert "2 documents, " in bpe(*count, lines).err
+    assert f"{len(names)} documents, " in bpe(*count, nulls, "-0").err
+    assert "2 documents, " in bpe(*count, "-", names[0], stdin=f"{names[1]}\n", cwd=ram_path).err
+    code, _, err = bpe("count", "-0", lines)
     assert (code, "-0 goes with --files-from" in err) == (2, True)
 
 
@@ -303,9 +293,10 @@ def test_no_files(
     """In a terminal, where `count` reads no standard input."""
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     (ram_path / "none").write_text("")
-    for more in ((), ("--files-from", ram_path / "none")):
+    options = {"encode": ("-t", tok, "-o", "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", "t")}
+    for more in ((), ("--files-from", str(ram_path / "none"))):
         with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in (command, *options_of(tok, ram_path)[command], *more)])
+            main([command, *options[command], *more])
         out, err = capsys.readouterr()
         assert (left.value.code, out) == (2, "")
         assert "no FILES given: name files, folders, patterns or URLs, or - for standard input" in err
