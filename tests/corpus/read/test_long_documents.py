@@ -96,20 +96,20 @@ print(count_corpus(sys.argv[1], byte_codec(), on_error="skip", **options)["docum
 )
 @pytest.mark.skipif(sys.platform != "linux", reason="ru_maxrss in KiB")
 def test_a_bomb_is_not_expanded(ram_path: Path, name: str) -> None:
-    """400 MB in less than a megabyte."""
+    """300 MB in a megabyte or two."""
     path = ram_path / name
     start, stop = {
         "jsonl": (b'{"text": "', b'"}\n{"text": "b"}\n'),
         "json": (b'[{"text": "', b'"}, {"text": "b"}]'),
     }.get(name.split(".")[1], (b"", b"|b|"))
-    packer = zlib.compressobj(9, wbits=31) if name.endswith("gz") else \
+    packer = zlib.compressobj(1, wbits=31) if name.endswith("gz") else \
         pytest.importorskip("zstandard").ZstdCompressor().compressobj()
     with path.open("wb") as file:
-        for part in (start, *[b"a" * (1 << 20)] * 400, stop):
+        for part in (start, *[b"a" * (1 << 20)] * 300, stop):
             file.write(packer.compress(part))
         file.write(packer.flush())
     (message, count), megabytes = megabytes_of(BOMB, path, *["whole"] * name.startswith("whole"))
-    assert megabytes < 250
+    assert megabytes < 200
     assert "a document longer than max_document_bytes" in message
     # a JSON array is read whole
     assert int(count) == (0 if name.startswith("whole") or "json." in name else 1)
