@@ -22,13 +22,12 @@ import pytest
 from cluster_tools import (
     HereMap,
     big_corpus,
-    contents,
     kill_workers,
-    make_corpus,
     slow_codec,
     text_of,
     trained,
 )
+from corpus_tools import contents, write_inputs
 from paths import PYTHONPATH, TESTS
 
 import bpetite
@@ -44,9 +43,12 @@ pytest.importorskip("pyarrow")
 TINY = 1500  # bytes of a task
 
 
+TEXTS = [text_of(seed, seed * 7 % 90) for seed in range(180)]
+
+
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_corpus(tmp_path_factory.mktemp("corpus") / "in")
+    return write_inputs(tmp_path_factory.mktemp("corpus"), TEXTS)[0].parent
 
 
 # Engines
@@ -132,9 +134,9 @@ def test_the_output_is_that_of_one_process(
     encode_corpus(engine[0], corpus, ram_path / "there" / "out", trained(), task_bytes=task_bytes, **options)
     assert contents(ram_path / "there") == contents(ram_path / "here")
     learned = Tokenizer.train_from_counts(
-        count_pretokens(engine[0], corpus / "a one.txt", work=ram_path / "work", task_bytes=500), 400
+        count_pretokens(engine[0], corpus / "a b.txt", work=ram_path / "work", task_bytes=500), 400
     )
-    assert learned == Tokenizer.train_from_files(corpus / "a one.txt", 400)
+    assert learned == Tokenizer.train_from_files(corpus / "a b.txt", 400)
 
 
 @marked
@@ -360,8 +362,7 @@ def test_errors_that_do_not_pickle_are_told() -> None:
 
 
 def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
-    texts = [text_of(seed, seed * 7 % 90) for seed in range(60)]
-    source = corpus / "a one.txt"
+    texts, source = TEXTS[:60], corpus / "a b.txt"
     counts = count_pretokens(HereMap(), source, work=ram_path / "work", task_bytes=200)
     assert dict(counts) == dict(bpetite.count_pretokens(texts))
     assert counts.documents == len(texts)
@@ -375,9 +376,9 @@ def test_counts_and_training(ram_path: Path, corpus: Path) -> None:
 
 
 def test_counting_goes_on(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    corpus = make_corpus(ram_path / "in")
+    corpus = write_inputs(ram_path / "in", TEXTS)[0].parent
     for number in range(4):
-        shutil.copy(corpus / "a one.txt", corpus / f"z {number}.txt")
+        shutil.copy(corpus / "a b.txt", corpus / f"z {number}.txt")
     whole = count_pretokens(HereMap(), corpus, work=ram_path / "whole", task_bytes=TINY)
     with pytest.raises(ConnectionError):
         count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)

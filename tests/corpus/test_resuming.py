@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import FORMATS, byte_codec, outputs, plan_of, run, some_documents, texts_in, write_inputs
+from corpus_tools import FORMATS, byte_codec, contents, outputs, plan_of, run, some_documents, texts_in, write_inputs
 from paths import PYTHONPATH
 from running import running_threads
 from tiers import slow_but
@@ -59,15 +59,11 @@ def check_whole(folder: Path, inputs: list[Path], **options: Any) -> None:
     assert outputs(folder / "out") == outputs(folder / "whole")
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_other_options_or_inputs_are_refused_and_nothing_is_deleted(ram_path: Path, inputs: list[Path]) -> None:
     out = ram_path / "out" / "o"
     plan, other = often(inputs, out, shard_tokens=300), replace(byte_codec(), eot_text="<eot>")
     begin(plan)
-    before = tree(ram_path / "out")
+    before = contents(ram_path / "out")
     for changed, says in (
         (often(inputs, out, shard_tokens=800), r"begun with shard_tokens 300, now 800.*overwrite=True"),
         (often(inputs[:2], out, shard_tokens=300), "begun with .*inputs.*now 2"),
@@ -80,14 +76,14 @@ def test_other_options_or_inputs_are_refused_and_nothing_is_deleted(ram_path: Pa
     os.utime(inputs[1], ns=(1, 1))
     with pytest.raises(ValueError, match=r"begun with .*jsonl\.gz"):
         run_plan(often(inputs, out, shard_tokens=300))
-    assert tree(ram_path / "out") == before
+    assert contents(ram_path / "out") == before
     os.utime(inputs[1], ns=(status.st_atime_ns, status.st_mtime_ns))
     inputs[1].chmod(0o600)  # which is no change of its content
     data, status = inputs[2].read_bytes(), inputs[2].stat()
     inputs[2].write_bytes(b"[]")
     with pytest.raises(ValueError, match="has changed since the run began"):  # behind its start
         run_plan(plan)
-    assert {f"o.partial/o_{number:06d}.npy" for number in range(3)} <= {*tree(ram_path / "out")}
+    assert {f"o.partial/o_{number:06d}.npy" for number in range(3)} <= {*contents(ram_path / "out")}
     inputs[2].write_bytes(data)
     os.utime(inputs[2], ns=(status.st_atime_ns, status.st_mtime_ns))
     assert run_plan(often(inputs, out, shard_tokens=300))["tokens_before"] > 0
@@ -152,10 +148,10 @@ def test_states_that_are_none(ram_path: Path, inputs: list[Path]) -> None:
         ("", no_state), ("[]", no_state), ('{"version": 5', no_state), ("[" * 9**5, no_state),
     ):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-        before = tree(ram_path)
+        before = contents(ram_path)
         with pytest.raises(FormatError, match=says):
             run_plan(plan)
-        assert tree(ram_path) == before
+        assert contents(ram_path) == before
     run_plan(often(inputs, ram_path / "out" / "o", shard_tokens=300, overwrite=True))
     check_whole(ram_path, inputs, shard_tokens=300)
 
@@ -204,12 +200,12 @@ def test_what_is_no_folder_of_a_run_stays(ram_path: Path, inputs: list[Path], wh
         "lock": lambda: (folder / "lock").symlink_to(ram_path / "mine"),
     }  # fmt: skip
     make[what]()
-    before = tree(ram_path)
+    before = contents(ram_path)
     says = "a link, a folder or a device" if what == "lock" else "is no folder of an unfinished run; move it away"
     for overwrite in (False, True, False, True):
         with pytest.raises(FileExistsError, match=says):
             run(inputs, out, overwrite=overwrite)
-    assert tree(ram_path) == before
+    assert contents(ram_path) == before
 
 
 def test_files_in_the_way_of_the_end(ram_path: Path, inputs: list[Path]) -> None:

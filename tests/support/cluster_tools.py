@@ -1,6 +1,4 @@
 """What the tests of bpetite.cluster share: a corpus, the content of a folder, a map in this process."""
-import gzip
-import json
 import os
 import pickle
 import random
@@ -29,26 +27,6 @@ def text_of(seed: int, words: int) -> str:
 @cache
 def trained() -> Tokenizer:
     return Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
-
-
-def make_corpus(folder: Path) -> Path:
-    """Text, JSON lines (one of them compressed), empty documents and files, names that need care."""
-    folder.mkdir(parents=True)
-    (folder / "a one.txt").write_text(
-        "<|endoftext|>".join(text_of(seed, seed * 7 % 90) for seed in range(60)), encoding="utf-8"
-    )
-    (folder / "b empty.txt").write_bytes(b"")
-    records = [{"id": f"r{seed}", "text": text_of(seed, seed % 50)} for seed in range(80)]
-    (folder / "ć lines.jsonl").write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
-    with gzip.GzipFile(folder / "d.jsonl.gz", "wb", mtime=0) as file:
-        file.write(b"".join(json.dumps(record).encode() + b"\n" for record in records[:30]))
-    (folder / "e last.txt").write_text("<|endoftext|><|endoftext|>one more<|endoftext|>", encoding="utf-8")
-    return folder
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and what they hold."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class HereMap:

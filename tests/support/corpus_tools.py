@@ -116,6 +116,11 @@ def outputs(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
 
 
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder and of the folders in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
 def documents_in(path: Path) -> list[list[int]]:
     """The documents of a .npy output, by NumPy alone."""
     tokens = np.load(path, mmap_mode="r")
