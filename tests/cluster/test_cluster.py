@@ -19,14 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cluster_tools import (
-    HereMap,
-    big_corpus,
-    kill_workers,
-    slow_codec,
-    text_of,
-    trained,
-)
+from cluster_tools import HereMap, big_corpus, kill_workers, slow_codec, text_of, trained
 from corpus_tools import contents, write_inputs
 from paths import PYTHONPATH, TESTS
 
