@@ -75,8 +75,8 @@ def test_files_that_a_killed_run_has_moved_go(
     with monkeypatch.context() as patch:
         patch.setattr(PartialFolder, "_move", killed)
         with pytest.raises(KeyboardInterrupt):
-            encode_corpus(inputs, ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=100)
-    made = encode_corpus(inputs, ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=500, overwrite=True)
+            encode_corpus(inputs[0], ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=100)
+    made = encode_corpus(inputs[0], ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=500, overwrite=True)
     assert {path.name for path in ram_path.glob("o*")} == {"o.manifest.json", *made["files"]}
 
 

@@ -132,23 +132,6 @@ def test_ids_of_all_kinds(ram_path: Path) -> None:
     assert pq.read_table(ram_path / "o.parquet").column("id").to_pylist() == ["7", None, "\ufffdx"]
 
 
-@pytest.mark.parametrize("block", [3000, 1 << 20])
-def test_long_lines_and_their_problems(ram_path: Path, block: int) -> None:
-    long = "é" * 2000
-    lines = [
-        json.dumps({"id": 1, "text": long}).encode(), b'{"text": "' + b"x" * 3000 + b"\xff" + b'"}', b"{" * 3000,
-        b" " * 3000, json.dumps({"text": long + "\ud800"}).encode(), b'{"text": 5, "x": "' + b"y" * 3000 + b'"}',
-        json.dumps({"text": long + "z" * 5000}).encode(), json.dumps({"id": 2, "text": "last"}).encode(),
-    ]  # fmt: skip
-    source = ram_path / "in.jsonl"
-    source.write_bytes(b"\n".join(lines))
-    made = run(source, ram_path / "o", block=block, on_error="skip", max_document_bytes=14_000)
-    assert texts_in(ram_path / "o.npy") == [long, "last"]
-    assert {what: found["first"].rsplit(":", 1)[1] for what, found in made["problems"].items()} == {
-        "invalid-utf8": "2", "malformed-json": "3", "lone-surrogate": "5", "no-text": "6", "too-long": "7",
-    }  # fmt: skip
-
-
 def test_a_release_of_a_parser_is_another_run(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("orjson")
     source = ram_path / "in.jsonl"

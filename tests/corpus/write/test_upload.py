@@ -238,18 +238,6 @@ def test_ranks_and_merging_from_and_to_folders(work: Path) -> None:
         run(plan(work, "memory://out/o", rank=0, world_size=1, **{**options, "eot": "none"}))
 
 
-@pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_merge_that_fails(work: Path, number: int) -> None:
-    options: dict[str, Any] = {"shard_tokens": None}
-    for rank in range(2):
-        run(plan(work, "faulty://out/o", rank=rank, world_size=2, **options))
-    with faulty(reset(number)), pytest.raises(OSError, match="uploading failed 5"):
-        merge_outputs("faulty://out/o")
-    assert "o.manifest.json" not in stored("faulty")
-    merge_outputs("faulty://out/o", delete=True)
-    assert stored("faulty") == local(work, **options)
-
-
 def test_an_output_among_its_inputs_is_not_read(work: Path) -> None:
     """Finished or not, also where its files have the suffix of an input."""
     pytest.importorskip("pyarrow")
