@@ -724,6 +724,8 @@ def compare(
     options, format = one.options, one.options["format"]
     ranks = [json.loads(files[name]) for name in sorted(files) if ".rank" in name and name.endswith("manifest.json")]
     manifests = [json.loads(files["o.manifest.json"])] if "o.manifest.json" in files else ranks
+    for before, after in itertools.pairwise(rank for rank in ranks if rank["tokens"]):
+        assert before["goes_on"] == after["continues"]
     assert sum((Counter({name: row["count"] for name, row in manifest["problems"].items()}) for manifest in manifests),
                Counter()) == problems  # fmt: skip
     rows = [row for split in expected.values() for row in split]
