@@ -382,6 +382,7 @@ def test_counting_goes_on(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         with pytest.raises(ConnectionError):
             count_pretokens(HereMap(lose=4), corpus, work=ram_path / "work", task_bytes=TINY)
     others = {*(ram_path / "work").iterdir()} - before
+    assert others
     assert {path.name[:20] for path in others}.isdisjoint(path.name[:20] for path in before)
     counts = count_pretokens(HereMap(), corpus, work=ram_path / "work", task_bytes=TINY)
     assert dict(counts) == dict(whole)
