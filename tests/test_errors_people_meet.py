@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import bpe as run
 
 from bpetite import FormatError, Tokenizer
 
@@ -91,50 +91,50 @@ def test_sizes_are_told_apart() -> None:
 def test_the_format_that_a_name_became(tmp_path: Path) -> None:
     TOK.save(tmp_path / "t.json")
     done = run("convert", tmp_path / "t.json", tmp_path / "my-tokenizer.json")
-    assert "my-tokenizer.json is in the native format; --to huggingface for transformers" in done.stderr
-    assert run("convert", tmp_path / "t.json", tmp_path / "other.json", "--to", "HuggingFace").returncode == 0
+    assert "my-tokenizer.json is in the native format; --to huggingface for transformers" in done.err
+    assert run("convert", tmp_path / "t.json", tmp_path / "other.json", "--to", "HuggingFace").code == 0
 
 
 def test_tokens_without_a_tokenizer(tmp_path: Path) -> None:
     loose = tmp_path / "loose.bin"
     loose.write_bytes(bytes(64))
     done = run("decode", loose, "-f", "nanogpt")
-    assert done.returncode == 3
-    assert "loose.bin: nothing says which tokenizer made it; give --tokenizer" in done.stderr
-    assert run("decode", loose, "-f", "nanogpt", "-t", "bpetite-32k").returncode == 0
+    assert done.code == 3
+    assert "loose.bin: nothing says which tokenizer made it; give --tokenizer" in done.err
+    assert run("decode", loose, "-f", "nanogpt", "-t", "bpetite-32k").code == 0
 
 
 def test_a_tokenizer_that_was_given_is_not_asked_for(tmp_path: Path) -> None:
     (tmp_path / "c.txt").write_text("ab ab")
     TOK.save(tmp_path / "t.json")
-    assert run("encode", "c.txt", "-t", "t.json", "-f", "nanogpt", "-o", "t.bin", cwd=tmp_path).returncode == 0
+    assert run("encode", "c.txt", "-t", "t.json", "-f", "nanogpt", "-o", "t.bin", cwd=tmp_path).code == 0
     done = run("decode", "t.bin", "-t", "missing.json", cwd=tmp_path)
-    assert done.returncode == 1
-    assert "missing.json" in done.stderr
-    assert "give --tokenizer" not in done.stderr
+    assert done.code == 1
+    assert "missing.json" in done.err
+    assert "give --tokenizer" not in done.err
 
 
 def test_quiet_hides_no_choice_of_a_tokenizer() -> None:
     done = run("tokens", "-q", "--ids", "ab")
-    assert done.stderr == "no --tokenizer given: using the packaged bpetite-32k\n"
+    assert done.err == "no --tokenizer given: using the packaged bpetite-32k\n"
 
 
 def test_ids_are_decoded() -> None:
     ids = Tokenizer.load("bpetite-32k").encode("hello world")
-    assert run("decode", *ids, "-t", "bpetite-32k").stdout == "hello world\n"
-    assert "one output at a time, or ids: a.bin b.bin" in run("decode", "a.bin", "b.bin").stderr
+    assert run("decode", *ids, "-t", "bpetite-32k").out == "hello world\n"
+    assert "one output at a time, or ids: a.bin b.bin" in run("decode", "a.bin", "b.bin").err
 
 
 def test_a_text_is_no_corpus() -> None:
     done = run("count", "hello world", "-t", "bpetite-32k")
-    assert done.returncode == 1
-    assert "for the tokens of a text: bpetite tokens TEXT" in done.stderr
+    assert done.code == 1
+    assert "for the tokens of a text: bpetite tokens TEXT" in done.err
 
 
 def test_standard_input_is_the_same_for_count_and_tokens() -> None:
     for dash in ([], ["-"]):
-        assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").stdout == "2\n"
-        assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").stdout.count(" ") == 1
+        assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").out == "2\n"
+        assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").out.count(" ") == 1
 
 
 def test_a_missing_encoding_names_the_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

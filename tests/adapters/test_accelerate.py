@@ -1,6 +1,5 @@
 """accelerate: the same object, in place, and undone. test_transformers.py holds its calls to those of transformers."""
 import copy
-import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -38,15 +37,6 @@ def test_it_is_the_same_object_with_the_same_results_and_undone(tmp_path: Path) 
     assert (type(ours), set(vars(ours))) == (kind, state)
     assert not vars(ours._tokenizer)
     assert decelerate(7) == 7
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda tok: pickle.loads(pickle.dumps(tok))])
-def test_copies_are_accelerated_and_undone(copied: Callable[[Any], Any]) -> None:
-    tokenizer = accelerate(original("gpt2"))
-    again = copied(tokenizer)
-    assert type(again) is type(tokenizer)
-    assert plain(again(TEXTS, padding=True)) == plain(tokenizer(TEXTS, padding=True))
-    assert type(decelerate(again)) is TokenizersBackend
 
 
 def wordpiece() -> Any:

@@ -3,7 +3,7 @@ import json
 from typing import Any
 
 import pytest
-from commands import run
+from commands import bpe as run
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -108,13 +108,13 @@ def test_other_engines() -> None:
 
 def test_the_command() -> None:
     done = run("tokens", "--why", "the bca<|endoftext|>", "--expect", "bca")
-    assert done.returncode == 0, done.stderr
-    assert "'<|endoftext|>'" in done.stdout
-    assert "The expected token: no merges make it" in done.stdout
-    assert "Merges against it" in done.stdout
-    shown = json.loads(run("tokens", "--why", "the", "--json").stdout)
+    assert done.code == 0, done.err
+    assert "'<|endoftext|>'" in done.out
+    assert "The expected token: no merges make it" in done.out
+    assert "Merges against it" in done.out
+    shown = json.loads(run("tokens", "--why", "the", "--json").out)
     assert shown["ids"] == Tokenizer.load("bpetite-32k").encode("the")
-    assert run("tokens", "--expect", "a", "the").returncode == 2
+    assert run("tokens", "--expect", "a", "the").code == 2
 
 
 def test_merges_that_begin_from_characters() -> None:

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import bpe as run
 from terminals import in_terminal
 
 from bpetite import Tokenizer
@@ -25,36 +25,36 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_audit(files: Path, tmp_path: Path) -> None:
     done = run("audit", "-t", files / "a.json", files / "text.txt", "--strict")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert "no faults" in done.stdout
-    assert "2  documents" in done.stdout
+    assert (done.code, done.err) == (0, "")
+    assert "no faults" in done.out
+    assert "2  documents" in done.out
     done = run("audit", "-t", files / "a.json", files / "text.txt", "--json", "--html", tmp_path / "page.html")
-    content = json.loads(done.stdout)
+    content = json.loads(done.out)
     assert content["settings"]["tokens"] == len(Tokenizer.load(files / "a.json"))
     assert content["usage"]["documents"] == 2
     assert (tmp_path / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert run("audit", "-t", files / "bad.json").returncode == 0
+    assert run("audit", "-t", files / "bad.json").code == 0
     done = run("audit", "-t", files / "bad.json", "--strict")
-    assert (done.returncode, "unreachable-merges" in done.stdout) == (1, True)
+    assert (done.code, "unreachable-merges" in done.out) == (1, True)
 
 
 def test_compare_what_differs(files: Path, tmp_path: Path) -> None:
     two, page = ("compare", files / "a.json", files / "b.json"), tmp_path / "page.html"
     done = run(*two, files / "text.txt", "--html", page)
-    assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
-    assert "4  only in A" in done.stdout
-    assert "character" in done.stdout
+    assert (done.code, done.err) == (0, f"{page}: written\n")
+    assert "4  only in A" in done.out
+    assert "character" in done.out
     content = page.read_text(encoding="utf-8")
     assert content.startswith("<!doctype html>")
     assert "2 tokenizers, different</span>" in content
     assert "text.txt" in content
     page.unlink()
     done = run("compare", files / "a.json", files / "a.json", files / "text.txt", "-q", "--html", page, "--strict")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert (done.code, done.out, done.err) == (0, "", "")
     assert "2 tokenizers, the same</span>" in page.read_text(encoding="utf-8")
-    assert len(json.loads(run(*two, "--json").stdout)["differences"][0]["only_a"]) == 4
+    assert len(json.loads(run(*two, "--json").out)["differences"][0]["only_a"]) == 4
     quiet = run(*two, "-q", "--strict")
-    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (1, "", "")
+    assert (quiet.code, quiet.out, quiet.err) == (1, "", "")
 
 
 def test_reports_name_the_files_they_read(files: Path, tmp_path: Path) -> None:
@@ -62,10 +62,10 @@ def test_reports_name_the_files_they_read(files: Path, tmp_path: Path) -> None:
     texts = [tmp_path / f"{number}.txt" for number in range(7)]
     for path in texts:
         path.write_text(TEXT, encoding="utf-8")
-    said = run("audit", "-t", files / "a.json", tmp_path).stdout
+    said = run("audit", "-t", files / "a.json", tmp_path).out
     assert f"Texts: {texts[0]}, " in said
     assert f"{texts[4]} and 2 more" in said
-    content = json.loads(run("compare", files / "a.json", files / "b.json", tmp_path, "--json").stdout)
+    content = json.loads(run("compare", files / "a.json", files / "b.json", tmp_path, "--json").out)
     assert content["files"] == list(map(str, texts))
     assert content["differences"][0]["names"] == [str(files / "a.json"), str(files / "b.json")]
 
@@ -74,27 +74,27 @@ def test_tokens_as_a_page(files: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     both = ("tokens", "-t", files / "a.json", "-t", files / "b.json")
     done = run(*both, "--html", page, stdin=TEXT)
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"{page}: written\n")
+    assert (done.code, done.out, done.err) == (0, "", f"{page}: written\n")
     assert page.read_text(encoding="utf-8").count('class="text"') == 2 * 5
     done = run(*both, "--html", page, "--start", "5", "--characters", "10", "--overwrite", stdin=TEXT)
     assert "A window: characters" in page.read_text(encoding="utf-8")
-    assert "several tokenizers are shown on a page" in run(*both, "the cat").stderr
-    assert run("tokens", "-t", files / "a.json", "the cat", "--html", "-").stdout.startswith("<!doctype html>")
+    assert "several tokenizers are shown on a page" in run(*both, "the cat").err
+    assert run("tokens", "-t", files / "a.json", "the cat", "--html", "-").out.startswith("<!doctype html>")
 
 
 def test_tokens(files: Path) -> None:
     tok, tokens = Tokenizer.load(files / "a.json"), ("tokens", "-t", files / "a.json")
     done = run(*tokens, "the cat 猫<|endoftext|>")
-    lines = done.stdout.splitlines()
+    lines = done.out.splitlines()
     assert [int(line.split("\t")[0]) for line in lines] == tok.encode("the cat 猫<|endoftext|>")
     assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
-    assert "characters per token" in done.stderr
-    assert run(*tokens, "--ids", stdin="the cat").stdout.split() == list(map(str, tok.encode("the cat")))
-    assert len(run(*tokens, "<|endoftext|>", "--ordinary", "--ids").stdout.split()) > 5
-    content = json.loads(run(*tokens, "é", "--json").stdout)
+    assert "characters per token" in done.err
+    assert run(*tokens, "--ids", stdin="the cat").out.split() == list(map(str, tok.encode("the cat")))
+    assert len(run(*tokens, "<|endoftext|>", "--ordinary", "--ids").out.split()) > 5
+    content = json.loads(run(*tokens, "é", "--json").out)
     assert [one["bytes"] for one in content["tokens"]] == ["c3", "a9"]
-    assert run(*tokens, "").stdout == ""
-    printed = run(*tokens, "--printable", stdin=" the cat\n猫\x00 é<|endoftext|>").stdout
+    assert run(*tokens, "").out == ""
+    printed = run(*tokens, "--printable", stdin=" the cat\n猫\x00 é<|endoftext|>").out
     assert printed.startswith("Ġthe ")
     assert printed.rstrip("\n").endswith(" Ã © <|endoftext|>")
 
@@ -108,8 +108,8 @@ def test_colours(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "猫₃" in coloured
     assert "\x1b[7;1m<|endoftext|>" in coloured
     assert "\x1b" not in in_terminal("tokens", "-t", files / "a.json", "the cat", messages=False, NO_COLOR="1")
-    assert "\x1b[48;5;" in run("tokens", "-t", files / "a.json", "the cat", "--color").stdout
-    assert "\x1b" not in run("tokens", "-t", files / "a.json", "the cat").stdout
+    assert "\x1b[48;5;" in run("tokens", "-t", files / "a.json", "the cat", "--color").out
+    assert "\x1b" not in run("tokens", "-t", files / "a.json", "the cat").out
 
 
 def test_mistakes_are_one_line(files: Path, tmp_path: Path) -> None:
@@ -122,9 +122,9 @@ def test_mistakes_are_one_line(files: Path, tmp_path: Path) -> None:
         (2, ("audit", "-t", missing)), (1, ("tokens", "-t", text, "x", "--html", tmp_path / "page.html")),
     ):  # fmt: skip
         done = run(*arguments)
-        assert (done.returncode, done.stderr.count("\n")) == (code, 1), done
-        assert done.stderr.startswith("Error: ")
-    assert "only one of" in run("tokens", "-t", good, "x", "--ids", "--json").stderr
+        assert (done.code, done.err.count("\n")) == (code, 1), done
+        assert done.err.startswith("Error: ")
+    assert "only one of" in run("tokens", "-t", good, "x", "--ids", "--json").err
 
 
 def test_compare_by_group(files: Path, tmp_path: Path) -> None:
@@ -134,17 +134,17 @@ def test_compare_by_group(files: Path, tmp_path: Path) -> None:
     corpus.write_text(lines)
     both = (files / "a.json", files / "b.json")
     done = run("compare", *both, corpus, "--by", "lang", "--html", page)
-    assert (done.returncode, done.stderr) == (0, f"{page}: written\n")
-    assert "Tokens per word by lang" in done.stdout
-    assert "(none)" in done.stdout
+    assert (done.code, done.err) == (0, f"{page}: written\n")
+    assert "Tokens per word by lang" in done.out
+    assert "(none)" in done.out
     assert page.read_text(encoding="utf-8").startswith("<!doctype html>")
-    table = list(csv.DictReader(run("compare", *both, "--by", "lang", "--csv", corpus).stdout.splitlines()))
+    table = list(csv.DictReader(run("compare", *both, "--by", "lang", "--csv", corpus).out.splitlines()))
     assert [row["group"] for row in table] == ["", "de", "en", "(none)"] * 2
-    content = json.loads(run("compare", *both, corpus, files / "text.txt", "--by", "file", "--json").stdout)
+    content = json.loads(run("compare", *both, corpus, files / "text.txt", "--by", "file", "--json").out)
     assert content["by"] == "file"
     assert list(dict.fromkeys(one["tokenizer"] for one in content["rows"])) == [str(path) for path in both]
     assert {one["group"] for one in content["rows"]} == {None, "x", "text"}
-    assert run("compare", "-q", *both, corpus).stdout == ""
+    assert run("compare", "-q", *both, corpus).out == ""
     for arguments, code, message in (
         ((corpus,), 2, "Missing argument 'B'"),
         ((*both, corpus, "--csv", "--json"), 2, "choose one"),
@@ -152,5 +152,5 @@ def test_compare_by_group(files: Path, tmp_path: Path) -> None:
         ((*both, corpus, "--html", page), 2, "exists"),
     ):
         done = run("compare", *arguments)
-        assert done.returncode == code, done
-        assert message in done.stderr
+        assert done.code == code, done
+        assert message in done.err

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 import pytest
-from commands import bpe
+from commands import bpe, start
 from paths import PACKAGES
 
 from bpetite import Tokenizer
@@ -146,10 +146,7 @@ def test_as_typed_leaves_names_of_files() -> None:
 
 def begun(folder: Path, *arguments: str) -> "subprocess.Popen[str]":
     """A command that waits for standard input."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bpetite", *arguments], cwd=folder, stdin=subprocess.PIPE, stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL, text=True,
-    )  # fmt: skip
+    process = start(*arguments, cwd=folder, stdin=subprocess.PIPE, text=True)
     if arguments[0] == "count":
         assert process.stderr is not None
         process.stderr.readline()

@@ -1,24 +1,13 @@
 """The command line as a user runs it: real processes, exit codes, what goes to which stream."""
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from commands import bpe
-from paths import PACKAGES
+from commands import process as run
 
 from bpetite import Tokenizer, patterns
 
 TEXT = "ab ab ab<|endoftext|>ab ab\n" * 20
-
-
-def run(*arguments: object, cwd: Path | None = None, stdin: str | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
-        capture_output=True, text=True, cwd=cwd, input=stdin, timeout=120, encoding="utf-8",
-        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -30,11 +19,11 @@ def corpus(tmp_path: Path) -> Path:
 
 def test_help_lists_the_commands() -> None:
     done = run("--help")
-    assert done.returncode == 0
-    assert "train" in done.stdout
-    assert run().stdout == done.stdout
-    assert run("--version").stdout.startswith("bpetite 0.")
-    assert "--vocab-size" in run("train", "--help").stdout
+    assert done.code == 0
+    assert "train" in done.out
+    assert run().out == done.out
+    assert run("--version").out.startswith("bpetite 0.")
+    assert "--vocab-size" in run("train", "--help").out
 
 
 def test_train(corpus: Path, tmp_path: Path) -> None:
@@ -43,13 +32,13 @@ def test_train(corpus: Path, tmp_path: Path) -> None:
         "train", corpus, "-n", 260, "-o", out, "--special-tokens", "<s>", "--special-tokens", "<t>", "--special-ids",
         "before", "--pattern", "none", "--tie-break", "tokenizers", "--min-frequency", 3, "--normalization", "NFC",
     )  # fmt: skip
-    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    assert (done.code, done.out) == (0, ""), done.err
     expected = Tokenizer.train(
         TEXT.split("<|endoftext|>"), 260, special_tokens=["<s>", "<t>"], special_ids="before", pattern=None,
         tie_break="tokenizers", min_frequency=3, normalization="NFC",
     )  # fmt: skip
     assert Tokenizer.load(out) == expected
-    assert expected.fingerprint() in done.stderr
+    assert expected.fingerprint() in done.err
 
 
 @pytest.mark.parametrize(
@@ -67,32 +56,32 @@ def test_mistakes_are_one_line(corpus: Path, tmp_path: Path, arguments: list[str
     latin = tmp_path / "latin.txt"
     latin.write_bytes("größer".encode("latin-1"))
     before = corpus.read_bytes()
-    done = run("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert done.stderr.startswith("Error: ")
-    assert len(done.stderr.splitlines()) == 1
-    assert message in done.stderr
+    done = bpe("train", *(it.format(corpus=corpus, latin=latin) for it in arguments), cwd=tmp_path)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith("Error: ")
+    assert len(done.err.splitlines()) == 1
+    assert message in done.err
     assert corpus.read_bytes() == before
     assert not (tmp_path / "x.json").exists()
 
 
 def test_unknown_command() -> None:
     done = run("trane")
-    assert done.returncode == 2
-    assert done.stderr == "Error: no such command 'trane'; did you mean 'train'? (bpetite --help)\n"
-    assert "the commands are train, convert, " in run("xyz").stderr
+    assert done.code == 2
+    assert done.err == "Error: no such command 'trane'; did you mean 'train'? (bpetite --help)\n"
+    assert "the commands are train, convert, " in run("xyz").err
 
 
 def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
-    assert run("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").returncode == 0
-    done = run("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
+    assert bpe("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").code == 0
+    done = bpe("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
+    assert done.code == 0, done.err
+    assert done.err.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = run("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
-    assert (done.returncode, done.stderr.count("it belongs to b'\\x07'")) == (1, 1)
+    done = bpe("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
+    assert (done.code, done.err.count("it belongs to b'\\x07'")) == (1, 1)
 
 
 def test_train_superwords(tmp_path: Path) -> None:

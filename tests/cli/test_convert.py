@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import run
+from commands import bpe as run
 from tiers import slow_but
 
 from bpetite import Tokenizer
@@ -21,17 +21,17 @@ def native(tmp_path: Path) -> Path:
 
 
 def test_there_and_back_through_every_format(native: Path, tmp_path: Path) -> None:
-    assert convert(native, tmp_path / "tokenizer.json").returncode == 0
+    assert convert(native, tmp_path / "tokenizer.json").code == 0
     assert Tokenizer.load(tmp_path / "tokenizer.json", format="huggingface") == TRAINED
-    assert convert(tmp_path / "tokenizer.json", tmp_path / "pair", "--to", "gpt2").returncode == 0
+    assert convert(tmp_path / "tokenizer.json", tmp_path / "pair", "--to", "gpt2").code == 0
     assert Tokenizer.load(tmp_path / "pair") == TRAINED
     done = convert(tmp_path / "pair", tmp_path / "tok.tiktoken")
-    assert (done.returncode, done.stdout) == (0, "")
-    assert "the merge list became ranks" in done.stderr
-    assert "neither the split pattern" in done.stderr
+    assert (done.code, done.out) == (0, "")
+    assert "the merge list became ranks" in done.err
+    assert "neither the split pattern" in done.err
     options = ("--pattern", TRAINED.pattern, "--special-tokens", f"<|endoftext|>={TRAINED.eot_token}")
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
-    assert "the ranks became a merge list" in done.stderr
+    assert "the ranks became a merge list" in done.err
     assert Tokenizer.load(tmp_path / "back") == TRAINED
 
 
@@ -50,9 +50,9 @@ def test_a_mistake_is_one_line_and_writes_nothing(native: Path, arguments: tuple
     Tokenizer({0: b"a", 1: b"b", 2: b"c", 3: b"ab", 4: b"bc"}, [(b"b", b"c"), (b"a", b"b")]).save(folder / "order.json")
     before = sorted(folder.iterdir())
     done = convert(*arguments, cwd=folder)
-    assert (done.returncode, done.stdout, "Traceback" in done.stderr) == (1, "", False)
-    assert done.stderr.splitlines()[-1].startswith("Error: ")
-    assert message in done.stderr
+    assert (done.code, done.out, "Traceback" in done.err) == (1, "", False)
+    assert done.err.splitlines()[-1].startswith("Error: ")
+    assert message in done.err
     assert sorted(folder.iterdir()) == before
 
 
@@ -66,13 +66,13 @@ def test_a_folder_for_auto_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyP
     trained.save("two.json")
     for source in ("two.json", "gpt2"):
         done = convert(source, target, "--to", "huggingface", "--overwrite")
-        assert done.returncode == 0, done.stderr
+        assert done.code == 0, done.err
         assert sorted(path.name for path in Path(target).iterdir()) == ["tokenizer.json", "tokenizer_config.json"]
         ours, theirs = Tokenizer.load(target), transformers.AutoTokenizer.from_pretrained(target)
         assert [theirs(text)["input_ids"] for text in texts] == ours.encode_batch(texts)
         assert (theirs.eos_token, theirs.eos_token_id) == ("<|endoftext|>", ours.eot_token)
         assert theirs.decode(theirs(texts[1])["input_ids"]) == texts[1]
-        assert convert(source, target, "--to", "huggingface").returncode == 1  # it exists
+        assert convert(source, target, "--to", "huggingface").code == 1  # it exists
     assert theirs.decode(ours.encode("a<|endoftext|>b"), skip_special_tokens=True) == "ab"
 
 
@@ -82,8 +82,8 @@ def test_ids_without_a_token_are_named(tmp_path: Path) -> None:
     gapped = TRAINED.extend({}, 0, special_tokens={"<|end|>": 300})
     gapped.save(tmp_path / "gapped.json")
     out = tmp_path / "tokenizer.json"
-    assert "29 ids below the last have no token" in convert(tmp_path / "gapped.json", out).stderr
-    assert convert(tmp_path / "gapped.json", out, "--reserved", "--overwrite").returncode == 0
+    assert "29 ids below the last have no token" in convert(tmp_path / "gapped.json", out).err
+    assert convert(tmp_path / "gapped.json", out, "--reserved", "--overwrite").code == 0
     content = json.loads(out.read_bytes())
     assert not {"<|end|>", "<|reserved_290|>"} & content["model"]["vocab"].keys()
     theirs, text = tokenizers.Tokenizer.from_file(str(out)), "the cat<|end|>ate<|endoftext|>"

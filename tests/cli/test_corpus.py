@@ -9,13 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xxhash
-from click import Context, Option
-from commands import bpe
+from commands import bpe, process
 from corpus_tools import FORMATS
 from paths import PACKAGES
 
 from bpetite import Tokenizer
-from bpetite.cli import cli, main
+from bpetite.cli import main
 from bpetite.cli.shared_options import unescape
 
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
@@ -62,17 +61,13 @@ def test_tokens_without_ends_are_one_document(ram_path: Path, tok: str) -> None:
 
 def test_streams(ram_path: Path, tok: str) -> None:
     """A real process: the summary alone on standard output, people's lines on standard error, no bar in a pipe."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "bpetite", "encode", "-", "--input-kind", "text", "-t", tok, "-o", "o"],
-        input=TEXT.encode(), capture_output=True, cwd=ram_path,
-        env={**os.environ, "PYTHONPATH": str(PACKAGES)},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    summary = json.loads(done.stdout)
+    done = process("encode", "-", "--input-kind", "text", "-t", tok, "-o", "o", stdin=TEXT, cwd=ram_path)
+    assert done.code == 0, done.err
+    summary = json.loads(done.out)
     assert summary["documents"] == 4
     assert summary["files"] == ["o.npy", "o.offsets.npy"]
-    assert done.stderr.decode().splitlines()[-1].startswith("4 documents, ")
-    assert b"it/s" not in done.stderr
+    assert done.err.splitlines()[-1].startswith("4 documents, ")
+    assert "it/s" not in done.err
 
 
 def test_plain_installations_read_text_and_json(ram_path: Path, tok: str) -> None:
@@ -235,14 +230,6 @@ def test_inspect(ram_path: Path, tok: str) -> None:
     assert sums[str(ram_path / "o.offsets.npy")] == xxhash.xxh3_128_hexdigest((ram_path / "o.offsets.npy").read_bytes())
 
 
-def test_problems_are_reported(ram_path: Path, tok: str) -> None:
-    source = ram_path / "in.jsonl"
-    source.write_text('{"text": "a"}\n{}\nx\n{}\n')
-    code, out, err = bpe("encode", source, "-t", tok, "-o", ram_path / "o", "--on-error", "skip")
-    assert (code, json.loads(out)["problems"]["no-text"]["count"]) == (0, 2)
-    assert f"2 x no-text left out, the first at {source}:2" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "expected", "message"),
     [
@@ -283,29 +270,19 @@ def test_a_text_file_that_separators_cut(ram_path: Path, tok: str) -> None:
     assert "cut into" not in bpe(*command, ram_path / "p", "--whole-files")[2]
 
 
-def options_of(tok: str, folder: Path) -> dict[str, tuple[object, ...]]:
-    """What commands need besides FILES."""
-    return {"encode": ("-t", tok, "-o", folder / "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", folder / "t")}
-
-
-@pytest.mark.parametrize("command", ["encode", "count", "train"])
-def test_names_of_files_from_a_file(ram_path: Path, tok: str, command: str) -> None:
-    """A line each, or ended by NUL as of find -print0; from standard input, too; and as many as there are."""
+def test_names_of_files_from_a_file(ram_path: Path, tok: str) -> None:
+    """A line each, or ended by NUL as of find -print0; from standard input, too."""
     names = ["a b.txt", "ü.txt", *(["new\nline.txt"] if os.name != "nt" else [])]
     for name in names:
         (ram_path / name).write_text("a b")
     lines, nulls = ram_path / "lines", ram_path / "nulls"
     lines.write_bytes(b"".join(os.fsencode(ram_path / name) + b"\r\n" for name in names[:2]))
     nulls.write_bytes(b"".join(os.fsencode(ram_path / name) + b"\0" for name in names))
-    rest = options_of(tok, ram_path)
-    assert bpe(command, "--files-from", lines, *rest[command])[0] == 0
-    code, _, err = bpe(command, "--files-from", nulls, "-0", *rest[command], *["--overwrite"] * (command != "count"))
-    assert code == 0, err
-    if command == "count":
-        assert f"{len(names)} documents, " in err
-        done = bpe("count", "--files-from", "-", "-t", tok, names[0], stdin=f"{names[1]}\n", cwd=ram_path)
-        assert "2 documents, " in done.err, done.err
-    code, _, err = bpe(command, "-0", lines, *rest[command], *["--overwrite"] * (command != "count"))
+    count = ("count", "-t", tok, "--files-from")
+    assert "2 documents, " in bpe(*count, lines).err
+    assert f"{len(names)} documents, " in bpe(*count, nulls, "-0").err
+    assert "2 documents, " in bpe(*count, "-", names[0], stdin=f"{names[1]}\n", cwd=ram_path).err
+    code, _, err = bpe("count", "-0", lines)
     assert (code, "-0 goes with --files-from" in err) == (2, True)
 
 
@@ -316,9 +293,10 @@ def test_no_files(
     """In a terminal, where `count` reads no standard input."""
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     (ram_path / "none").write_text("")
-    for more in ((), ("--files-from", ram_path / "none")):
+    options = {"encode": ("-t", tok, "-o", "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", "t")}
+    for more in ((), ("--files-from", str(ram_path / "none"))):
         with pytest.raises(SystemExit) as left:
-            main([str(argument) for argument in (command, *options_of(tok, ram_path)[command], *more)])
+            main([command, *options[command], *more])
         out, err = capsys.readouterr()
         assert (left.value.code, out) == (2, "")
         assert "no FILES given: name files, folders, patterns or URLs, or - for standard input" in err
@@ -340,11 +318,3 @@ def test_an_output_in_memory_says_so(ram_path: Path, tok: str) -> None:
     code, _, err = bpe("encode", ram_path / "a.txt", "-t", tok, "-o", "memory://cli/o")
     assert code == 0
     assert "memory://cli/o: in the memory of this process; nothing will be left of it" in err
-
-
-def test_help_has_every_option() -> None:
-    out = bpe("encode", "--help")[1]
-    command = cli.get_command(Context(cli), "encode")
-    assert command is not None
-    shown = {word.rstrip(",") for word in out.split() if word.startswith("-")}
-    assert all(shown.intersection(option.opts) for option in command.params if isinstance(option, Option))

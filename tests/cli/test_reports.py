@@ -1,23 +1,11 @@
 """What commands print: in a terminal and elsewhere, in any encoding, through a closed pipe, one thing and several."""
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from commands import bpe
-from paths import PACKAGES
+from commands import bpe, process, start
 from terminals import in_terminal
-
-ENVIRONMENT = {**os.environ, "PYTHONPATH": str(PACKAGES)}
-
-
-def run(*arguments: object, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)],
-        capture_output=True, timeout=120, env={**ENVIRONMENT, **environment},
-    )  # fmt: skip
 
 
 @pytest.fixture
@@ -66,39 +54,30 @@ def test_any_encoding(tmp_path: Path, environment: dict[str, str]) -> None:
         ("encode", tmp_path / "猫.txt", "-t", "bpetite-32k", "-o", tmp_path / "out"),
         ("inspect", tmp_path / "out"),
     ):
-        done = run(*arguments, **environment)
-        assert (done.returncode, b"codec" in done.stderr) == (0, False), (arguments, done.stderr)
-    content = json.loads(run("tokens", "é", "--json", **environment).stdout)
+        done = process(*arguments, stdin=b"", env=environment)
+        assert (done.code, b"codec" in done.err) == (0, False), (arguments, done.err)
+    content = json.loads(process("tokens", "é", "--json", stdin=b"", env=environment).out)
     assert content["characters"] == 1
-    assert b"\\u732b.txt: no such" in run("count", "猫.txt", PYTHONIOENCODING="ascii").stderr
+    assert "\\u732b.txt: no such" in process("count", "猫.txt", env={"PYTHONIOENCODING": "ascii"}).err
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of a shell")
 def test_a_closed_pipe_and_a_full_disk(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text("a<|endoftext|>" * 200_000)
-    assert run("encode", tmp_path / "in.txt", "-t", "bpetite-32k", "-o", tmp_path / "o").returncode == 0
-    with subprocess.Popen(
-        [sys.executable, "-m", "bpetite", "decode", str(tmp_path / "o"), "--jsonl"], stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, env=ENVIRONMENT,
-    ) as process:  # fmt: skip
-        assert process.stdout is not None
-        assert process.stderr is not None
-        assert process.stdout.readline() == b'{"text": "a"}\n'
-        process.stdout.close()
-        assert process.stderr.read() == b""
-        assert process.wait(60) == 141
+    assert bpe("encode", tmp_path / "in.txt", "-t", "bpetite-32k", "-o", tmp_path / "o").code == 0
+    with start("decode", tmp_path / "o", "--jsonl") as begun:
+        assert begun.stdout is not None
+        assert begun.stderr is not None
+        assert begun.stdout.readline() == b'{"text": "a"}\n'
+        begun.stdout.close()
+        assert begun.stderr.read() == b""
+        assert begun.wait(60) == 141
     for unbuffered in ["", "1"] if os.path.exists("/dev/full") else []:
         with open("/dev/full", "wb") as full:
-            done = subprocess.run(
-                [sys.executable, "-m", "bpetite", "tokens", "a", "-q"], stdout=full, stderr=subprocess.PIPE,
-                env=ENVIRONMENT | {"PYTHONUNBUFFERED": unbuffered}, check=False,
-            )  # fmt: skip
-        assert done.returncode == 5
-        assert done.stderr.splitlines()[-1] == b"Error: No space left on device"
+            done = process("tokens", "a", "-q", stdout=full, env={"PYTHONUNBUFFERED": unbuffered})
+        assert (done.code, done.err.splitlines()[-1]) == (5, "Error: No space left on device")
 
 
 def test_text_that_is_not_utf8_is_named() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "bpetite", "tokens"], input=b"gr\xf6", capture_output=True, env=ENVIRONMENT, check=False
-    )
-    assert done.stderr.splitlines()[-1] == b"Error: standard input is not UTF-8 at byte 2"
+    said = process("tokens", stdin=b"gr\xf6").err
+    assert said.splitlines()[-1] == b"Error: standard input is not UTF-8 at byte 2"

@@ -1,9 +1,7 @@
 """Commands where the machine is in the way: kills, other file systems, a user with few rights, other processes."""
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -11,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from commands import bpe
+from commands import bpe, process, start
 from paths import PYTHONPATH
 from served import Answers, served
 
@@ -20,68 +18,25 @@ TEXT = "the cat sat on the mat, the cat ate the hat<|endoftext|>"
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, users and file systems of POSIX")
 
 
-def start(*arguments: object, **how: object) -> "subprocess.Popen[str]":
-    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], text=True, stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE, **how,
-    )  # fmt: skip
-
-
-def run(*arguments: object, **how: object) -> tuple[int, str, str]:
-    with start(*arguments, **how) as process:
-        out, err = process.communicate(timeout=120)
-    return process.returncode, out, err
-
-
 # Killed midway
 
 
 @posix
-@pytest.mark.parametrize("bounds", [(), pytest.param(("--memory", "32M"), marks=pytest.mark.slow)])
-def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path, bounds: tuple[str, ...]) -> None:
+def test_train_that_was_killed_leaves_no_tokenizer(tmp_path: Path) -> None:
     (tmp_path / "in.txt").write_text(" ".join(f"w{number:x}" for number in range(100_000)))
-    (tmp_path / "spill").mkdir()
-    spill = ("--spill-to", tmp_path / "spill") if bounds else ()
-    command = ("train", tmp_path / "in.txt", "-n", 600, *bounds, *spill, "-o")
-    assert run(*command, tmp_path / "whole.json")[0] == 0
+    command = ("train", tmp_path / "in.txt", "-n", 600, "-o")
+    assert process(*command, tmp_path / "whole.json").code == 0
     there, whole = tmp_path / "t.json", (tmp_path / "whole.json").read_bytes()
     for after in (0.05, 0.3, 0.6):
-        with start(*command, there, start_new_session=True) as process:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(after)
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.communicate()
+        with start(*command, there) as begun:
+            time.sleep(after)
+            begun.kill()
+            begun.communicate()
         assert not there.exists() or there.read_bytes() == whole
         there.unlink(missing_ok=True)
-    assert run(*command, there)[0] == 0
+    assert process(*command, there).code == 0
     assert there.read_bytes() == whole
     assert sorted(path.name for path in tmp_path.glob("*.json")) == ["t.json", "whole.json"]
-
-
-# Another file system, and another place
-
-
-@posix
-@pytest.mark.slow
-def test_outputs_on_another_file_system(tmp_path: Path, ram_path: Path) -> None:
-    if tmp_path.stat().st_dev == ram_path.stat().st_dev:
-        pytest.skip("one file system for both")
-    (tmp_path / "in.txt").write_text(TEXT * 50)
-    (tmp_path / "link").symlink_to(ram_path)
-    for folder in (ram_path / "a", tmp_path / "link" / "b"):
-        for arguments in (
-            ("train", "in.txt", "-n", 270, "-o", folder / "t.json"),
-            ("convert", folder / "t.json", folder / "t.tiktoken"),
-            ("encode", "in.txt", "-t", folder / "t.json", "-o", folder / "tokens"),
-            ("inspect", folder / "tokens", "--verify"),
-            ("tokens", "the cat", "-t", folder / "t.json", "--html", folder / "page.html"),
-        ):
-            assert bpe(*arguments, cwd=tmp_path).code == 0
-        assert bpe("decode", folder / "tokens").out == TEXT * 50
-    first, second = ({path.name: path.read_bytes() for path in (ram_path / name).glob("to*.???")} for name in "ab")
-    assert first == second
-    assert not [path for path in tmp_path.iterdir() if path.name not in ("in.txt", "link")]
 
 
 def test_an_output_that_was_moved(tmp_path: Path) -> None:
@@ -191,11 +146,11 @@ def test_two_processes_fill_a_cache_by_name(
     with served(Slow) as server:
         monkeypatch.setenv("BPETITE_ENCODINGS_URL", server.address)
         for after in ends:
-            with start(*command) as process:
+            with start(*command) as begun:
                 time.sleep(after)
-                process.kill()
-                process.communicate()
-        both = [start(*command) for _ in range(2)]
+                begun.kill()
+                begun.communicate()
+        both = [start(*command, text=True) for _ in range(2)]
         found = [(*one.communicate(timeout=120), one.returncode) for one in both]
     assert found == [("15339 1917\n", "", 0)] * 2
     cached, = (path for path in (tmp_path / "cache").iterdir() if path.name == "cl100k_base.tiktoken")

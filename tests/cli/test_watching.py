@@ -38,6 +38,7 @@ def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, command
     assert len(lines) == 1
     assert lines[0].startswith("100% 600/600 [")
     assert lines[0].endswith(" tokens, 20 problems]")
+    assert f"20 x no-text left out, the first at {records}:2" in err
     for quiet in ("-q", "--no-progress"):
         assert "100%" not in bpe("count", records, "--on-error", "skip", quiet)[2]
 

@@ -1,7 +1,5 @@
 """One tokenizer in many threads and processes; copies of it."""
 import gc
-import multiprocessing
-import os
 import sys
 import threading
 import time
@@ -13,7 +11,6 @@ import pytest
 
 from bpetite import Tokenizer, patterns, reference, serving
 from bpetite.core import _threads
-from tests.support.running import forks, running_threads
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
 TOKENS, MERGES = reference.train([CORPUS], 320, pattern=patterns.GPT2)
@@ -70,14 +67,6 @@ def test_other_threads_run_during_long_calls(name: str) -> None:
         thread.join()
 
 
-def test_threads_end_with_the_call() -> None:
-    tok = tokenizer()
-    before = running_threads()
-    tok.encode_batch(["the cat sat " * 1000] * 100, num_threads=4)
-    tok.encode_to_numpy("the cat sat " * 100_000, num_threads=4)
-    assert running_threads() == before
-
-
 @pytest.mark.skipif(not getattr(sys, "_is_gil_enabled", lambda: True)(), reason="each thread keeps a worker of its own")
 def test_idle_workers_are_no_more_than_processors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_threads, "processors", lambda: 2)
@@ -112,27 +101,6 @@ def test_first_use_in_many_threads_at_once(cache_bytes: int) -> None:
 
         with ThreadPoolExecutor(6) as pool:
             list(pool.map(work, range(0, 60, 10)))
-
-
-def encode_in_child(tok: Tokenizer, text: str) -> tuple[list[int], str]:
-    return tok.encode(text), tok.fingerprint()
-
-
-@forks
-@pytest.mark.skipif(sys.version_info >= (3, 12), reason="fork with threads warns from 3.12 on")
-def test_fork_after_use() -> None:
-    tok = tokenizer()
-    expected = tok.encode(CORPUS)
-    tok.encode_batch([CORPUS * 2000] * 4, num_threads=4)
-    with multiprocessing.get_context("fork").Pool(2) as pool:
-        for ids, fingerprint in pool.starmap(encode_in_child, [(tok, CORPUS)] * 4):
-            assert (ids, fingerprint) == (expected, tok.fingerprint())
-    child = os.fork()
-    if child == 0:  # the inherited tokenizer itself, threads and all
-        same = tok.encode(CORPUS) == expected
-        same = same and tok.encode_batch([CORPUS * 2000] * 4, num_threads=2)[0][: len(expected) - 2] == expected[:-2]
-        os._exit(0 if same else 1)
-    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_it_is_freed() -> None:

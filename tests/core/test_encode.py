@@ -135,15 +135,6 @@ def test_what_lies_over_the_edge_of_a_piece(merges: Tokenizer, filler: str, tail
         assert merges.encode(text) == merges.encode(text.encode())
 
 
-@pytest.mark.parametrize("unit", ["a", " ", "^", "\n", "的", "abcdefghij", "ab", "é", "🙂", "\t "])
-def test_long_runs_end(merges: Tokenizer, ranks: Tokenizer, unit: str) -> None:
-    text = unit * (200_000 // len(unit))
-    for tok in (merges, ranks):
-        ids = tok.encode(text)
-        assert tok.decode(ids) == text
-        assert tok.encode(text.encode()) == tok.encode_to_numpy(text, num_threads=4).tolist() == ids
-
-
 def test_a_token_that_no_merge_reaches() -> None:
     tokens = {**BYTES, 300: b"abc"}
     assert Tokenizer(tokens, []).encode_ordinary("abc") == [97, 98, 99]

@@ -43,7 +43,7 @@ def test_any_number_of_threads(text: str, pattern: str) -> None:
     assert tok.count(data, num_threads=2) == len(expected)
 
 
-@pytest.mark.parametrize("millions", slow_but([0.6, 1.04, 1.06, 2.08, 2.12, 2.8, 5.3], 1.04, 1.06, 5.3))
+@pytest.mark.parametrize("millions", slow_but([0.6, 1.04, 1.06, 2.08, 2.12, 2.8, 5.3], 1.04, 2.12))
 def test_results_below_and_above_a_large_one(millions: float) -> None:
     """Memory for more than 1,048,576 ids is written past the caches, from any offset on (_gather.pyx).
 
@@ -86,7 +86,7 @@ def test_errors_are_those_of_one_thread(unit: str, fault: str) -> None:
 
 
 @pytest.mark.parametrize("unit", slow_but(["a", "é", "的"], "é"))
-def test_a_pre_token_of_millions_of_letters(unit: str) -> None:
+def test_a_pre_token_of_two_million_letters(unit: str) -> None:
     tok = Tokenizer(TOKENS, None)
-    text = "x y " * 50_000 + unit * 4_000_000 + " z" * 300_000
+    text = "x y " * 50_000 + unit * 2_000_000 + " z" * 300_000
     assert (tok.encode_to_numpy(text, num_threads=6) == tok.encode_to_numpy(text)).all()

@@ -49,20 +49,6 @@ def test_at_every_place(literals: list[str]) -> None:
                 assert cut(literals, one) == reference.cut_specials(one, literals)
 
 
-def test_overlaps() -> None:
-    eot = "<|endoftext|>"
-    tok = tokenizer(eot, eot * 2, "|>|")
-    assert tok.encode(eot * 3) == [257, 256]
-    assert tok.encode("<|endoftext|>|") == [256, ord("|")]
-    assert tok.encode("x|>|>") == [ord("x"), 258, ord(">")]
-
-
-@pytest.mark.parametrize("text", ["<|endoftext", "endoftext|>", "<|endo", "<", "<|endoftext|", "<<|endoftext"])
-def test_parts_are_ordinary_text(text: str) -> None:
-    tok = tokenizer("<|endoftext|>")
-    assert tok.encode(text) == tok.encode_ordinary(text) == list(text.encode())
-
-
 def test_which_are_recognised() -> None:
     tok = tokenizer("<s>", "</s>")
     text = "é<s>x</s>"

@@ -91,7 +91,7 @@ def test_only_where_the_tokenizer_agrees() -> None:
     def separated(data: bytes, *, strip: bool = False, prefix: bytes = b"") -> object:
         texts = [prefix + (text.strip() if strip else text) for text in data.split(eot)]
         rows = [[*plain.encode([text])[0].tolist(), 256] for text in texts]
-        return __import__("numpy").array([token for row in rows for token in row][:-1])
+        return np.array([token for row in rows for token in row][:-1])
 
     assert _agree(separated, plain.encode, EOT, 256)  # type: ignore[arg-type]
     assert not _agree(lambda data: separated(data, strip=True), plain.encode, EOT, 256)  # type: ignore[arg-type,return-value]

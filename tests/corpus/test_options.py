@@ -1,6 +1,4 @@
 """The options of corpus functions: their names, values that cannot be, and options that mean nothing."""
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Any

@@ -7,18 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xxhash
-from corpus_tools import (
-    EOT,
-    FORMATS,
-    byte_codec,
-    ids,
-    outputs,
-    plan_of,
-    run,
-    run_plan,
-    some_documents,
-    texts_in,
-)  # fmt: skip
+from corpus_tools import EOT, FORMATS, byte_codec, ids, outputs, plan_of, run, run_plan, some_documents, texts_in
 
 from bpetite import Tokenizer
 from bpetite.corpus import count_corpus, encode_corpus, merge_outputs

@@ -1,6 +1,5 @@
 """What ``overwrite=True`` deletes: files of the output that it replaces, and none of those that the new one lists."""
 import gzip
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +14,32 @@ from bpetite.corpus.write.partial import PartialFolder
 DOCUMENTS = "<|endoftext|>".join(f"document {number}" for number in range(60))
 
 
-def files_of(manifest: dict[str, Any], folder: Path) -> None:
-    for file in manifest["files"]:
-        assert (folder / file["name"]).stat().st_size == file["bytes"]
+@pytest.fixture
+def inputs(ram_path: Path) -> list[Path]:
+    for name in ("in.txt", "more.txt"):
+        (ram_path / name).write_text(DOCUMENTS)
+    return [ram_path / "in.txt", ram_path / "more.txt"]
 
 
-def test_shards_that_a_merged_output_lists_stay(ram_path: Path) -> None:
-    (ram_path / "in.txt").write_text(DOCUMENTS)
-    inputs = [ram_path / "in.txt", ram_path / "more.txt"]
-    inputs[1].write_text(DOCUMENTS)
+@pytest.fixture
+def shards(ram_path: Path, inputs: list[Path]) -> list[Path]:
+    """The shards of two ranks of the output "o"."""
     for rank in range(2):
         encode_corpus(inputs, ram_path / "o", byte_codec(), format="llmc", rank=rank, world_size=2)
+    return sorted(ram_path.glob("o.rank*.bin"))
+
+
+def test_shards_that_a_merged_output_lists_stay(ram_path: Path, shards: list[Path]) -> None:
     for _ in range(2):
         manifest = merge_outputs(ram_path / "o", overwrite=True)
-        assert len(manifest["files"]) == 2
-        files_of(manifest, ram_path)
+        assert [ram_path / file["name"] for file in manifest["files"]] == shards
+        assert [path.stat().st_size for path in shards] == [file["bytes"] for file in manifest["files"]]
 
 
 def test_shards_stay_when_their_list_was_not_published(
-    ram_path: Path, monkeypatch: pytest.MonkeyPatch
+    ram_path: Path, inputs: list[Path], shards: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed before its last step, a merge leaves a list of files in its folder, which a later run may not delete."""
-    inputs = [ram_path / "in.txt", ram_path / "more.txt"]
-    for path in inputs:
-        path.write_text(DOCUMENTS)
-    for rank in range(2):
-        encode_corpus(inputs, ram_path / "o", byte_codec(), format="llmc", rank=rank, world_size=2)
-    shards = sorted(ram_path.glob("o.rank*.bin"))
     with monkeypatch.context() as killed:
         killed.setattr(module, "sync_folder", lambda _: 1 / 0)
         killed.setattr(PartialFolder, "delete", lambda *_, **__: None)
@@ -53,25 +51,19 @@ def test_shards_stay_when_their_list_was_not_published(
     assert sorted(ram_path.glob("o.rank*.bin")) == shards
 
 
-def test_shards_of_a_cluster_stay(ram_path: Path) -> None:
-    inputs = [ram_path / "a.txt", ram_path / "b.txt"]
-    for path in inputs:
-        path.write_text(DOCUMENTS)
-
-    def mapped(function: Any, items: Any) -> Iterable[Any]:
-        return map(function, items)
-
+def test_shards_of_a_cluster_stay(ram_path: Path, inputs: list[Path]) -> None:
     for _ in range(2):
         made = encode_on_cluster(
-            mapped, inputs, ram_path / "o", byte_codec(), task_bytes=600, format="llmc", overwrite=True
+            map, inputs, ram_path / "o", byte_codec(), task_bytes=600, format="llmc", overwrite=True
         )
         assert len(made["files"]) == 2  # ranks without text make none
         assert all((ram_path / name).exists() for name in made["files"])
 
 
-def test_files_that_a_killed_run_has_moved_go(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_files_that_a_killed_run_has_moved_go(
+    ram_path: Path, inputs: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Killed while its shards moved to their place; then the command is given with larger shards."""
-    (ram_path / "in.txt").write_text(DOCUMENTS)
     move, moved = PartialFolder._move, []
 
     def killed(self: PartialFolder, file: dict[str, Any]) -> None:
@@ -83,10 +75,8 @@ def test_files_that_a_killed_run_has_moved_go(ram_path: Path, monkeypatch: pytes
     with monkeypatch.context() as patch:
         patch.setattr(PartialFolder, "_move", killed)
         with pytest.raises(KeyboardInterrupt):
-            encode_corpus(ram_path / "in.txt", ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=100)
-    made = encode_corpus(
-        ram_path / "in.txt", ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=500, overwrite=True
-    )
+            encode_corpus(inputs[0], ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=100)
+    made = encode_corpus(inputs[0], ram_path / "o", byte_codec(), format="nanogpt", shard_tokens=500, overwrite=True)
     assert {path.name for path in ram_path.glob("o*")} == {"o.manifest.json", *made["files"]}
 
 

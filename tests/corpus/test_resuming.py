@@ -2,11 +2,7 @@
 
 Kills, losses of power and full disks are drawn by test_model.py.
 """
-from __future__ import annotations
-
-import io
 import json
-import multiprocessing
 import os
 import signal
 import subprocess
@@ -18,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import FORMATS, byte_codec, outputs, plan_of, run, some_documents, texts_in, write_inputs
+from corpus_tools import FORMATS, byte_codec, contents, outputs, plan_of, run, some_documents, texts_in, write_inputs
 from paths import PYTHONPATH
 from running import running_threads
 from tiers import slow_but
@@ -63,19 +59,16 @@ def check_whole(folder: Path, inputs: list[Path], **options: Any) -> None:
     assert outputs(folder / "out") == outputs(folder / "whole")
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def test_other_options_or_inputs_are_refused_and_nothing_is_deleted(ram_path: Path, inputs: list[Path]) -> None:
     out = ram_path / "out" / "o"
-    plan = often(inputs, out, shard_tokens=300)
+    plan, other = often(inputs, out, shard_tokens=300), replace(byte_codec(), eot_text="<eot>")
     begin(plan)
-    before = tree(ram_path / "out")
+    before = contents(ram_path / "out")
     for changed, says in (
         (often(inputs, out, shard_tokens=800), r"begun with shard_tokens 300, now 800.*overwrite=True"),
         (often(inputs[:2], out, shard_tokens=300), "begun with .*inputs.*now 2"),
         (often(inputs, out, shard_tokens=300, codec=byte_codec(300)), "begun with tokenizer .*-25.*, now .*-30"),
+        (often(inputs, out, shard_tokens=300, codec=other, separator="<|endoftext|>"), "begun with eot_text "),
     ):
         with pytest.raises(ValueError, match=says):
             run_plan(changed)
@@ -83,14 +76,14 @@ def test_other_options_or_inputs_are_refused_and_nothing_is_deleted(ram_path: Pa
     os.utime(inputs[1], ns=(1, 1))
     with pytest.raises(ValueError, match=r"begun with .*jsonl\.gz"):
         run_plan(often(inputs, out, shard_tokens=300))
-    assert tree(ram_path / "out") == before
+    assert contents(ram_path / "out") == before
     os.utime(inputs[1], ns=(status.st_atime_ns, status.st_mtime_ns))
     inputs[1].chmod(0o600)  # which is no change of its content
     data, status = inputs[2].read_bytes(), inputs[2].stat()
     inputs[2].write_bytes(b"[]")
     with pytest.raises(ValueError, match="has changed since the run began"):  # behind its start
         run_plan(plan)
-    assert {f"o.partial/o_{number:06d}.npy" for number in range(3)} <= {*tree(ram_path / "out")}
+    assert {f"o.partial/o_{number:06d}.npy" for number in range(3)} <= {*contents(ram_path / "out")}
     inputs[2].write_bytes(data)
     os.utime(inputs[2], ns=(status.st_atime_ns, status.st_mtime_ns))
     assert run_plan(often(inputs, out, shard_tokens=300))["tokens_before"] > 0
@@ -155,10 +148,10 @@ def test_states_that_are_none(ram_path: Path, inputs: list[Path]) -> None:
         ("", no_state), ("[]", no_state), ('{"version": 5', no_state), ("[" * 9**5, no_state),
     ):
         path.write_text(content if isinstance(content, str) else json.dumps(content))
-        before = tree(ram_path)
+        before = contents(ram_path)
         with pytest.raises(FormatError, match=says):
             run_plan(plan)
-        assert tree(ram_path) == before
+        assert contents(ram_path) == before
     run_plan(often(inputs, ram_path / "out" / "o", shard_tokens=300, overwrite=True))
     check_whole(ram_path, inputs, shard_tokens=300)
 
@@ -177,15 +170,6 @@ def test_a_lock_on_a_folder_that_is_deleted_is_none(
     monkeypatch.setattr(module, "_lock", late)
     with pytest.raises(BlockingIOError, match="another run is writing this output"):
         run_plan(plan)
-
-
-@pytest.mark.parametrize("other", [{"tokenizer_digest": "bytes-257-"}, {"eot_text": "<eot>"}])
-def test_another_tokenizer_of_a_like_name(ram_path: Path, inputs: list[Path], other: dict[str, Any]) -> None:
-    """Of which only what messages would not show is another."""
-    codec = replace(byte_codec(), tokenizer_digest="bytes-257")
-    begin(often(inputs, ram_path / "out", codec=codec))
-    with pytest.raises(ValueError, match=r"begun with (tokenizer|eot_text) "):
-        run_plan(often(inputs, ram_path / "out", codec=replace(codec, **other), separator="<|endoftext|>"))
 
 
 def test_files_that_have_moved_are_no_inputs(
@@ -216,12 +200,12 @@ def test_what_is_no_folder_of_a_run_stays(ram_path: Path, inputs: list[Path], wh
         "lock": lambda: (folder / "lock").symlink_to(ram_path / "mine"),
     }  # fmt: skip
     make[what]()
-    before = tree(ram_path)
+    before = contents(ram_path)
     says = "a link, a folder or a device" if what == "lock" else "is no folder of an unfinished run; move it away"
     for overwrite in (False, True, False, True):
         with pytest.raises(FileExistsError, match=says):
             run(inputs, out, overwrite=overwrite)
-    assert tree(ram_path) == before
+    assert contents(ram_path) == before
 
 
 def test_files_in_the_way_of_the_end(ram_path: Path, inputs: list[Path]) -> None:
@@ -305,22 +289,6 @@ def test_a_run_that_cannot_go_on_leaves_no_thread(ram_path: Path, inputs: list[P
     assert running_threads() == before
 
 
-def test_standard_input_begins_anew(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Killed, it cannot be read again; finished, nothing says whether it is the same."""
-
-    def give(text: str) -> Plan:
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-        return often([Path("-")], ram_path / "o", input_kind="text")
-
-    begin(give("<|endoftext|>".join(some_documents(80))))
-    said: list[str] = []
-    run_plan(give("other"), log=said.append)
-    assert said[0] == "begins anew: - can be read only once"
-    assert texts_in(ram_path / "o.npy") == ["other"]
-    with pytest.raises(FileExistsError, match=r"- can be read only once, .* overwrite=True"):
-        run_plan(give("more"))
-
-
 def test_a_run_that_failed_goes_on_with_any_policy_and_then_keeps_it(ram_path: Path) -> None:
     (ram_path / "in.jsonl").write_text('{"text": "a"}\n' * 20 + '{"text": "a"}\n{\n' * 100)
 
@@ -384,29 +352,6 @@ def test_blocks_may_change_and_what_the_state_does_not_list_is_deleted(ram_path:
 
 def names_in(folder: Path) -> Names:
     return Names(folder, "o", layout_of("npy"), False)
-
-
-def _hold(folder: Path, ready: Any) -> None:
-    partial = module.PartialFolder(names_in(folder))
-    partial.save({"identity": {}, "writers": {}, "lists": {}})
-    ready.set()
-    multiprocessing.Event().wait(60)
-
-
-def test_a_killed_process_leaves_no_lock(ram_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    ready = context.Event()
-    process = context.Process(target=_hold, args=(ram_path, ready))
-    process.start()
-    assert ready.wait(60)
-    with pytest.raises(BlockingIOError):
-        module.PartialFolder(names_in(ram_path))
-    process.kill()
-    process.join()
-    partial = module.PartialFolder(names_in(ram_path))
-    assert partial.state is not None
-    assert partial.state["writers"] == {}
-    partial.unlock()
 
 
 def test_one_of_many_makes_it(ram_path: Path) -> None:

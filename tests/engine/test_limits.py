@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from limit_cases import END, TOKENIZERS, names, some_texts
 
-from bpetite import Tokenizer, Vocab
+from bpetite import Tokenizer
 from bpetite.engine.call_options import SpecialSelection
 from bpetite.steps.template import Template, TemplatePart
 
@@ -117,9 +117,7 @@ def test_count_batch(many: list[str], name: str) -> None:
 def test_count_batch_on_threads() -> None:
     tok = TOKENIZERS["gpt2"]
     many = [f"the cat's {number} naïve " * (number % 50) for number in range(2000)]
-    expected = [len(ids) for ids in tok.encode_batch(many)]
-    for threads in (1, 2, None):
-        assert tok.count_batch(iter(many), num_threads=threads).tolist() == expected
+    assert tok.count_batch(iter(many), num_threads=2).tolist() == [len(ids) for ids in tok.encode_batch(many)]
     with pytest.raises(ValueError, match=r"text 1 of the batch: .*disallowed"):
         tok.count_batch(["a", END], disallowed_special=[END])
     with pytest.raises(UnicodeEncodeError, match="text 1 of the batch"):
@@ -154,16 +152,12 @@ def test_a_text_longer_than_so_many_tokens_can_be() -> None:
 
 
 def test_a_limit_and_a_template() -> None:
-    tok = Tokenizer.from_vocab(replace_template(TOKENIZERS["gpt2"]))
-    for limit in range(6):
-        assert tok.count("the cats", limit=limit, add_special_tokens=True) == min(
-            tok.count("the cats", add_special_tokens=True), limit + 1
-        )
-
-
-def replace_template(tok: Tokenizer) -> Vocab:
+    tok = TOKENIZERS["gpt2"]
     end = TemplatePart((tok.special_tokens[END],))
-    return tok.to_vocab().replace(template=Template((end, TemplatePart(text="A"), end), ()))
+    tok = Tokenizer.from_vocab(tok.to_vocab().replace(template=Template((end, TemplatePart(text="A"), end), ())))
+    for limit in range(6):
+        expected = min(tok.count("the cats", add_special_tokens=True), limit + 1)
+        assert tok.count("the cats", limit=limit, add_special_tokens=True) == expected
 
 
 @pytest.mark.parametrize("text", ["", "a", "the cat", END, "的", "😀" * 3])

@@ -3,8 +3,6 @@
 The special tokens of a conversation must be those of the same conversation with harmless letters in place of what is
 hostile, which Jinja alone renders. A conversation is made of a template and of a seed.
 """
-from __future__ import annotations
-
 import json
 import random
 import re

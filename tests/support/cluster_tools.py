@@ -1,8 +1,4 @@
 """What the tests of bpetite.cluster share: a corpus, the content of a folder, a map in this process."""
-from __future__ import annotations
-
-import gzip
-import json
 import os
 import pickle
 import random
@@ -31,26 +27,6 @@ def text_of(seed: int, words: int) -> str:
 @cache
 def trained() -> Tokenizer:
     return Tokenizer.train([text_of(seed, 200) for seed in range(20)], 300)
-
-
-def make_corpus(folder: Path) -> Path:
-    """Text, JSON lines (one of them compressed), empty documents and files, names that need care."""
-    folder.mkdir(parents=True)
-    (folder / "a one.txt").write_text(
-        "<|endoftext|>".join(text_of(seed, seed * 7 % 90) for seed in range(60)), encoding="utf-8"
-    )
-    (folder / "b empty.txt").write_bytes(b"")
-    records = [{"id": f"r{seed}", "text": text_of(seed, seed % 50)} for seed in range(80)]
-    (folder / "ć lines.jsonl").write_bytes(b"".join(json.dumps(record).encode() + b"\n" for record in records))
-    with gzip.GzipFile(folder / "d.jsonl.gz", "wb", mtime=0) as file:
-        file.write(b"".join(json.dumps(record).encode() + b"\n" for record in records[:30]))
-    (folder / "e last.txt").write_text("<|endoftext|><|endoftext|>one more<|endoftext|>", encoding="utf-8")
-    return folder
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    """The files of a folder and what they hold."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class HereMap:
@@ -85,20 +61,14 @@ def _slow(codec: Codec, folder: str, seconds: float, texts: Sequence[bytes]) -> 
     return codec.encode(texts)
 
 
-def workers_seen(folder: Path) -> list[int]:
-    """The processes that a slow codec has noted, the latest last, one entry a call."""
-    found = [path.name.split(".") for path in folder.iterdir()]
-    return [int(pid) for pid, when in sorted(found, key=lambda one: int(one[1]))]
-
-
 def kill_workers(folder: Path, times: int, every: int, done: threading.Event) -> list[int]:
     """Kill (-9) the process that encoded last after each ``every`` calls, ``times`` times; returns those killed."""
     killed: list[int] = []
     while len(killed) < times and not done.wait(0.05):
-        seen = workers_seen(folder)
-        if len(seen) >= every * (len(killed) + 1) and seen[-1] not in (*killed, os.getpid()):
-            os.kill(seen[-1], signal.SIGKILL)
-            killed.append(seen[-1])
+        seen = sorted((path.name.split(".") for path in folder.iterdir()), key=lambda one: int(one[1]))
+        if len(seen) >= every * (len(killed) + 1) and (last := int(seen[-1][0])) not in (*killed, os.getpid()):
+            os.kill(last, signal.SIGKILL)
+            killed.append(last)
     return killed
 
 

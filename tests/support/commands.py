@@ -1,4 +1,4 @@
-"""The command line, called in this process: starting Python anew for each call takes longer than most calls."""
+"""The command line, mostly called in this process: starting Python anew takes longer than most calls."""
 from __future__ import annotations
 
 import gc
@@ -8,29 +8,40 @@ import sys
 import tempfile
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from typing import Any, NamedTuple, TextIO
+
+from paths import PACKAGES
 
 from bpetite.cli import main
 
-__all__ = ["Done", "bpe", "run"]
+__all__ = ["Done", "bpe", "process", "start"]
+
+
+def start(*arguments: object, **how: Any) -> subprocess.Popen[Any]:
+    """``python -m bpetite ARGUMENTS`` in a process of its own, whose output goes into pipes."""
+    environment = {**os.environ, "PYTHONPATH": str(PACKAGES), **how.pop("env", {})}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment, **how}
+    return subprocess.Popen([sys.executable, "-W", "error", "-m", "bpetite", *map(str, arguments)], **how)
+
+
+def process(*arguments: object, stdin: str | bytes = "", **how: Any) -> Done:
+    """The end of such a process; all is text, unless `stdin` is bytes."""
+    text = {"text": True, "encoding": "utf-8"} if isinstance(stdin, str) else {}
+    with start(*arguments, stdin=subprocess.PIPE, **text, **how) as begun:
+        out, err = begun.communicate(stdin, timeout=120)
+    return Done(begun.returncode, out, err)
 
 
 class Done(NamedTuple):
     """How a command ended."""
 
     code: int
-    out: str
-    err: str
+    out: Any
+    err: Any
 
 
 def bpe(*arguments: object, cwd: Path | None = None, stdin: str = "") -> Done:
-    """`run`, for those who want the three values."""
-    done = run(*arguments, cwd=cwd, stdin=stdin)
-    return Done(done.returncode, done.stdout, done.stderr)
-
-
-def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    """``python -m bpetite ARGUMENTS`` with standard streams that are files."""
+    """``python -m bpetite ARGUMENTS`` in this process, with standard streams that are files."""
     before, here, threshold = (sys.stdin, sys.stdout, sys.stderr), os.getcwd(), gc.get_threshold()
     with ExitStack() as stack:
 
@@ -57,4 +68,4 @@ def run(*arguments: object, cwd: Path | None = None, stdin: str = "") -> subproc
             file.flush()
             file.seek(0)
             said.append(file.read())
-    return subprocess.CompletedProcess(arguments, code if isinstance(code, int) else 0, *said)
+    return Done(code if isinstance(code, int) else 0, *said)

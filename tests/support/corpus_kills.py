@@ -3,8 +3,6 @@
 Run by test_model.py in a process of its own, because it forks: ``corpus_kills.py FOLDER SEED KILLS``. Prints the
 numbers of kills, of draws, and of kills that left a state to go on from.
 """
-from __future__ import annotations
-
 import os
 import random
 import shutil

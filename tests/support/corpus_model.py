@@ -470,8 +470,7 @@ class Machine:
         self._renamed: list[tuple[str, str, bytes | None]] = []
         self._opened: list[Traced] = []
         Traced.machine = self
-        own = growing.open_own
-        real = {name: getattr(os, name) for name in ("fsync", "replace", "unlink", "truncate")}
+        own, real_replace, real_unlink, real_truncate = growing.open_own, os.replace, os.unlink, os.truncate
 
         def open_traced(path: Path, *, new: bool) -> Any:
             with own(path, new=new) as file:
@@ -492,7 +491,7 @@ class Machine:
             with self._lock:
                 there = Path(new).read_bytes() if os.path.exists(new) else None
                 self._synced.pop(inode_of(new), None)
-                real["replace"](old, new)
+                real_replace(old, new)
                 self._renamed.append((os.fspath(old), os.fspath(new), there))
 
         def unlink(path: Any, *, dir_fd: int | None = None) -> None:
@@ -500,11 +499,11 @@ class Machine:
             with self._lock:
                 with suppress(FileNotFoundError):
                     self._synced.pop(os.stat(path, dir_fd=dir_fd).st_ino, None)
-                real["unlink"](path, dir_fd=dir_fd)
+                real_unlink(path, dir_fd=dir_fd)
 
         def truncate(path: Any, size: int) -> None:
             self.step("truncate")
-            real["truncate"](path, size)
+            real_truncate(path, size)
 
         patches = [
             *((module, "open_own", open_traced) for module in (growing, shards, partial_folder)),
@@ -562,10 +561,8 @@ class Machine:
 
     def _after_power_loss(self, now: bytes, synced: bytes) -> bytes:
         size = max(len(synced), self.choose.randint(0, len(now)))
-        mixed = bytes(a if self.choose.random() < 0.5 else b for a, b in zip(now, synced, strict=False)) \
-            if now[: len(synced)] != synced else synced
-        behind = now[len(mixed) : size] if self.choose.random() < 0.5 else bytes(max(0, size - len(mixed)))
-        return mixed + behind
+        mixed = synced if now.startswith(synced) else bytes(map(self.choose.choice, zip(now, synced, strict=False)))
+        return mixed + (now[len(mixed) : size] if self.choose.random() < 0.5 else bytes(max(0, size - len(mixed))))
 
     def _restore(self, files: dict[str, bytes | None], objects: dict[str, bytes]) -> None:
         shutil.rmtree(self.disk)
@@ -576,8 +573,6 @@ class Machine:
             else:
                 Path(name).parent.mkdir(parents=True, exist_ok=True)
                 Path(name).write_bytes(data)
-        for path in (self.disk / "tmp").glob("*"):
-            path.chmod(0o700)
         self._store.store.clear()
         for name, data in objects.items():
             self._store.pipe_file(name, data)
@@ -613,14 +608,9 @@ def patched(values: Sequence[tuple[Any, str, Any]]) -> Iterator[None]:
 
 def calls_of(one: Draw, output: str, choose: random.Random, *, plain: bool = False) -> list[Callable[..., Any]]:
     """The calls that make an output, each of which is made again until it is done."""
-    def course() -> dict[str, Any]:
-        jobs = 1 if plain else choose.randint(1, 4)
-        return {"jobs": jobs, "checkpoint_seconds": choose.choice([0, 0, 0, 0.001, 10])}
-
     def rank(number: int, world: int, progress: Any) -> Any:
-        drawn = course()
-        return running.run(one.plan(output, number, world, checkpoint_seconds=drawn["checkpoint_seconds"]),
-                           jobs=drawn["jobs"], progress=progress)  # fmt: skip
+        plan = one.plan(output, number, world, checkpoint_seconds=choose.choice([0, 0, 0, 0.001, 10]))
+        return running.run(plan, jobs=1 if plain else choose.randint(1, 4), progress=progress)
 
     def cluster(progress: Any) -> Any:
         return encode_on_cluster(
@@ -732,9 +722,10 @@ def compare(
 ) -> None:
     """The files of an undisturbed run, and what the oracle expects."""
     options, format = one.options, one.options["format"]
-    names = [name for name in sorted(files) if ".rank" in name and name.endswith("manifest.json")]
-    ranks = {name[:18]: json.loads(files[name]) for name in names}
-    manifests = [json.loads(files["o.manifest.json"])] if "o.manifest.json" in files else [*ranks.values()]
+    ranks = [json.loads(files[name]) for name in sorted(files) if ".rank" in name and name.endswith("manifest.json")]
+    manifests = [json.loads(files["o.manifest.json"])] if "o.manifest.json" in files else ranks
+    for before, after in itertools.pairwise(rank for rank in ranks if rank["tokens"]):
+        assert before["goes_on"] == after["continues"]
     assert sum((Counter({name: row["count"] for name, row in manifest["problems"].items()}) for manifest in manifests),
                Counter()) == problems  # fmt: skip
     rows = [row for split in expected.values() for row in split]
@@ -745,22 +736,12 @@ def compare(
         lists = [gzip.decompress(files[manifest["rejected"]["name"]]) for manifest in manifests]
         assert Counter(json.loads(line)["reason"] for line in b"".join(lists).splitlines()) == problems
     for split, documents in expected.items():
-        found: list[Document] = []
-        is_open = False
-        by_rank = {name: rows for manifest in manifests for name, rows in read_output(files, manifest, split).items()}
-        assert not ranks or by_rank.keys() <= ranks.keys()
-        for name, shards_of_rank in by_rank.items():  # a rank without documents may have no shard
-            manifest = ranks.get(name, manifests[0])
-            check_shards(format, options.get("shard_tokens"), shards_of_rank)
-            rows = [row for shard in shards_of_rank for row in shard]
-            if is_open and rows and FORMATS[format][1]:
-                assert manifest["continues"]
-                first = rows.pop(0)
-                found[-1] = (found[-1][0] + first[0], *found[-1][1:])
-            found += rows
-            if any(shards_of_rank):  # else a rank to which a document of its neighbours left nothing
-                is_open = manifest["goes_on"]
-        if FORMATS[format][1] and (ranks or len(by_rank) == 1):
+        by_rank = [shards for manifest in manifests for shards in read_output(files, manifest, split).values()]
+        for found_shards in by_rank:
+            check_shards(format, options.get("shard_tokens"), found_shards)
+        found = [row for found_shards in by_rank for shard in found_shards for row in shard]
+        whole = len(by_rank) == 1 or (ranks and not any(manifest["goes_on"] for manifest in ranks))
+        if FORMATS[format][1] and whole:
             kept = {"dolma": slice(0, 4), "parquet": slice(0, 2)}.get(format, slice(0, 1))
             assert [row[kept] for row in found] == [row[kept] for row in documents]
         else:

@@ -1,6 +1,4 @@
 """What the corpus tests share: a tokenizer of three lines, records of every kind, independent readers."""
-from __future__ import annotations
-
 import gzip
 import itertools
 import json
@@ -116,6 +114,11 @@ def read(*paths: Path, block: int = BLOCK, position: Position | None = None, **o
 def outputs(folder: Path) -> dict[str, bytes]:
     """Every file of a folder."""
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir()) if path.is_file()}
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """Every file of a folder and of the folders in it."""
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def documents_in(path: Path) -> list[list[int]]:

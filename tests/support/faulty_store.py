@@ -1,6 +1,4 @@
 """Stores for tests: objects in memory, where calls fail as a test says."""
-from __future__ import annotations
-
 import os
 import shutil
 import tempfile
@@ -111,6 +109,20 @@ def every(count: int, error: type[Exception] = ConnectionError) -> Fault:
         made += 1
         if made % count == 0:
             raise error(f"call {made} fails")
+
+    return fault
+
+
+def failing(name: str, error: Exception, *, first: int = 1, end: str = "") -> Fault:
+    """Calls of this name for objects with such an end fail, from one on."""
+    made = 0
+
+    def fault(called: str, path: str) -> None:
+        nonlocal made
+        if called == name and path.endswith(end):
+            made += 1
+            if made >= first:
+                raise error
 
     return fault
 

@@ -1,6 +1,4 @@
 """Tokenizers in every configuration that byte-level BPE comes in, built and trained with ``tokenizers`` itself."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 from typing import Any

@@ -7,8 +7,6 @@ text begins with the shorter one.
 
     made_texts.text("english", 1_000_000)
 """
-from __future__ import annotations
-
 import random
 import re
 import unicodedata

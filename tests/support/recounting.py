@@ -1,6 +1,4 @@
 """The plain trainer, from words that are tokens already."""
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable
 

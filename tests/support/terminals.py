@@ -1,10 +1,9 @@
 """Commands in a terminal."""
 import os
 import struct
-import subprocess
-import sys
+from subprocess import DEVNULL
 
-from paths import PACKAGES
+from commands import start
 
 
 def in_terminal(*arguments: object, messages: bool = True, **environment: str) -> str:
@@ -15,11 +14,9 @@ def in_terminal(*arguments: object, messages: bool = True, **environment: str) -
 
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 200, 0, 0))
-    known = {**os.environ, "PYTHONPATH": str(PACKAGES), "PYTHONIOENCODING": "utf-8", "TERM": "xterm-256color"}
-    with subprocess.Popen(
-        [sys.executable, "-m", "bpetite", *map(str, arguments)], stdout=follower, stdin=subprocess.DEVNULL,
-        stderr=follower if messages else subprocess.DEVNULL, env={**known, **environment},
-    ) as process:  # fmt: skip
+    environment = {"PYTHONIOENCODING": "utf-8", "TERM": "xterm-256color", **environment}
+    streams = {"stdin": DEVNULL, "stdout": follower, "stderr": follower if messages else DEVNULL}
+    with start(*arguments, env=environment, **streams) as process:
         os.close(follower)
         said = b""
         while True:

@@ -1,6 +1,4 @@
 """Calls of a fast tokenizer of ``transformers`` whose results are compared."""
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,6 @@
 """Token files read back, damaged ones refused."""
 import struct
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -70,31 +69,26 @@ def test_manifests_are_found_from_any_name(made: Path) -> None:
 
 
 def test_damaged_files(made: Path) -> None:
-    def damage(name: str, change: bytes | int, at: int = 0) -> Path:
-        path = made / "damaged" / name
-        path.parent.mkdir(exist_ok=True)
-        for other in made.glob(name[:8] + "*"):
-            (made / "damaged" / other.name).write_bytes(other.read_bytes())
-        data = path.read_bytes()
-        path.write_bytes(data[:change] if isinstance(change, int) else data[:at] + change + data[at + len(change) :])
-        return path
-
-    cases: list[tuple[tuple[Any, ...], str | None, str]] = [
-        (("npy_000000.npy", -1), None, "not a whole number of uint16"),
-        (("npy_000000.npy", -2), None, "header says 4 elements, the size 3"),
-        (("npy_000000.npy", 20), None, "not a NumPy file"),
-        (("llmc_000000.bin", -2), None, "header says 6 tokens, the size 5"),
-        (("llmc_000000.bin", b"\0"), "llmc", "an llm.c file begins with"),
-        (("llmc_000000.bin", 5), "llmc", "begins with 0, 0"),
-        (("nanogpt_000000.bin", -1), "nanogpt", "not a whole number of uint16"),
-        (("nanogpt_000000.bin", 0), None, "not a token file with a header"),
-    ]
-    for arguments, format, message in cases:
+    """By their messages; write/test_damage.py damages any byte."""
+    for name, left, format, message in (
+        ("npy_000000.npy", -1, None, "not a whole number of uint16"),
+        ("npy_000000.npy", -2, None, "header says 4 elements, the size 3"),
+        ("npy_000000.npy", 20, None, "not a NumPy file"),
+        ("llmc_000000.bin", -2, None, "header says 6 tokens, the size 5"),
+        ("llmc_000000.bin", 5, "llmc", "begins with 0, 0; an llm.c file begins with"),
+        ("nanogpt_000000.bin", -1, "nanogpt", "not a whole number of uint16"),
+        ("nanogpt_000000.bin", 0, None, "not a token file with a header"),
+    ):
+        data = (made / name).read_bytes()
+        (made / name).write_bytes(data[:left])
         with pytest.raises(FormatError, match=message):
-            open_token_file(damage(*arguments), format=format)
-    path = damage("npy_000000.offsets.npy", struct.pack("<2q", 4, 3), 136)
+            open_token_file(made / name, format=format)
+        (made / name).write_bytes(data)
+    with (made / "npy_000000.offsets.npy").open("r+b") as file:
+        file.seek(136)
+        file.write(struct.pack("<2q", 4, 3))
     with pytest.raises(FormatError, match="ends at token 3, before the one before it"):
-        list(open_token_file(path.with_name("npy_000000.npy")).spans())
+        list(open_token_file(made / "npy_000000.npy").spans())
     for array in (np.zeros((2, 2, 2), np.uint16), np.asfortranarray(np.arange(6, dtype=np.uint16).reshape(2, 3))):
         np.save(made / "two.npy", array)
         with pytest.raises(FormatError, match="not rows of integers"):

@@ -9,13 +9,9 @@ from pathlib import Path
 
 import pytest
 from corpus_tools import byte_codec, pipe, run, texts_in
-from tiers import slow_but
 
 from bpetite.corpus import Input, RecordError, count_corpus, find_sources
 from bpetite.corpus.read import blocks
-from bpetite.corpus.read.blocks import Piece, Reading
-from bpetite.corpus.read.readers import read_blocks
-from bpetite.corpus.read.records import documents_of
 from bpetite.corpus.read.streams import Damage, find_damage
 
 COMPRESSIONS = ["gz", "zst", "bz2", "xz"]
@@ -57,7 +53,7 @@ def test_whole_members_before_a_damaged_one(ram_path: Path, kind: str, compressi
         assert {kind: found["count"] for kind, found in made["problems"].items()} == {"damaged-file": 1}
 
 
-@pytest.mark.parametrize("kind", slow_but(["txt", "jsonl", "json", "whole"], "jsonl", "whole"))
+@pytest.mark.parametrize("kind", ["json", "whole"])
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_a_damaged_member_gives_nothing(ram_path: Path, kind: str, compression: str) -> None:
     texts = some_texts(200)
@@ -77,22 +73,6 @@ def test_a_damaged_member_gives_nothing(ram_path: Path, kind: str, compression: 
         assert path.name in made["problems"]["damaged-file"]["first"]
         with pytest.raises(RecordError, match=rf"{path.name}"):
             run(path, ram_path / f"fail{number}", whole_files=kind == "whole")
-
-
-def test_no_garbage_for_a_damaged_middle(ram_path: Path) -> None:
-    """Deflate decodes damaged data for a long time: without the check, hundreds of false documents."""
-    texts = some_texts(4000)
-    data = bytearray(gzip.compress(packed(texts, "jsonl"), 6))
-    path = ram_path / "in.jsonl.gz"
-    false = 0
-    for seed in range(5):
-        at = random.Random(seed).randrange(len(data) // 4, len(data))
-        path.write_bytes(data[:at] + bytes([data[at] ^ 16]) + data[at + 1 :])
-        unchecked = Reading(stop=True)
-        for block in read_blocks(find_sources([path]).inputs, [Piece(0)], unchecked):
-            false += len({text.decode() for text in documents_of(block, unchecked, "skip").texts} - set(texts))
-        assert run(path, ram_path / f"o{seed}", on_error="skip")["documents"] == 0
-    assert false > 0
 
 
 def test_damage_is_named_with_its_line(ram_path: Path) -> None:

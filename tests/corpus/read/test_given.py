@@ -16,22 +16,21 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when datasets is imported
 TEXTS = some_documents(400, seed=3)
 
 
-def relation() -> Any:
-    duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
-    pa = pytest.importorskip("pyarrow")
-    connection = duckdb.connect()
-    connection.register("texts", pa.table({"text": TEXTS, "id": list(map(str, range(400)))}))
-    return connection.sql("select id, text from texts")
+COLUMNS = {"text": TEXTS, "id": list(map(str, range(400)))}
 
 
 def table() -> Any:
-    pa = pytest.importorskip("pyarrow")
-    return pa.table({"text": TEXTS, "id": list(map(str, range(400)))})
+    return pytest.importorskip("pyarrow").table(COLUMNS)
+
+
+def relation() -> Any:
+    connection = pytest.importorskip("duckdb", reason="DuckDB is not installed").connect()
+    connection.register("texts", table())
+    return connection.sql("select id, text from texts")
 
 
 def dataset() -> Any:
-    datasets = pytest.importorskip("datasets", reason="datasets is not installed")
-    return datasets.Dataset.from_dict({"text": TEXTS, "id": list(map(str, range(400)))})
+    return pytest.importorskip("datasets", reason="datasets is not installed").Dataset.from_dict(COLUMNS)
 
 
 SOURCES: dict[str, Callable[[], Any]] = {

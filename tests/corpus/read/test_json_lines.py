@@ -67,14 +67,9 @@ def test_what_is_read_is_what_a_parser_reads(parts: list[bytes], cut: int, text:
 @pytest.mark.parametrize(
     "line",
     [
-        b"[]", b'"text"', b"{}", b'{"id": "text"}', b'{"text": 1}', b'{"text": null}', b'{"text": "a", "text": "b"}',
-        b'{"text": "a"', b'{"text": "a"} x', b'{"text": "a",}', b'{"text": "a" "b": 1}', b'{"text": "\xff"}',
-        b'{"b": "\xed\xa0\x80", "text": ""}', b'{"text": "\\ud800"}', b'{"text": "\\udc00\\ud800"}',
-        b'{"text": "\\u12"}',
-        b'{"text": "a\tb"}', b'{"a": 01, "text": ""}', b'{"a": 1., "text": ""}',
-        b'{"a": .5, "text": ""}', b'{"a": 1e, "text": ""}', b'{"a": -, "text": ""}', b'{"a": NaN, "text": ""}',
-        b'{"a": tru, "text": ""}', b'{"a": [1,], "text": ""}', b'{"a": ' + b"[" * 65 + b"]" * 65 + b', "text": ""}',
-        b'{"a": ' + b"9" * 300 + b', "text": ""}', b'\xef\xbb\xbf{"text": "a"}', b"\x0b",
+        b"[]", b'{"text": 1}', b'{"text": "a", "text": "b"}', b'{"text": "\xff"}', b'{"b": "\xed\xa0\x80", "text": ""}',
+        b'{"text": "\\ud800"}', b'{"a": NaN, "text": ""}', b'{"a": ' + b"[" * 65 + b"]" * 65 + b', "text": ""}',
+        b'{"a": ' + b"9" * 300 + b', "text": ""}', b'\xef\xbb\xbf{"text": "a"}',
     ],
 )  # fmt: skip
 def test_what_is_left_to_a_parser(line: bytes) -> None:

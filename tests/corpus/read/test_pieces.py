@@ -37,25 +37,14 @@ def test_the_pieces_of_all_ranks_are_the_inputs(sizes: list[int], plain: list[bo
     assert [piece for together in group_pieces(iter(found), inputs) for piece in together] == found
 
 
-def test_a_run_goes_on_inside_a_piece() -> None:
-    inputs = [Input("s3://b/a", "text", None, 3 * PIECE), Input("s3://b/c", "text", None, 9)]
-    all_of = Share(Position(), Position(2))
-    left = [*cut_pieces(inputs, all_of, Position(0, PIECE + 7, True))]
-    assert [piece[:4] for piece in left] == [
-        (0, PIECE + 7, 2 * PIECE, True), (0, 2 * PIECE, None, False), (1, 0, None, False),
-    ]  # fmt: skip
-    assert [piece.at_block for piece in left] == [True, False, True]
-    assert [*cut_pieces(inputs, all_of, Position(2))] == []
-
-
 def test_ranks_share_by_the_text_of_compressed_files(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Text that packs 3 times, and text that packs 500 times: equal text is an equal share."""
     zstandard = pytest.importorskip("zstandard")
-    varied = "<|endoftext|>".join(some_documents(30_000)).encode()[:1_000_000]
+    varied = "<|endoftext|>".join(some_documents(10_000)).encode()[:300_000]
     for compress, suffix in (
         (gzip.compress, "gz"), (bz2.compress, "bz2"), (lzma.compress, "xz"), (zstandard.compress, "zst"),
     ):  # fmt: skip
-        for name, text in (("a", varied), ("b", b"a b " * 250_000)):
+        for name, text in (("a", varied), ("b", b"a b " * 75_000)):
             (ram_path / f"{name}.txt.{suffix}").write_bytes(compress(text))
         inputs = find_sources([ram_path / f"{name}.txt.{suffix}" for name in "ab"]).inputs
         assert inputs[0].size > 20 * inputs[1].size
@@ -65,7 +54,7 @@ def test_ranks_share_by_the_text_of_compressed_files(ram_path: Path, monkeypatch
                 patch.setattr(pieces, "SAMPLE", sample)
                 cut = shares(inputs, 2)
                 assert cut[0].stop == Position(1)
-                assert text_in_shares(inputs, cut) == [1_000_000, 1_000_000]
+                assert text_in_shares(inputs, cut) == [300_000, 300_000]
     damaged = ram_path / "c.txt.gz"
     damaged.write_bytes(b"none")
     assert text_in_shares(find_sources([damaged]).inputs, [Share(Position(), Position(1))]) == [12]

@@ -17,8 +17,8 @@ from corpus_tools import byte_codec, read, run, some_documents, texts_in
 
 from bpetite.corpus import RecordError, find_sources
 from bpetite.corpus.read.blocks import Piece, Reading
-from bpetite.corpus.read.expanding import ZSTANDARD_STEP, Expander, _Stepwise
-from bpetite.corpus.read.readers import read_blocks
+from bpetite.corpus.read.expanding import Expander
+from bpetite.corpus.read.readers import read_blocks, read_labelled
 from bpetite.errors import MissingExtraError
 
 DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
@@ -50,7 +50,7 @@ def test_every_kind(ram_path: Path, suffix: str, compression: str) -> None:
             assert read(path, block=block) == DOCUMENTS
 
 
-def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
+def test_zstandard_blocks_of_every_kind(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Raw, run-length and compressed blocks, frames without data, with and without checksum, read in any pieces."""
     zstandard = pytest.importorskip("zstandard")
     texts = [random.Random(1).randbytes(200_000).hex(), "a" * 600_000, "b c " * 100_000, ""]
@@ -61,13 +61,8 @@ def test_zstandard_blocks_of_every_kind(ram_path: Path) -> None:
     path = ram_path / "in.txt.zst"
     path.write_bytes(data)
     assert read(path, separator=b"|") == texts
-    for size in (1, 2, 3, 1000):
-        reading = _Stepwise(zstandard.ZstdDecompressor().decompressobj(), ZSTANDARD_STEP)
-        frame = zstandard.ZstdCompressor(write_checksum=True).compress(texts[2].encode())
-        out = b"".join(reading.decompress(frame[at : at + size], 1 << 20) for at in range(0, len(frame), size))
-        while not reading.eof:
-            out += reading.decompress(b"", 1 << 20)
-        assert out == texts[2].encode()
+    monkeypatch.setattr("bpetite.corpus.read.expanding.COMPRESSED_READ", 3)
+    assert read(path, separator=b"|") == texts
 
 
 def test_a_zstandard_bomb_is_expanded_in_parts(ram_path: Path) -> None:
@@ -203,3 +198,52 @@ def test_a_missing_extra_is_named(
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtraError, match=rf"{module}: pip install 'bpetite\[corpus\]'"):
         run(ram_path / name, ram_path / "o")
+
+
+# Documents with what they belong to: a key of records, the name of a file or a folder
+
+RECORDS = [
+    {"text": "one", "lang": "en", "meta": {"source": "a"}},
+    {"text": "zwei", "lang": "de", "meta": {"source": "b"}},
+    {"text": "three", "meta": {}},
+    {"text": "vier", "lang": ["de", 4], "meta": {"source": 1}},
+]
+
+
+def labelled(path: Path, by: str, **options: str) -> list[tuple[str | None, str]]:
+    inputs = find_sources([path]).inputs
+    return [(label, text.decode()) for label, text in read_labelled(inputs, Reading(), by, **options)]
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "json", "jsonl.gz"])
+def test_by_a_key_of_records(ram_path: Path, ending: str) -> None:
+    lines = "\n".join(map(json.dumps, RECORDS)) if "jsonl" in ending else json.dumps(RECORDS)
+    path = ram_path / f"x.{ending}"
+    path.write_bytes(gzip.compress(lines.encode()) if ending.endswith("gz") else lines.encode())
+    expected = [("en", "one"), ("de", "zwei"), (None, "three"), ('["de", 4]', "vier")]
+    assert labelled(path, "lang") == expected
+    assert labelled(path, "meta.source") == [("a", "one"), ("b", "zwei"), (None, "three"), ("1", "vier")]
+    assert labelled(path, "absent") == [(None, record["text"]) for record in RECORDS]
+
+
+def test_labels_stay_with_their_documents(ram_path: Path) -> None:
+    """Where records are skipped, one of them since its text is not UTF-8."""
+    path = ram_path / "x.jsonl"
+    path.write_bytes(b'{"text": "a", "lang": "A"}\n{"text": 5, "lang": "B"}\n\n{"text": "\xff", "lang": "C"}\n'
+                     b'{"text": "d", "lang": "D"}\n')  # fmt: skip
+    assert labelled(path, "lang", on_error="skip") == [("A", "a"), ("D", "d")]
+    assert labelled(path, "lang", on_error="replace") == [("A", "a"), ("B", ""), ("C", "\ufffd"), ("D", "d")]
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"text": ["a", "d", None], "lang": ["A", None, "C"]}), ram_path / "x.parquet")
+    assert labelled(ram_path / "x.parquet", "lang", on_error="skip") == [("A", "a"), (None, "d")]
+
+
+def test_by_files_and_folders(ram_path: Path) -> None:
+    for folder, name, text in (("de", "a.v2.txt", "eins<|endoftext|>zwei"), ("en", "b.txt", "one")):
+        (ram_path / folder).mkdir()
+        (ram_path / folder / name).write_text(text)
+    (ram_path / "en" / "c.jsonl.gz").write_bytes(gzip.compress(b'{"text": "two", "file": "x"}'))
+    assert labelled(ram_path, "folder") == [("de", "eins"), ("de", "zwei"), ("en", "one"), ("en", "two")]
+    assert labelled(ram_path, "file") == [("a.v2", "eins"), ("a.v2", "zwei"), ("b", "one"), ("c", "two")]
+    with pytest.raises(ValueError, match=r"a\.v2\.txt: text has no records with a key 'lang': label it by 'file'"):
+        labelled(ram_path, "lang")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from corpus_tools import byte_codec, run, some_documents, texts_in
-from faulty_store import every, faulty, fresh
+from faulty_store import every, failing, faulty, fresh
 
 from bpetite.corpus import encode_corpus, find_sources
 from bpetite.corpus.read.stores import FIRST_BYTES, READ_AHEAD_BYTES, RemoteFile
@@ -76,15 +76,6 @@ def test_what_is_transferred() -> None:
         assert sum(call[0] == "read" for call in calls) == 6
 
 
-def failing(error: Exception, end: str = "") -> Any:
-    """Every read of such objects fails."""
-    def fault(name: str, path: str) -> None:
-        if name == "read" and path.endswith(end):
-            raise error
-
-    return fault
-
-
 def test_errors_that_pass_change_nothing_and_others_are_no_damage(ram_path: Path) -> None:
     documents = fill(fresh("faulty"))
     for count, jobs in ((5, 1), (7, 2), (11, 2)):
@@ -92,7 +83,8 @@ def test_errors_that_pass_change_nothing_and_others_are_no_damage(ram_path: Path
             run(["faulty://in"], ram_path / str(count), jobs=jobs, on_error="skip" if count == 7 else "fail")
         assert texts_in(ram_path / f"{count}.npy") == documents
     for bad in ("b.jsonl.gz", "c.parquet"):
-        with faulty(failing(ConnectionError("reset"), bad)), pytest.raises(OSError, match=f"faulty://in/{bad}"):
+        fault = failing("read", ConnectionError("reset"), end=bad)
+        with faulty(fault), pytest.raises(OSError, match=f"faulty://in/{bad}"):
             run(["faulty://in"], ram_path / bad[0], on_error="skip")
         run(["faulty://in"], ram_path / bad[0], on_error="skip")
         assert texts_in(ram_path / f"{bad[0]}.npy") == documents
@@ -110,7 +102,7 @@ def test_errors_that_stay() -> None:
         (FileNotFoundError("gone"), FileNotFoundError, "no such object", 1),
         (ValueError("no ranges"), ValueError, "faulty://in/a.txt: no ranges", 1),
     ):
-        with faulty(failing(error)) as calls, Stream(inputs[0]) as stream:
+        with faulty(failing("read", error)) as calls, Stream(inputs[0]) as stream:
             with pytest.raises(kind, match=message) as raised:
                 stream.window(0, 4)
             assert isinstance(error, ValueError) or raised.value.filename == "faulty://in/a.txt"

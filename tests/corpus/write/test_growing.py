@@ -6,15 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite.corpus.write import growing
-from bpetite.corpus.write.growing import HASH, GrowingFile, check_file, hash_file
-from bpetite.errors import FormatError
+from bpetite.corpus.write.growing import GrowingFile, hash_file
 from tests.support.running import running_threads
 
 
@@ -50,40 +48,6 @@ def test_the_file_and_its_hash(
         assert file.state() == [header + len(data), xxhash.xxh3_128_hexdigest(data)]
         file.close()
     assert hash_file(path, start=header).hexdigest() == xxhash.xxh3_128_hexdigest(data)
-
-
-def goes_on(path: Path, state: list[Any]) -> None:
-    GrowingFile(path, state=state)
-
-
-def is_listed(path: Path, state: list[Any]) -> None:
-    check_file(path, {"bytes": state[0], HASH: state[1]})
-
-
-@pytest.mark.parametrize(
-    ("check", "content", "message"),
-    [
-        (goes_on, b"abX...", "its first 3 bytes have changed since the run was interrupted; overwrite=True starts"),
-        (goes_on, b"ab", "shorter than the state of the run says"), (goes_on, None, "missing"),
-        (is_listed, b"abX", "its bytes have changed since it was written"),
-        (is_listed, b"ab", "2 bytes, but 3 when it was written"),
-        (is_listed, None, "missing, and listed as 3 bytes"),
-    ],
-)
-def test_a_file_that_is_not_as_it_should_be(
-    ram_path: Path, check: Callable[..., None], content: bytes | None, message: str
-) -> None:
-    path = ram_path / "f"
-    file = GrowingFile(path)
-    file.append(np.frombuffer(b"abc", np.uint8))
-    file.drain()
-    state = file.state()
-    file.close()
-    is_listed(path, state)
-    path.unlink() if content is None else path.write_bytes(content)
-    with pytest.raises(FormatError, match=f"f: {message}"):
-        check(path, state)
-    assert content is None or path.read_bytes() == content
 
 
 class Slow:
