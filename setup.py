@@ -33,7 +33,7 @@ LEVELS = {
     "-O2": "core._batch core._encode core._tokenizer_base formats._ranks "
     "training.counting._count_table training.merging._merger training.merging._words vocabulary._merge_builder "
     "vocabulary._merge_list vocabulary._tokens",
-    "-Og": "_cython_views _simd core._long core._threads training._pretokens "
+    "-Og": "_cython_views _simd core._long core._threads "
     "training.merging._learned_tokens",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}

@@ -20,6 +20,7 @@ from ..corpus.write.manifest import digest, libraries
 from ..errors import check_integer
 from ..training.counting.count_options import CountOptions, Cutting
 from ..training.counting.counts import CountFile, merge_count_files
+from ..training.counting.table_file import MAGIC
 from ..training.counting.texts import count_pretokens as count_here
 from .encoding import TASK_BYTES, Map
 
@@ -101,7 +102,7 @@ def count_pretokens(
     folder = Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest([
-        [source.describe() for source in inputs], count, reading.separator.decode(), settings.text_key,
+        MAGIC.decode(), [source.describe() for source in inputs], count, reading.separator.decode(), settings.text_key,
         settings.on_error, settings.max_document_bytes, vars(cutting), libraries(inputs),
     ])  # fmt: skip
     prefix = f"counts-{identity[:16]}"

@@ -15,7 +15,7 @@ from .. import patterns
 from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
-from .counting.counts import MAX_COUNT, CountFile, Counts, reader_of
+from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
 from .counting.texts import Progress, count_pretokens, texts_not_paths
 from .merging._merger import Merger
 from .merging.known_tokens import make_known
@@ -166,7 +166,8 @@ def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger:
 def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
     if isinstance(counts, Counts):
         log.info("%s", counts.summary())
-    merger.add(reader_of(counts))
+    for pretokens in readers_of(counts):
+        merger.add(pretokens)
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:

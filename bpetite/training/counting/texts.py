@@ -23,7 +23,7 @@ from ._text_counter import TextCounter, batches
 from .count_options import CountOptions, Cutting, refuse_unknown
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
 from .long_text import Job, LongText, Text
-from .spilling import LEAST_MEMORY, Runs, memory_bytes
+from .spilling import LEAST_MEMORY, Partitions, memory_bytes
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -114,13 +114,16 @@ def count_pretokens(
                 raise ValueError(f"{name} goes with memory, which sends counts to disk")
         return _counted(texts, preparation, cutting, num_threads, progress)
     least = 1 if min_count is None else check_min_count(min_count)
-    runs = Runs(memory_bytes(memory), spill_to)
-    threads = min(thread_count(num_threads), max(1, memory_bytes(memory) // LEAST_MEMORY))
-    counters = preparation.counters(threads, runs.table_bytes(threads))
-    documents = _count(texts, preparation, counters, progress, runs)
-    for _ in in_order(runs.add, (counter.table for counter in counters), len(counters)):
-        pass
-    return runs.result(cutting, documents, least)
+    limit = memory_bytes(memory)
+    spilled = Partitions(limit, spill_to)
+    threads = min(thread_count(num_threads), max(1, limit // LEAST_MEMORY))
+    counters = preparation.counters(threads, spilled.table_bytes(threads))
+    documents = _count(texts, preparation, counters, progress, spilled)
+    tables = [counter.table for counter in counters]
+    counters.clear()  # the tables are the result's to free
+    if 2 * sum(table.bytes for table in tables) < limit:
+        tables = [_sum_of(tables)]
+    return spilled.result(tables, cutting, documents, least)
 
 
 def count_as(
@@ -218,9 +221,9 @@ def _count(
     preparation: _Preparation,
     counters: list[TextCounter],
     progress: Progress | None,
-    runs: Runs | None,
+    spilled: Partitions | None,
 ) -> int:
-    """Count into the tables of counters and, where they are full, into runs. Returns the number of texts."""
+    """Count into the tables of counters and, where they are full, into spilled. Returns the number of texts."""
     if isinstance(texts, (str, bytes)):
         texts = [texts]
     elif not isinstance(texts, Iterable):
@@ -234,7 +237,7 @@ def _count(
             documents += len(batch) - sum(isinstance(text, Part) for text in batch)
             yield from _jobs(first, batch, size, preparation)
 
-    for size in _in_order(jobs(), counters, runs):
+    for size in _in_order(jobs(), counters, spilled):
         done += size
         if progress is not None and size:
             progress("count", done, total)
@@ -362,10 +365,10 @@ def _sum_of(tables: list[CountTable]) -> CountTable:
     return tables[0]
 
 
-def _in_order(jobs: Iterator[Job], counters: list[TextCounter], runs: Runs | None) -> Iterator[int]:
+def _in_order(jobs: Iterator[Job], counters: list[TextCounter], spilled: Partitions | None) -> Iterator[int]:
     """Run jobs, each with a counter of its own while it runs; yields their results in order.
 
-    A table that is full after a job goes to `runs`.
+    A table that is full after a job goes to `spilled`.
     """
     free: SimpleQueue[TextCounter] = SimpleQueue()
     for counter in counters:
@@ -375,8 +378,8 @@ def _in_order(jobs: Iterator[Job], counters: list[TextCounter], runs: Runs | Non
         counter = free.get()
         try:
             size = job(counter)
-            if runs is not None and counter.table.full:
-                runs.add(counter.table)
+            if spilled is not None and counter.table.full:
+                spilled.add(counter.table)
             return size
         finally:
             free.put(counter)
