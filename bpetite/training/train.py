@@ -15,6 +15,7 @@ from .. import patterns
 from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
+from .counting.count_options import CountOptions, Cutting
 from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
 from .counting.texts import Progress, count_pretokens, texts_not_paths
 from .merging._merger import Merger
@@ -90,7 +91,12 @@ def train(
 
 
 def train_from_counts(
-    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, *, progress: Progress | None = None
+    counts: Mapping[bytes, int] | CountFile,
+    vocab_size: int,
+    counting: CountOptions,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Vocab:
     """Learn merges from pre-tokens and how often each occurs, as :func:`train` would from the text.
 
@@ -98,21 +104,28 @@ def train_from_counts(
         counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. The options that a
             :class:`PretokenCounts` or a :class:`CountFile` was made with become those of the vocabulary; options that
             are given must be the same. Another mapping carries none.
+        counting: Options that are given; others are those of the counts.
+        options: Other fields of `TrainingOptions`.
 
     Raises:
         OverflowError: A count, or the sum of a pair's, is past 2^63 - 1.
         ValueError: A negative count; an option that contradicts those that the counts were made with.
 
-    >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, TrainingOptions(257, special_tokens=[]))
+    >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, 257, {"special_tokens": []})
     >>> vocab.tokens[256]
     b'ab'
     """
     if not isinstance(counts, (Mapping, CountFile)):
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
+    Cutting.of(**counting)
+    carried: Any = vars(counts.cutting) if isinstance(counts, Counts) else {}
+    chosen = TrainingOptions(vocab_size, **{**carried, **counting}, **options)
     if isinstance(counts, Counts):
-        options = options.for_counts(counts)
+        if name := chosen.cutting.difference(counts.cutting):
+            given, made_with = getattr(chosen.cutting, name), getattr(counts, name)
+            raise ValueError(f"{name}={given!r} contradicts these counts, made with {name}={made_with!r}")
         check_cut(counts)
-    return _learned(merger_of(counts, options), options, progress)
+    return _learned(merger_of(counts, chosen), chosen, progress)
 
 
 def check_trainable(options: TrainingOptions) -> Vocab:

@@ -1,6 +1,8 @@
 """What training refuses or warns of before and after the work: paths for texts, patterns that cut nothing, ids."""
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields
+from inspect import get_annotations, signature
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ import regex
 
 from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
 from bpetite.training.counting.texts import texts_not_paths
+from bpetite.training.options import TrainingOptions
 
 TEXT = "the cat sat on the mat and the dog sat on the cat"
 train = Tokenizer.train
@@ -226,10 +229,27 @@ def test_special_tokens_that_extend_adds_are_those_of_the_counts() -> None:
         (lambda **options: Tokenizer.train("ab", 256, **options), "min_count"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "superwords_from"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "num_threads"),
+        (lambda **options: Tokenizer.train_from_files("missing", 256, **options), "min_count"),
         (lambda **options: Tokenizer.train("ab", 256).extend("ab", 0, **options), "special_ids"),
         (lambda **options: count_pretokens("ab", **options), "min_frequency"),
     ],
 )
 def test_an_option_that_there_is_not(learn: Callable[..., Any], option: str) -> None:
-    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{option}'; the options are \w+, "):
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '{option}'"):
         learn(**{option: 257})
+
+
+@pytest.mark.parametrize("method", ["train", "train_from_files", "train_from_counts", "extend"])
+def test_the_methods_have_the_options_as_they_are_declared(method: str) -> None:
+    declared = {one.name: one.default for one in fields(TrainingOptions)}
+    found = {name: one for name, one in signature(getattr(Tokenizer, method)).parameters.items() if name in declared}
+    if method == "extend":  # without superwords; special tokens are further ones
+        assert (found.pop("superword_pattern").default, found.pop("special_tokens").default) == (None, ())
+    hints = get_annotations(TrainingOptions)
+    assert {name: one.default for name, one in found.items() if name != "vocab_size"} == {
+        name: declared[name] for name in found if name != "vocab_size"
+    }
+    assert {name: one.annotation for name, one in found.items()} == {name: hints[name] for name in found}
+    if method.startswith("train"):
+        missing = {"train_from_counts": "special_tokens pattern normalization superwords_from superword_pattern"}
+        assert declared.keys() - found == {"cutting", *missing.get(method, "").split()}

@@ -20,7 +20,7 @@ from ...steps.normalizers import normalizer
 from ...vocabulary.vocab import Vocab
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
-from .count_options import CountOptions, Cutting, refuse_unknown
+from .count_options import CountOptions, Cutting
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
 from .long_text import Job, LongText, Text
 from .spilling import LEAST_MEMORY, Partitions, memory_bytes
@@ -105,7 +105,6 @@ def count_pretokens(
     >>> dict(count_pretokens(["the cat", "the dog"]))
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
-    refuse_unknown(options, CountOptions)
     cutting = Cutting.of(**options)
     preparation = _prepared(cutting)
     if memory is None:
