@@ -39,7 +39,8 @@ if TYPE_CHECKING:
     from .steps.template import Template
     from .training.counting.count_options import CountOptions, Specials
     from .training.counting.counts import CountFile
-    from .training.counting.texts import Corpus, Progress
+    from .training.counting.jobs import Progress
+    from .training.counting.texts import Corpus
     from .training.options import SpecialIds, TieBreak
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings

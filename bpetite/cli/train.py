@@ -16,8 +16,9 @@ from .. import formats
 from ..corpus.training import not_empty, reading_for
 from ..errors import TrainingWarning, counted
 from ..tokenizer import Tokenizer
-from ..training.counting.texts import Progress as Moved
-from ..training.counting.texts import Repeated, count_pretokens
+from ..training.counting.documents import Repeated
+from ..training.counting.jobs import Progress as Moved
+from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable
 from .base import Command, usage

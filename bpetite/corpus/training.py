@@ -8,7 +8,8 @@ from functools import partial
 from ..splitting.certain_cuts import certain_cuts
 from ..splitting.pretokenizer import pretokenizer
 from ..training.counting.count_options import Cutting
-from ..training.counting.texts import Progress, Repeated
+from ..training.counting.documents import Repeated
+from ..training.counting.jobs import Progress
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab

@@ -17,7 +17,8 @@ from ..errors import check_integer
 from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import Specials, distinct_literals
-from .counting.texts import Corpus, Progress, count_as
+from .counting.jobs import Progress
+from .counting.texts import Corpus, count_as
 from .merging._merger import Merger
 from .options import TrainingOptions, checked_ids, train_config
 from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger, warn_of_few

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from .. import patterns
@@ -17,9 +17,10 @@ from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import CountOptions, Cutting
 from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
-from .counting.texts import Progress, count_pretokens, texts_not_paths
+from .counting.documents import texts_not_paths
+from .counting.jobs import Progress
+from .counting.texts import count_pretokens
 from .merging._merger import Merger
-from .merging.known_tokens import make_known
 from .options import TrainingOptions, train_config
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -46,7 +47,7 @@ def train(
         corpus: Documents, str or UTF-8 bytes, read once; no pair spans two. A single str is one document.
         num_threads: Threads to count on; one for each usable processor when None, and never more. Merging runs on one.
         progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
-            then; see :data:`bpetite.training.counting.texts.Progress`. What it raises ends the training.
+            then; see :data:`bpetite.training.counting.jobs.Progress`. What it raises ends the training.
 
     Returns:
         A vocabulary of the merges kind.
@@ -167,13 +168,45 @@ def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger:
     """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it.
 
     Returns:
-        As :func:`bpetite.training.merging.known_tokens.make_known`.
+        As :func:`make_known`.
     """
     ids = make_known(vocab, merger)
     whole = vocab.merges is None or vocab.ignore_merges
     merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
     _add(merger, counts)
     return ids
+
+
+def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
+    """Make the tokens of a vocabulary known to a merger.
+
+    Returns:
+        The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,
+        then tokens that no merge gives; of ranks all tokens in the order of their ids.
+
+    Raises:
+        ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
+    """
+    tokens, merges = vocab.tokens, vocab.merges or ()
+    ordered = []
+    for byte in merger.all_tokens():  # so far the bytes
+        number = vocab.find(byte)
+        if number is None or number in vocab.not_looked_up:
+            raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
+        ordered.append(number)
+    ordered = [*dict.fromkeys(chain(ordered, vocab.merge_results))]
+    internal = {number: inside for inside, number in enumerate(ordered)}
+    known = set(ordered[:256])
+    for rank, (pair, joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
+        for part in pair:
+            if part not in known:
+                raise ValueError(f"merge {rank} takes {tokens[part]!r}, which no byte or earlier merge gives")
+        known.add(joined)
+    merger.know(array("I", map(internal.__getitem__, chain.from_iterable(merges))))
+    others = sorted(tokens.keys() - internal.keys() - vocab.not_looked_up)
+    for number in others:
+        merger.add_token(tokens[number])
+    return dict(enumerate(ordered + others))
 
 
 def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:

@@ -10,7 +10,7 @@ import pytest
 import regex
 
 from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
-from bpetite.training.counting.texts import texts_not_paths
+from bpetite.training.counting.documents import texts_not_paths
 from bpetite.training.options import TrainingOptions
 
 TEXT = "the cat sat on the mat and the dog sat on the cat"
@@ -62,12 +62,26 @@ def paths(tmp_path: Path) -> list[str]:
         lambda paths: iter(paths),
         lambda paths: (Path(path) for path in paths),
         lambda paths: [*paths[:100], "a text"],
+        lambda paths: str(Path(paths[0]).parent),
+        lambda paths: Path(paths[0]).parent,
+        lambda paths: [str(Path(paths[0]).parent), *paths],
     ],
 )
 def test_paths_in_place_of_texts(paths: list[str], corpus: Callable[[list[str]], Any]) -> None:
-    with pytest.raises(ValueError, match=re.escape("0.txt")) as caught:
+    with pytest.raises(ValueError, match=re.escape(str(Path(paths[0]).parent))) as caught:
         train(corpus(paths), 300)
     assert "train_from_files" in str(caught.value)
+
+
+def test_a_word_that_names_a_folder(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(paths[0]).parent.parent)
+    name = Path(paths[0]).parent.name
+    for use in (lambda text: train(text, 256), lambda text: train("ab", 256).extend(text, 0), train("ab", 256).prune):
+        with pytest.raises(ValueError, match=r"the path of a file or folder: train_from_files .* is given as bytes"):
+            use(name)
+        use(name.encode())
+    for text in (".", "..", "/"):
+        train(text, 256)
 
 
 def test_texts_among_which_a_path_is(paths: list[str]) -> None:

@@ -18,7 +18,7 @@ from tiers import slow_but
 from bpetite import patterns, reference
 from bpetite.errors import FormatError
 from bpetite.training.counting import counts as module
-from bpetite.training.counting import texts as counting
+from bpetite.training.counting import jobs as counting
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from bpetite.training.counting.texts import count_pretokens
 from tests.support.running import own_memory, running_threads

@@ -19,7 +19,7 @@ from bpetite import (
     patterns,
 )
 from bpetite.training import merge_count_files
-from bpetite.training.counting import spilling
+from bpetite.training.counting import jobs, spilling
 from bpetite.training.counting import texts as counting
 from bpetite.training.counting.spilling import memory_bytes
 
@@ -31,7 +31,7 @@ def tiny(part: int = 40) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "LEAST_MEMORY", 1)
         patch.setattr(counting, "LEAST_MEMORY", 1)
-        patch.setattr(counting, "PART", part)
+        patch.setattr(jobs, "PART", part)
         yield
 
 
