@@ -146,8 +146,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
-            progress: Called as training goes on, see :func:`bpetite.training.train.train`. What it raises ends the
-                training.
+            progress: Called as ``progress("count", done, total)``, then as ``progress("merge", done, total)``, now and
+                then; the total of texts is None where it is not known. What it raises ends the training.
 
         Raises:
             ValueError: ``vocab_size`` below 256, an option out of range, paths in place of texts, a ``pattern`` that

@@ -38,27 +38,9 @@ def train(
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Vocab:
-    """Learn merges from text.
+    """Learn merges from text: the most frequent adjacent pair inside pre-tokens becomes a token, again and again.
 
-    Among all adjacent pairs inside pre-tokens the most frequent one becomes a token, again and again, until there are
-    `vocab_size` tokens or no pair is left.
-
-    Args:
-        corpus: Documents, str or UTF-8 bytes, read once; no pair spans two. A single str is one document.
-        num_threads: Threads to count on; one for each usable processor when None, and never more. Merging runs on one.
-        progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
-            then; see :data:`bpetite.training.counting.jobs.Progress`. What it raises ends the training.
-
-    Returns:
-        A vocabulary of the merges kind.
-
-    Raises:
-        TypeError: A text that is neither str nor bytes.
-        ValueError: Paths of files in place of texts; a pattern that leaves most documents whole.
-        UnicodeError: A lone surrogate in a str, or bytes that are not UTF-8, with the offset.
-
-    Warns:
-        TrainingWarning: No pair was left to learn before there were `vocab_size` tokens.
+    :meth:`bpetite.Tokenizer.train` documents the arguments.
 
     >>> vocab = train("ab ab ab", TrainingOptions(258))
     >>> vocab.merges, vocab.special_tokens
@@ -99,18 +81,9 @@ def train_from_counts(
     progress: Progress | None = None,
     **options: Any,
 ) -> Vocab:
-    """Learn merges from pre-tokens and how often each occurs, as :func:`train` would from the text.
+    """Learn merges from pre-tokens and how often each occurs; their order does not matter.
 
-    Args:
-        counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. The options that a
-            :class:`PretokenCounts` or a :class:`CountFile` was made with become those of the vocabulary; options that
-            are given must be the same. Another mapping carries none.
-        counting: Options that are given; others are those of the counts.
-        options: Other fields of `TrainingOptions`.
-
-    Raises:
-        OverflowError: A count, or the sum of a pair's, is past 2^63 - 1.
-        ValueError: A negative count; an option that contradicts those that the counts were made with.
+    :meth:`bpetite.Tokenizer.train_from_counts` documents the arguments; `options` are fields of `TrainingOptions`.
 
     >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, 257, {"special_tokens": []})
     >>> vocab.tokens[256]
@@ -165,11 +138,7 @@ def merger_of(counts: Mapping[bytes, int] | CountFile, options: TrainingOptions)
 
 
 def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger: Merger) -> dict[int, int]:
-    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it.
-
-    Returns:
-        As :func:`make_known`.
-    """
+    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it. Returns the ids of `make_known`."""
     ids = make_known(vocab, merger)
     whole = vocab.merges is None or vocab.ignore_merges
     merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)

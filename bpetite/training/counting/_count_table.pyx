@@ -10,7 +10,6 @@ from libc.stdint cimport INT64_MAX, UINT64_MAX, int64_t, uint8_t, uint64_t, uint
 from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
-from ...errors import FormatError
 from ...headers cimport (
     BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_free, bp_grow, bp_hash_key, bp_hash_long, bp_key, bp_load_key,
     bp_load_last_key, bp_resize, bp_secret, bp_watch, bp_watch_begin, bp_work, bp_zeros, draw_secret,
@@ -21,7 +20,6 @@ cdef extern from "training/counting/count_records.h" nogil:
     enum:
         BP_RECORD_HEAD
         BP_PARTITION_SHIFT
-    uint64_t bp_get_little(const uint8_t* p, int bytes) noexcept
     uint8_t* bp_put_record(uint8_t* p, const uint8_t* data, size_t length, int64_t count) noexcept
     uint64_t bp_stable_hash(const uint8_t* p, size_t length) noexcept
 
@@ -75,21 +73,6 @@ cdef int by_hash(const void* one, const void* other) noexcept nogil:
     b = slot_bytes(second.slot, &m)
     order = memcmp(a, b, min(n, m))
     return order if order else (n > m) - (n < m)
-
-
-cdef void sort_bucket(sort_item* items, uint64_t number) noexcept nogil:
-    cdef sort_item item
-    cdef uint64_t i, at
-    if number > 4 * BUCKET:
-        qsort(items, number, sizeof(sort_item), by_hash)
-        return
-    for i in range(1, number):
-        item = items[i]
-        at = i
-        while at and by_hash(&items[at - 1], &item) > 0:
-            items[at] = items[at - 1]
-            at -= 1
-        items[at] = item
 
 
 @cython.final
@@ -368,8 +351,8 @@ cdef class CountTable:
         return different, size, (int(high) << 32) + low
 
     @property
-    def bytes(self):
-        """The memory that it takes."""
+    def allocated(self):
+        """The bytes of memory that it takes."""
         return (self.mask + 1) * SLOT_MEMORY + self.chunk_bytes
 
     @property
@@ -399,15 +382,16 @@ cdef class CountTable:
         cdef bytes made
         cdef sort_item* items
         cdef uint64_t* ends
-        cdef uint64_t i, hash, bucket
+        cdef uint64_t i, hash, bucket, buckets
         cdef int bits = 64 - BP_PARTITION_SHIFT
         cdef Py_ssize_t length
         cdef const uint8_t* data
         while sort and self.used >> bits > BUCKET:
             bits += 1
+        buckets = <uint64_t> 1 << bits
         made = PyBytes_FromStringAndSize(NULL, self.used * sizeof(sort_item))
         items = <sort_item*> PyBytes_AS_STRING(made)
-        ends = <uint64_t*> calloc((1 << bits) + 1, sizeof(uint64_t))
+        ends = <uint64_t*> calloc(buckets + 1, sizeof(uint64_t))
         if ends == NULL:
             raise MemoryError
         with nogil:
@@ -415,7 +399,7 @@ cdef class CountTable:
                 if self.slots[i].key.high and self.slots[i].count:
                     data = slot_bytes(&self.slots[i], &length)
                     ends[(bp_stable_hash(data, length) >> (64 - bits)) + 1] += 1
-            for bucket in range(1, 1 << bits):
+            for bucket in range(1, buckets):
                 ends[bucket] += ends[bucket - 1]           # so far the starts
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
@@ -426,10 +410,10 @@ cdef class CountTable:
                     items[ends[bucket]].slot = &self.slots[i]
                     ends[bucket] += 1
             i = 0
-            for bucket in range(1 << bits if sort else 0):
-                sort_bucket(items + i, ends[bucket] - i)
+            for bucket in range(buckets if sort else 0):
+                qsort(items + i, ends[bucket] - i, sizeof(sort_item), by_hash)
                 i = ends[bucket]
-            number[0] = ends[(1 << bits) - 1]
+            number[0] = ends[buckets - 1]
             free(ends)
         return made
 
@@ -501,67 +485,3 @@ cdef class TableReader(PretokenReader):
                 self.count = slot.count
                 return True
         return False
-
-
-@cython.final
-cdef class RecordReader(PretokenReader):
-    """Reads records.
-
-    Args:
-        blocks: An iterator of bytes; a record may begin in one and end in a later one.
-        name: Of the file, for messages.
-        signed: Counts may be negative.
-
-    Raises:
-        FormatError: A record that does not end, an empty pre-token, a count that cannot be.
-    """
-    cdef object blocks
-    cdef object name
-    cdef bint signed
-    cdef bytes block
-    cdef const uint8_t* next
-    cdef uint64_t left             # bytes of the block from `next` on
-
-    def __cinit__(self, blocks, name, bint signed=False):
-        self.blocks = blocks
-        self.name = name
-        self.signed = signed
-        self.block = b""
-
-    cdef bint advance(self) except -1 nogil:
-        cdef uint64_t size
-        while True:
-            size = BP_RECORD_HEAD
-            if self.left >= size:
-                size += bp_get_little(self.next, 4)
-                if self.left >= size:
-                    break
-            with gil:
-                if not self.read(size):
-                    return False
-        self.data = self.next + BP_RECORD_HEAD
-        self.length = size - BP_RECORD_HEAD
-        self.count = <int64_t> bp_get_little(self.next + 4, 8)
-        self.next += size
-        self.left -= size
-        if self.length == 0 or self.count == 0 or self.count < 0 and not self.signed:
-            with gil:
-                raise FormatError(f"{self.name}: damaged: {self.count} of a pre-token of {self.length} bytes")
-        return True
-
-    cdef bint read(self, uint64_t size) except -1:
-        """Read until `size` bytes are left, if there are as many; False at the end."""
-        cdef list parts = [self.block[len(self.block) - self.left:]]
-        cdef uint64_t left = self.left
-        while left < size:
-            part = next(self.blocks, None)
-            if part is None:
-                break
-            parts.append(part)
-            left += len(part)
-        if left < size and left:
-            raise FormatError(f"{self.name}: damaged: it ends after {left} bytes of a record of {size}")
-        self.block = b"".join(parts)
-        self.next = <const uint8_t*> PyBytes_AS_STRING(self.block)
-        self.left = left
-        return left != 0

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from ...atomic import create_file
 from ...errors import check_integer
 from ...patterns import Pattern
-from ._count_table import CountTable, PretokenReader, RecordReader
+from ._count_table import CountTable, PretokenReader
+from ._record_reader import RecordReader
 from .count_options import CountOptions, Cutting
 from .table_file import PART, Extent, SharedFile, open_table, summed, write_table
 

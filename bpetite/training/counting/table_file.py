@@ -17,7 +17,8 @@ from zlib import crc32
 
 from ...errors import FormatError
 from ...splitting.pattern.unicode_data import UNICODE, check_unicode
-from ._count_table import CountTable, RecordReader
+from ._count_table import CountTable
+from ._record_reader import RecordReader
 from .count_options import Cutting
 
 KIND = b"bpetite counts "

@@ -103,7 +103,7 @@ def count_pretokens(
     documents = count_texts(texts, preparation, counters, progress, spilled)
     tables = [counter.table for counter in counters]
     counters.clear()  # the tables are the result's to free
-    if 2 * sum(table.bytes for table in tables) < limit:
+    if 2 * sum(table.allocated for table in tables) < limit:
         tables = [sum_of(tables)]
     return spilled.result(tables, cutting, documents, least)
 
