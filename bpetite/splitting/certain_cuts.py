@@ -1,7 +1,8 @@
 """Places where a split pattern certainly cuts, whatever stands before them: there a text can be cut for readers.
 
 Two characters of a synchronizing word lead the transducer to one state from every state (scanner_tables.py). From there
-on its cuts depend on nothing before these characters. So a few characters show a certain cut.
+on its cuts depend on nothing before these characters. So a few characters show a certain cut. Some patterns cut the end
+of a text in another way (as lookahead does): a certain cut is also one before which this makes no difference.
 """
 from __future__ import annotations
 
@@ -14,6 +15,9 @@ from .pretokenizer import Pretokenizer
 
 #: The most characters between a cut and the character that shows it, the latter included.
 BACK = 4
+
+#: The bit of an output that makes a cut of a place further back (compile_pattern.py).
+COMMIT = 1 << 5
 
 #: Characters that are looked at together.
 AT_ONCE = 4096
@@ -47,6 +51,7 @@ class CertainCuts(NamedTuple):
         while start < len(data) and data[start] & 0xC0 == 0x80:
             start += 1
         places: list[int] = []  # of the characters since the first of the synchronizing word
+        steps: list[tuple[int, int]] = []  # of the characters after that word: the state before it, the output
         state = column = -1
         at = start
         while at < len(data):
@@ -66,18 +71,29 @@ class CertainCuts(NamedTuple):
                     places = [places[-1], at] if before >= 0 else [at]
                     if before >= 0:
                         state = tables.synchronized[before * tables.columns + column] - 1
+                        steps = []
                 else:
                     places.append(at)
                     out = tables.out[code * tables.states + state]
+                    steps.append((state, out))
                     state = tables.next[code * tables.states + state]
                     back = max((back for back in range(BACK) if out >> back & 1), default=-1)
-                    cut = places[-1 - back] if 0 <= back < len(places) else -1
-                    if cut >= start and self._is_free(data, places[0], at + size):
-                        return cut
-                    if cut >= 0:
+                    cut = places[-1 - back] if 0 <= back < len(steps) else -1
+                    if cut >= start and self._ends_alike(steps[-1 - back :]):
+                        if self._is_free(data, places[0], at + size):
+                            return cut
                         state = column = -1  # a literal is there: begin anew after these characters
                 at += size
         return -1
+
+    def _ends_alike(self, steps: list[tuple[int, int]]) -> bool:
+        """True if the cuts before a place are the same when the text ends there. IN: the steps from that place on."""
+        outs = [out for _, out in steps]
+        end = self.tables.out[self.tables.end * self.tables.states + steps[0][0]]
+        cuts = 0
+        for at, out in enumerate(outs):
+            cuts |= (out & (1 << BACK) - 1) >> at
+        return end & (1 << BACK) - 2 == cuts & ~1 and not any(out & COMMIT for out in (end, *outs))
 
     def _is_free(self, data: bytes, start: int, stop: int) -> bool:
         """True if no literal overlaps these bytes, and the character after them cannot change them."""

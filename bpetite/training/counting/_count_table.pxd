@@ -51,7 +51,7 @@ cdef class CountTable:
     cdef count_slot* find_bytes(self, const uint8_t* data, Py_ssize_t length, bp_key* key,
                                 uint64_t* hash) noexcept nogil
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
-                         Py_ssize_t readable, int64_t weight) except -1 nogil
+                         Py_ssize_t readable) except -1 nogil
     cdef bint add_range(self, PretokenReader pretokens, uint64_t low, uint64_t last, bp_watch* watch) except -1 nogil
     cdef int absorb(self, CountTable other, bp_watch* watch) except -1 nogil
 

@@ -196,7 +196,7 @@ cdef class CountTable:
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
-                         Py_ssize_t readable, int64_t weight) except -1 nogil:
+                         Py_ssize_t readable) except -1 nogil:
         """Count pre-tokens of `text`: the first begins at `start`, each of the others where the one before ended.
 
         IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
@@ -228,12 +228,12 @@ cdef class CountTable:
         for i in range(number):
             slot = &slots[hashes[i] >> shift]
             if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
-                slot.count += weight
+                slot.count += 1
                 continue
             slot = self.find(keys[i], hashes[i])
             if slot.key.high == 0:
                 self.fill(slot, keys[i], hashes[i])
-            slot.count += weight
+            slot.count += 1
         return 0
 
     cdef int absorb(self, CountTable other, bp_watch* watch) except -1 nogil:

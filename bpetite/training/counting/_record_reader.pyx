@@ -19,22 +19,19 @@ cdef class RecordReader(PretokenReader):
     Args:
         blocks: An iterator of bytes; a record may begin in one and end in a later one.
         name: Of the file, for messages.
-        signed: Counts may be negative.
 
     Raises:
         FormatError: A record that does not end, an empty pre-token, a count that cannot be.
     """
     cdef object blocks
     cdef object name
-    cdef bint signed
     cdef bytes block
     cdef const uint8_t* next
     cdef uint64_t left             # bytes of the block from `next` on
 
-    def __cinit__(self, blocks, name, bint signed=False):
+    def __cinit__(self, blocks, name):
         self.blocks = blocks
         self.name = name
-        self.signed = signed
         self.block = b""
 
     cdef bint advance(self) except -1 nogil:
@@ -53,7 +50,7 @@ cdef class RecordReader(PretokenReader):
         self.count = <int64_t> bp_get_little(self.next + 4, 8)
         self.next += size
         self.left -= size
-        if self.length == 0 or self.count == 0 or self.count < 0 and not self.signed:
+        if self.length == 0 or self.count <= 0:
             with gil:
                 raise FormatError(f"{self.name}: damaged: {self.count} of a pre-token of {self.length} bytes")
         return True

@@ -11,20 +11,23 @@ from queue import SimpleQueue
 from ...core._special import Specials
 from ...core._threads import in_order
 from ...engine.pipeline import Pipeline
+from ...splitting.certain_cuts import CertainCuts, certain_cuts
 from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ...steps.normalizers import normalizer
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
 from .count_options import Cutting
-from .documents import Part
-from .long_text import Job, LongText, Text
+from .documents import Part, Text
 from .spilling import Partitions
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
 #: number of texts is not known beforehand; "merge" with learned tokens. Always from the thread that called.
 Progress = Callable[[str, int, int | None], object]
+#: Counts something with a counter of its own while it runs. Returns the size of the texts that are done.
+Job = Callable[[TextCounter], int]
 
 PART = 1 << 20  # characters (bytes of bytes) counted in one job
+LOOK = 512  # characters in which a place to cut a long text is looked for
 PRETOKENS = 1 << 14  # counted at a time where `regex` splits
 
 
@@ -35,16 +38,16 @@ class Preparation:
     pretokenizer: Pretokenizer
     specials: Specials
     normalize: Callable[[str], str] | None
+    cuts: CertainCuts | None = None
     #: Does all of this instead, with the special tokens that it recognises.
     pipeline: tuple[Pipeline, Specials] | None = None
 
     @classmethod
     def of(cls, cutting: Cutting) -> Preparation:
-        return cls(
-            pretokenizer(cutting.pattern),
-            Specials(dict.fromkeys(cutting.special_tokens, 0)),
-            normalizer(cutting.normalization),
-        )
+        cutter = pretokenizer(cutting.pattern)
+        specials = Specials(dict.fromkeys(cutting.special_tokens, 0))
+        cuts = certain_cuts(cutter, cutting.special_tokens, normalized=False)
+        return cls(cutter, specials, normalizer(cutting.normalization), cuts)
 
     @property
     def by_regex(self) -> bool:
@@ -123,10 +126,33 @@ def _jobs(first: int, batch: list[Text], size: int, preparation: Preparation) ->
         yield partial(_count_piped, batch, size, *preparation.pipeline)
     elif preparation.by_regex or preparation.normalize is not None:
         yield partial(_count_prepared, batch, size, preparation)
-    elif size > 2 * PART and len(batch) == 1 and preparation.pretokenizer.scanner is not None:
-        yield from LongText(batch[0], PART).jobs()
+    elif size > 2 * PART and len(batch) == 1 and preparation.cuts is not None:
+        yield from (partial(_count_range, batch[0], *ends) for ends in _ranges(batch[0], preparation.cuts))
     else:
         yield partial(_count_batch, batch, size, first)
+
+
+def _ranges(text: Text, cuts: CertainCuts) -> Iterator[tuple[int, int]]:
+    """Ranges of PART characters or more, between places where the text shows a certain cut."""
+    start, at = 0, PART
+    while at < len(text):
+        before, after = _utf8(text[max(0, at - cuts.margin) : at]), _utf8(text[at : at + LOOK + cuts.margin])
+        cut = cuts.first(before + after, len(before)) - len(before)
+        if cut >= 0:
+            at += cut if isinstance(text, bytes) else len(after[:cut].decode("utf-8", "surrogatepass"))
+            yield start, at
+            start = at
+        at += PART
+    yield start, len(text)
+
+
+def _utf8(text: Text) -> bytes:
+    return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
+
+
+def _count_range(text: Text, start: int, stop: int, counter: TextCounter) -> int:
+    counter.count_range(text, start, stop)
+    return stop - start
 
 
 def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter) -> int:

@@ -65,7 +65,7 @@ class Partitions:
             for _ in in_order(self.add, iter(tables), len(tables)):
                 pass
             tables.clear()  # the sum takes their memory
-            kept = summed([[extent] for extent in self._extents], self._memory, signed=True)
+            kept = summed([[extent] for extent in self._extents], self._memory)
         with _disk_full(self._folder):
             file = self._temporary()
             write_table(file.file, kept, cutting, documents, min_count)

@@ -65,9 +65,9 @@ class Extent(NamedTuple):
     size: int
     checksum: int
 
-    def records(self, signed: bool = False) -> RecordReader:
-        """A reader before the first record; counts may be negative if `signed`."""
-        return RecordReader(self._parts(), self.file.name, signed)
+    def records(self) -> RecordReader:
+        """A reader before the first record."""
+        return RecordReader(self._parts(), self.file.name)
 
     def _parts(self) -> Iterator[bytes]:
         at, end = self.start, self.start + self.size
@@ -90,15 +90,12 @@ class Totals(NamedTuple):
     documents: int
 
 
-def summed(
-    partitions: Sequence[Iterable[Extent]], memory: int, signed: bool = False
-) -> Iterator[CountTable]:
+def summed(partitions: Sequence[Iterable[Extent]], memory: int) -> Iterator[CountTable]:
     """Add up the records of each partition, one after the other.
 
     Args:
         partitions: Of each partition all records, in any order.
         memory: Bytes for the table; a partition that needs more is read several times.
-        signed: Counts may be negative, but for their sums.
 
     Yields:
         A table of neighbouring stable hashes, in ascending order. It changes when the next one is asked for.
@@ -108,7 +105,7 @@ def summed(
     while low < HASHES:
         table.clear()
         hashes = (low, low + width - 1) if width < WIDTH else (0, HASHES - 1)
-        if all(table.add_all(extent.records(signed), *hashes) for extent in partitions[low // WIDTH]):
+        if all(table.add_all(extent.records(), *hashes) for extent in partitions[low // WIDTH]):
             yield table
             low += width
             if low % (2 * width) == 0 and width < WIDTH:

@@ -11,9 +11,8 @@ from ...engine.choice import engine_parts
 from ...vocabulary.vocab import Vocab
 from .count_options import CountOptions, Cutting
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
-from .documents import texts_not_paths
+from .documents import Text, texts_not_paths
 from .jobs import Preparation, Progress, count_texts, sum_of
-from .long_text import Text
 from .spilling import LEAST_MEMORY, Partitions, memory_bytes
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def count_as(
     if pipeline is None:
         preparation = Preparation.of(cutting)
     else:
-        preparation = Preparation(cutter, Specials({}), None, (pipeline, Specials(vocab.special_tokens)))
+        preparation = Preparation(cutter, Specials({}), None, None, (pipeline, Specials(vocab.special_tokens)))
     return _counted(texts_not_paths(corpus), preparation, cutting, num_threads, progress)
 
 

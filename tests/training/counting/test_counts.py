@@ -19,6 +19,7 @@ from bpetite import patterns, reference
 from bpetite.errors import FormatError
 from bpetite.training.counting import counts as module
 from bpetite.training.counting import jobs as counting
+from bpetite.training.counting.count_options import Cutting
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from bpetite.training.counting.texts import count_pretokens
 from tests.support.running import own_memory, running_threads
@@ -73,6 +74,16 @@ def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
     for given_text in (text, text.encode()):
         counts = count_pretokens(given_text, pattern=pattern, special_tokens=["<|end|>"], num_threads=threads)
         assert dict(counts) == expected
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "superbpe"])
+def test_threads_share_a_long_text(name, monkeypatch):
+    monkeypatch.setattr(counting, "PART", 1000)
+    text = "The cat's hat, é 12 的了!\n" * 2000
+    for given_text in (text, text.encode()):
+        cuts = counting.Preparation.of(Cutting.of(pattern=name)).cuts
+        assert len([*counting._ranges(given_text, cuts)]) > len(given_text) // 1200
+        assert dict(count_pretokens(given_text, pattern=name, num_threads=2)) == plain([text], patterns.resolve(name))
 
 
 @settings(deadline=None, max_examples=300)

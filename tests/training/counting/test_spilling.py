@@ -43,9 +43,7 @@ def tiny(part: int = 40) -> Iterator[None]:
     part=st.integers(5, 200),
     options=st.sampled_from([{}, {"pattern": DIGITS, "special_tokens": ["ab"]}, {"pattern": r"(?<=a)b|\s+"}]),
 )
-@example(  # ranges that are taken back may be in another table, which then holds negative counts
-    ["1234567" * 900 + " word " + "12" * 700], 1, 3, 50, {"pattern": DIGITS}
-)
+@example(["1234567" * 900 + " word " + "12" * 700], 1, 3, 50, {"pattern": DIGITS})
 @example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"normalization": "NFC"})
 @example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"pattern": patterns.DEEPSEEK_V3})
 @example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"pattern": None})
