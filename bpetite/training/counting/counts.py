@@ -241,16 +241,11 @@ class CountFile(Counts):
         self.close()
 
 
-def table_of(counts: Mapping[bytes, int]) -> CountTable:
-    """The table of counts, which must not change; :class:`PretokenCounts` lists the errors."""
-    return (counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table
-
-
 def readers_of(counts: Mapping[bytes, int] | CountFile) -> Iterator[PretokenReader]:
-    """Readers of the pre-tokens, in any order."""
+    """Readers of the pre-tokens, in any order; :class:`PretokenCounts` lists the errors of a mapping."""
     if isinstance(counts, CountFile):
         return (extent.records() for extent in counts.extents)
-    return iter([table_of(counts).pretokens()])
+    return iter([(counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table.pretokens()])
 
 
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:

@@ -37,7 +37,7 @@ class Partitions:
 
     def __init__(self, memory: int, folder: str | os.PathLike[str] | None) -> None:
         self._memory = memory - memory // 8
-        self._kept = memory // 8 // PARTITIONS  # bytes of each file that are not on disk
+        self._kept = max(1, memory // 8 // PARTITIONS)  # bytes of each file that are not on disk
         self._folder = os.fspath(folder) if folder is not None else tempfile.gettempdir()
         if not os.path.isdir(self._folder):
             raise NotADirectoryError(errno.ENOTDIR, "spill_to is no folder", self._folder)
@@ -69,9 +69,10 @@ class Partitions:
         with _disk_full(self._folder):
             file = self._temporary()
             write_table(file.file, kept, cutting, documents, min_count)
+            counts = CountFile.of(file)
         for extent in self._extents:
             extent.file.close()
-        return CountFile.of(file)
+        return counts
 
     def _temporary(self) -> SharedFile:
         file: Any = tempfile.SpooledTemporaryFile(  # noqa: SIM115  # stays open

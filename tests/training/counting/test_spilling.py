@@ -1,6 +1,8 @@
 """Counts on disk: equal to those in memory for any memory, threads and cuts; what is left out; files open."""
 from __future__ import annotations
 
+import errno
+import io
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -123,6 +125,17 @@ def test_few_files_are_open(tmp_path: Path) -> None:
         assert len([*Path("/proc/self/fd").iterdir()]) == before + 1
         assert not any(tmp_path.iterdir())
     assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda *_, **__: Full())
+    with tiny(), pytest.raises(OSError, match="does not hold; give more, or spill_to another folder") as caught:
+        count_pretokens(["ab ab cd"], memory=1, spill_to=tmp_path)
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
