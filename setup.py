@@ -31,10 +31,9 @@ LEVELS = {
     "-O3": "_merge core._decode core._ids core._special core._worker formats._json_tokens "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs",
     "-O2": "core._batch core._encode core._tokenizer_base formats._ranks "
-    "training.counting._count_table training.merging._merger training.merging._words vocabulary._merge_builder "
-    "vocabulary._merge_list vocabulary._tokens",
-    "-Og": "_cython_views _simd core._threads training._pretokens "
-    "training.merging._learned_tokens",
+    "training.counting._count_table training.counting._record_reader training.merging._merger training.merging._words "
+    "vocabulary._merge_builder vocabulary._merge_list vocabulary._tokens",
+    "-Og": "_cython_views _simd core._threads training.merging._learned_tokens",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}
 INCLUDED = re.compile(r'(?:extern from|#include) "(.+\.h)"')

@@ -6,7 +6,7 @@ room that its import names, imported where it is used: loading a tokenizer waits
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -30,17 +30,20 @@ if TYPE_CHECKING:
 
     from .adapters.tiktoken_view import Encoding
     from .corpus.api import SourcesLike
-    from .corpus.training import FileTrainOptions
+    from .corpus.options import ReadingOptions
     from .engine.call_options import Padding, RowOptions, SpecialSelection, Text
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
+    from .patterns import PatternLike
     from .splitting.pretokenizer import ScannerKind
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern, SplitPatternLike
     from .steps.template import Template
+    from .training.counting.count_options import CountOptions, Specials
     from .training.counting.counts import CountFile
-    from .training.counting.texts import Corpus, Progress
-    from .training.options import ExtendOptions, LearningOptions, TrainOptions
+    from .training.counting.jobs import Progress
+    from .training.counting.texts import Corpus
+    from .training.options import SpecialIds, TieBreak
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler, Settings
 
@@ -114,9 +117,17 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         corpus: Text | Iterable[Text],
         vocab_size: int,
         *,
+        special_tokens: Specials = ("<|endoftext|>",),
+        special_ids: SpecialIds = "after",
+        pattern: PatternLike = "gpt2",
+        min_frequency: int = 1,
+        tie_break: TieBreak = "ids",
+        normalization: str | None = None,
+        max_token_bytes: int | None = None,
+        superwords_from: int | None = None,
+        superword_pattern: PatternLike = "superbpe",
         num_threads: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[TrainOptions],
     ) -> Tokenizer:
         """Learn a tokenizer from text.
 
@@ -124,26 +135,22 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             corpus: One text or documents, ``str`` or UTF-8 ``bytes``; it is read once and never held whole. Files are
                 for :meth:`train_from_files`.
             vocab_size: Mergeable tokens: 256 bytes plus learned ones. Special tokens come on top.
+            special_tokens: Literals that cut the corpus and are in no merge. They get ids of their own, or the ids of a
+                dict literal -> id, which no byte and no learned token may have.
+            special_ids: "after" the learned tokens, or "before" the bytes.
+            pattern: The split pattern, see :class:`Tokenizer`.
+            min_frequency: Pairs that occur less often are not learned.
+            tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), "bytes" the greatest
+                (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
+            normalization: Applied to the corpus, and by the tokenizer when it encodes.
+            max_token_bytes: Learn no token longer than this many bytes.
+            superwords_from: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens that span
+                up to four words. The corpus is read twice, so it cannot be an iterator.
+            superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
             num_threads: Threads that count; one for each usable processor when None, and never more. The result never
                 depends on it.
-            progress: Called as training goes on, see :func:`bpetite.training.train.train`. What it raises ends the
-                training.
-            options: Each has its default when not given.
-
-                ``special_tokens``: literals that cut the corpus and are in no merge, "<|endoftext|>" alone unless
-                given. They get ids of their own, or the ids of a dict literal -> id, which no byte and no learned token
-                may have.
-                ``special_ids``: "after" the learned tokens (the default), or "before" the bytes.
-                ``pattern``: the split pattern, "gpt2" unless given, see :class:`Tokenizer`.
-                ``min_frequency``: pairs that occur less often are not learned; 1 unless given.
-                ``tie_break``: among equally frequent pairs, "ids" (the default) takes the smallest (left id, right id),
-                "bytes" the greatest (left bytes, right bytes), "tokenizers" the one that Hugging Face's trainer takes.
-                ``normalization``: applied to the corpus, and by the tokenizer when it encodes.
-                ``max_token_bytes``: learn no token longer than this many bytes.
-                ``superwords_from``: SuperBPE (Liu et al. 2025): learn so many of the tokens within words, then tokens
-                that span up to four words. The corpus is read twice, so it cannot be an iterator.
-                ``superword_pattern``: the pattern that cuts text when superwords are learned, and when the tokenizer
-                encodes.
+            progress: Called as ``progress("count", done, total)``, then as ``progress("merge", done, total)``, now and
+                then; the total of texts is None where it is not known. What it raises ends the training.
 
         Raises:
             ValueError: ``vocab_size`` below 256, an option out of range, paths in place of texts, a ``pattern`` that
@@ -157,23 +164,45 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> tok.encode("ab<|endoftext|>ab")
         [256, 258, 256]
         """
-        from .training.options import chosen_options
+        from .training.options import TrainingOptions
         from .training.train import train
 
-        chosen = chosen_options(vocab_size, options)
-        return cls.from_vocab(train(corpus, chosen, num_threads=num_threads, progress=progress))
+        options = TrainingOptions(
+            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
+            superwords_from, superword_pattern,
+        )  # fmt: skip
+        return cls.from_vocab(train(corpus, options, num_threads=num_threads, progress=progress))
 
     @classmethod
-    def train_from_files(cls, paths: SourcesLike, vocab_size: int, **options: Unpack[FileTrainOptions]) -> Tokenizer:
+    def train_from_files(
+        cls,
+        paths: SourcesLike,
+        vocab_size: int,
+        *,
+        special_tokens: Specials = ("<|endoftext|>",),
+        special_ids: SpecialIds = "after",
+        pattern: PatternLike = "gpt2",
+        min_frequency: int = 1,
+        tie_break: TieBreak = "ids",
+        normalization: str | None = None,
+        max_token_bytes: int | None = None,
+        superwords_from: int | None = None,
+        superword_pattern: PatternLike = "superbpe",
+        num_threads: int | None = None,
+        progress: Progress | None = None,
+        log: Callable[[str], None] | None = None,
+        **reading: Unpack[ReadingOptions],
+    ) -> Tokenizer:
         """Learn a tokenizer from files. Every option is checked before a byte is read.
 
         Args:
             paths: Files (text, JSON lines, JSON, Parquet; also .gz, .zst, .bz2, .xz), folders, glob patterns; or one of
                 them.
-            vocab_size: As for :meth:`train`.
-            options: As for :meth:`train`, and options of reading: ``separator`` of the documents in text files
-                ("<|endoftext|>"), ``text_key`` of records ("text"), ``whole_files``, ``input_kind``, ``on_error``,
-                see :class:`bpetite.corpus.Options`; ``log`` is called with messages about skipped input.
+            vocab_size: And all up to ``progress``, as for :meth:`train`.
+            log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
+            reading: ``separator`` of the documents in text files ("<|endoftext|>"), ``text_key`` of records ("text"),
+                ``whole_files``, ``input_kind``, ``on_error``, ``max_document_bytes``: see
+                :class:`bpetite.corpus.Options`.
 
         Raises:
             ValueError: As for :meth:`train`; a file that no reader knows, a record with a problem.
@@ -185,8 +214,15 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         [(b'a', b'b'), (b' ', b'ab')]
         """
         from .corpus.training import train_from_files
+        from .training.options import TrainingOptions
 
-        return cls.from_vocab(train_from_files(paths, vocab_size, options))
+        options = TrainingOptions(
+            vocab_size, special_tokens, special_ids, pattern, min_frequency, tie_break, normalization, max_token_bytes,
+            superwords_from, superword_pattern,
+        )  # fmt: skip
+        return cls.from_vocab(train_from_files(
+            paths, options, reading, num_threads=num_threads, progress=progress, log=log
+        ))  # fmt: skip
 
     @classmethod
     def train_from_counts(
@@ -194,17 +230,20 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         counts: Mapping[bytes, int] | CountFile,
         vocab_size: int,
         *,
+        special_ids: SpecialIds = "after",
+        min_frequency: int = 1,
+        tie_break: TieBreak = "ids",
+        max_token_bytes: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[LearningOptions],
+        **counting: Unpack[CountOptions],
     ) -> Tokenizer:
         """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
         machines add up, and the merges are the same as from all the text at once.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
-            vocab_size, progress: As for :meth:`train`.
-            options: As for :meth:`train`, without superwords. ``pattern``, ``special_tokens`` and ``normalization``
-                come from the counts unless given.
+            vocab_size: And all up to ``progress``, as for :meth:`train`.
+            counting: ``pattern``, ``special_tokens`` and ``normalization``; they come from the counts unless given.
 
         Raises:
             ValueError: A negative count; an option out of range, or one that contradicts the counts.
@@ -213,11 +252,12 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> Tokenizer.train_from_counts({b"ab": 2, b" ab": 3}, 258).merges
         [(b'a', b'b'), (b' ', b'ab')]
         """
-        from .training.options import LearningOptions, chosen_options
         from .training.train import train_from_counts
 
-        chosen = chosen_options(vocab_size, options, LearningOptions)
-        return cls.from_vocab(train_from_counts(counts, chosen, progress=progress))
+        return cls.from_vocab(train_from_counts(
+            counts, vocab_size, counting, special_ids=special_ids, min_frequency=min_frequency, tie_break=tie_break,
+            max_token_bytes=max_token_bytes, progress=progress,
+        ))  # fmt: skip
 
     @classmethod
     def from_files(cls, vocab_filepath: Path, merges_filepath: Path, special_tokens: SpecialTokens = None) -> Tokenizer:
@@ -335,9 +375,13 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         corpus: Corpus,
         n: int,
         *,
+        special_tokens: Specials = (),
+        min_frequency: int = 1,
+        tie_break: TieBreak = "ids",
+        max_token_bytes: int | None = None,
+        superword_pattern: PatternLike = None,
         num_threads: int | None = None,
         progress: Progress | None = None,
-        **options: Unpack[ExtendOptions],
     ) -> Tokenizer:
         """This tokenizer with ``n`` more tokens, learned from text after its own.
 
@@ -350,14 +394,11 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
             n: The number of tokens to learn.
-            num_threads, progress: As for :meth:`train`.
-            options: ``min_frequency``, ``tie_break`` and ``max_token_bytes`` as for :meth:`train`.
-
-                ``special_tokens``: further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer
-                do.
-                ``superword_pattern``: learn superwords, tokens that span up to four words (SuperBPE), from text that
-                this pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids, too.
-                For a plain merge list.
+            special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
+            min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
+            superword_pattern: Unless None, learn superwords, tokens that span up to four words (SuperBPE), from text
+                that this pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids,
+                too. For a plain merge list.
 
         Raises:
             ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
@@ -372,7 +413,11 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .training.extend import extend
 
-        vocab = extend(self._vocab, corpus, n, num_threads=num_threads, progress=progress, **options)
+        vocab = extend(
+            self._vocab, corpus, n, num_threads=num_threads, progress=progress, special_tokens=special_tokens,
+            superword_pattern=superword_pattern, min_frequency=min_frequency, tie_break=tie_break,
+            max_token_bytes=max_token_bytes,
+        )  # fmt: skip
         return self.from_vocab(vocab)
 
     def prune(

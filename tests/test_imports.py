@@ -19,8 +19,8 @@ PACKAGE = Path(bpetite.__file__).parent
 #: Compiled modules, or rooms of them, from the highest to the lowest: one imports from lower rows, a room from itself.
 ROWS = [
     ["corpus"],
-    ["training.counting", "training.merging"],
-    ["training._pretokens", "training.sums"],
+    ["training.merging"],
+    ["training.counting"],
     ["core._tokenizer_base"],
     ["core._stream_decoder"],
     ["core._decode"],

@@ -4,41 +4,39 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import fields
 from functools import partial
+from inspect import signature
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import click
 
 from .. import formats
-from ..corpus.options import take_options
 from ..corpus.training import not_empty, reading_for
 from ..errors import TrainingWarning, counted
 from ..tokenizer import Tokenizer
-from ..training.counting.count_options import CountOptions
-from ..training.counting.texts import Progress as Moved
-from ..training.counting.texts import Repeated, count_pretokens
-from ..training.options import (
-    DEFAULTS,
-    ExtendOptions,
-    LearningOptions,
-    MergeOptions,
-    TrainingOptions,
-    TrainOptions,
-)
-from ..training.train import check_trainable, train_from_counts
+from ..training.counting.documents import Repeated
+from ..training.counting.jobs import Progress as Moved
+from ..training.counting.texts import count_pretokens
+from ..training.options import TrainingOptions
+from ..training.train import check_trainable
 from .base import Command, usage
 from .reports import Progress, say
 from .saving import Target, output_options, special_tokens
 from .shared_options import COUNT, KINDS, SIZE, Sample, amount, corpus_options, help_of, jobs_option, load_tokenizer
 
+#: The options of training that `vocab_size` goes with, by name.
+LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name not in ("vocab_size", "cutting")}
+
 
 def learning_options(command: Any) -> Any:
-    """The keys of `TrainOptions` as options of a command; None where one is not given."""
-    for name, hint in reversed(get_type_hints(TrainOptions).items()):
-        default = DEFAULTS[name]  # type: ignore[literal-required]
+    """The fields of `TrainingOptions` as options of a command; None where one is not given."""
+    hints = get_type_hints(TrainingOptions)
+    for name, option in reversed(LEARNING.items()):
+        default, hint = option.default, hints[name]
         shown = " ".join(default) if isinstance(default, tuple) else default
-        text = help_of(name, TrainOptions, LearningOptions, MergeOptions, CountOptions)
+        text = help_of(name, TrainingOptions)
         how: dict[str, Any] = {"help": f"{text}  [default: {shown}]" if shown else text}
         if name == "special_tokens":
             how |= {"multiple": True, "metavar": "LITERAL[=ID]", "callback": _special_tokens}
@@ -96,22 +94,21 @@ def command(
     Special tokens in the text separate it and are in no merge.
     """
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
-    options, reading = take_options(others, TrainOptions)
-    options = {name: value for name, value in options.items() if value is not None}
+    options = {name: value for name in LEARNING if (value := others.pop(name)) is not None}
     if (begin is None) != (add is None):
         raise click.UsageError("--from and --add go together")
     if (begin is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --from and --add for more tokens")
     if begin is None or add is None:
-        tokenizer = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **reading))
+        tokenizer = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **others))
         new = ""
     else:
         for name in {**options, **{name: 1 for name, value in bounds.items() if value is not None}}:
-            if name not in get_type_hints(ExtendOptions):
+            if name not in signature(Tokenizer.extend).parameters:
                 raise click.UsageError(f"--{name.replace('_', '-')} does not go with --from")
         given = load_tokenizer(begin)
         given.extend({}, 0, **options)  # finds mistakes before the corpus is read
-        sample = Sample(files, **reading)
+        sample = Sample(files, **others)
         tokenizer = _learned(partial(sample.documents, "counting"), lambda documents, progress: given.extend(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
@@ -138,7 +135,7 @@ def _trained(
     formats.dump(start.to_vocab(), target.format)
     train = partial(Tokenizer.train, num_threads=jobs, **options)
     if bounds["memory"] is not None:
-        train = partial(_train_within, chosen, bounds | {"num_threads": jobs})
+        train = partial(_train_within, options, vars(chosen.cutting) | bounds | {"num_threads": jobs})
     superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
     if not superwords:
         sample.reading = reading_for(chosen.cutting, sample.settings)
@@ -147,10 +144,10 @@ def _trained(
 
 
 def _train_within(
-    options: TrainingOptions, bounds: dict[str, Any], documents: Iterable[bytes], *, progress: Moved
+    options: dict[str, Any], counting: dict[str, Any], documents: Iterable[bytes], *, progress: Moved
 ) -> Tokenizer:
-    with count_pretokens(documents, progress=progress, **bounds, **vars(options.cutting)) as counts:
-        return Tokenizer.from_vocab(train_from_counts(counts, options, progress=progress))
+    with count_pretokens(documents, progress=progress, **counting) as counts:
+        return Tokenizer.train_from_counts(counts, progress=progress, **options)
 
 
 class _Lines(logging.Handler):

@@ -8,39 +8,25 @@ from functools import partial
 from pathlib import Path
 from typing import Unpack
 
-from ..corpus import Input, Options, Share, read_documents, shares
+from ..corpus import Input, Share, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
-from ..corpus.options import ReadingOptions, take_options
+from ..corpus.options import ReadingOptions
 from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
 from ..corpus.read.pieces import text_in_shares, text_of
 from ..corpus.run import ignore
-from ..corpus.training import reading_for
+from ..corpus.training import reading_for, reading_options
 from ..corpus.write.manifest import digest, libraries
 from ..errors import check_integer
-from ..training.counting.count_options import CountOptions, Cutting
+from ..patterns import PatternLike
+from ..training.counting.count_options import Cutting, Specials
 from ..training.counting.counts import CountFile, merge_count_files
+from ..training.counting.table_file import MAGIC
 from ..training.counting.texts import count_pretokens as count_here
 from .encoding import TASK_BYTES, Map
 
 #: Tables that are added up at a time.
 FAN_IN = 64
-
-
-class CountingOptions(ReadingOptions, CountOptions, total=False):
-    """The options of :func:`count_pretokens`.
-
-    Keys: options of reading, see `bpetite.corpus.Options`, of counting, as for `bpetite.count_pretokens`, and
-        task_bytes: Input of one task; the counts do not depend on it.
-        threads: Threads of a task.
-        progress: Called with the bytes of input that have been counted since the last call.
-        log: Called with messages for people.
-    """
-
-    task_bytes: int
-    threads: int
-    progress: Callable[[int], object] | None
-    log: Callable[[str], None] | None
 
 
 def _count(
@@ -62,7 +48,18 @@ def _add_up(job: tuple[list[str], str]) -> None:
 
 
 def count_pretokens(
-    mapped: Map, sources: SourcesLike, *, work: str | os.PathLike[str], **options: Unpack[CountingOptions]
+    mapped: Map,
+    sources: SourcesLike,
+    *,
+    work: str | os.PathLike[str],
+    task_bytes: int = TASK_BYTES,
+    threads: int = 1,
+    progress: Callable[[int], object] | None = None,
+    log: Callable[[str], None] | None = None,
+    pattern: PatternLike = "gpt2",
+    special_tokens: Specials = ("<|endoftext|>",),
+    normalization: str | None = None,
+    **options: Unpack[ReadingOptions],
 ) -> CountFile:
     """Count the pre-tokens of a corpus, as `bpetite.count_pretokens` counts them in its documents.
 
@@ -74,7 +71,12 @@ def count_pretokens(
         sources: Files, folders, glob patterns.
         work: A folder with the same path on all workers and here, created if missing. The counts stay there; delete it
             when they have been used.
-        options: See `CountingOptions`; the separator is "<|endoftext|>" unless given.
+        task_bytes: Input of one task; the counts do not depend on it.
+        threads: Threads of a task.
+        progress: Called with the bytes of input that have been counted since the last call.
+        log: Called with messages for people.
+        pattern, special_tokens, normalization: As for `bpetite.count_pretokens`.
+        options: Of reading, see `bpetite.corpus.Options`; the separator is "<|endoftext|>" unless given.
 
     Raises:
         TypeError: There is no such option.
@@ -82,16 +84,11 @@ def count_pretokens(
         ValueError: An option is out of range.
         OSError: A file cannot be read or written.
     """
-    for name in options:
-        if name not in CountingOptions.__annotations__:
-            raise TypeError(f"count_pretokens() got an unexpected keyword argument {name!r}")
-    task_bytes, threads = options.get("task_bytes", TASK_BYTES), options.get("threads", 1)
-    progress, log = options.get("progress") or ignore, options.get("log") or ignore
+    progress, log = progress or ignore, log or ignore
     check_integer("task_bytes", task_bytes, 1)
     check_integer("threads", threads, 1)
-    cutting = Cutting.of(**take_options(options, CountOptions)[0])
-    settings = Options(**take_options(options, ReadingOptions)[0])
-    settings.check()
+    cutting = Cutting.of(pattern=pattern, special_tokens=special_tokens, normalization=normalization)
+    settings = reading_options(options)
     located, reading = as_sources(sources, settings), reading_for(cutting, settings)
     refuse_unread(located.left_out, settings.on_error)
     inputs = located.inputs
@@ -101,7 +98,7 @@ def count_pretokens(
     folder = Path(work)
     folder.mkdir(parents=True, exist_ok=True)
     identity = digest([
-        [source.describe() for source in inputs], count, reading.separator.decode(), settings.text_key,
+        MAGIC.decode(), [source.describe() for source in inputs], count, reading.separator.decode(), settings.text_key,
         settings.on_error, settings.max_document_bytes, vars(cutting), libraries(inputs),
     ])  # fmt: skip
     prefix = f"counts-{identity[:16]}"

@@ -130,9 +130,3 @@ class ReadingOptions(TypedDict, total=False):
     max_document_bytes: int | None
     input_kind: InputKind | None
     whole_files: bool
-
-
-def take_options(options: Any, known: type) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options that are keys of a TypedDict, and the others."""
-    others = dict(options)
-    return {name: others.pop(name) for name in options if name in known.__annotations__}, others

@@ -1,36 +1,32 @@
 """Files to a tokenizer: the documents of a corpus, read as for encoding, are what a tokenizer learns from."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from ..splitting.certain_cuts import certain_cuts
 from ..splitting.pretokenizer import pretokenizer
 from ..training.counting.count_options import Cutting
-from ..training.counting.texts import Progress, Repeated
-from ..training.options import TrainOptions, chosen_options
+from ..training.counting.documents import Repeated
+from ..training.counting.jobs import Progress
+from ..training.options import TrainingOptions
 from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
-from .options import Options, ReadingOptions, take_options
+from .options import Options, ReadingOptions
 from .read.blocks import Reading
 from .read.find import Input, refuse_unread
 from .read.readers import read_documents, require
 
 
-class FileTrainOptions(TrainOptions, ReadingOptions, total=False):
-    """The options of :meth:`bpetite.Tokenizer.train_from_files`.
-
-    Keys: as in `TrainOptions` and `ReadingOptions`, and
-        num_threads, progress: As for :meth:`bpetite.Tokenizer.train`.
-        log: Called with messages for people: the first problem of each kind that ``on_error`` passes over.
-    """
-
-    num_threads: int | None
-    progress: Progress | None
-    log: Callable[[str], None] | None
+def reading_options(given: ReadingOptions) -> Options:
+    """Check options of reading; TypeError for another option."""
+    if unknown := given.keys() - ReadingOptions.__annotations__.keys():
+        raise TypeError(f"got an unexpected keyword argument {min(unknown)!r}")
+    options = Options(**given)
+    options.check()
+    return options
 
 
 def reading_for(cutting: Cutting, options: Options) -> Reading:
@@ -53,25 +49,25 @@ def not_empty(documents: Iterable[bytes], inputs: Sequence[Input]) -> Iterator[b
         raise ValueError(f"{inputs[0].path}: no text in the inputs; nothing can be learned")
 
 
-def train_from_files(sources: SourcesLike, vocab_size: int, options: Mapping[str, Any]) -> Vocab:
-    """As :meth:`bpetite.Tokenizer.train_from_files`; every option is checked before a file is read."""
-    for name in options:
-        if name not in FileTrainOptions.__annotations__:
-            raise TypeError(f"train_from_files() got an unexpected keyword argument {name!r}")
-    reading, others = take_options(options, ReadingOptions)
-    learning, how = take_options(others, TrainOptions)
-    settings = Options(**reading)
-    settings.check()
-    chosen = chosen_options(vocab_size, learning)
+def train_from_files(
+    sources: SourcesLike,
+    options: TrainingOptions,
+    reading: ReadingOptions,
+    *,
+    num_threads: int | None,
+    progress: Progress | None,
+    log: Callable[[str], None] | None,
+) -> Vocab:
+    """The vocabulary of :meth:`bpetite.Tokenizer.train_from_files`; every option is checked before a file is read."""
+    settings = reading_options(reading)
     located = as_sources(sources, settings)
     refuse_unread(located.left_out, settings.on_error)
     require(located.inputs)
-    check_trainable(chosen)
-    superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
+    check_trainable(options)
+    superwords = options.superwords_from is not None  # which span the places where a text would be cut
     start = partial(
-        read_documents, located.inputs, settings.reading() if superwords else reading_for(chosen.cutting, settings),
-        on_error=settings.on_error, log=how.get("log"),
+        read_documents, located.inputs, settings.reading() if superwords else reading_for(options.cutting, settings),
+        on_error=settings.on_error, log=log,
     )  # fmt: skip
     documents = Repeated(lambda: not_empty(start(), located.inputs))
-    return train(documents if superwords else iter(documents), chosen, num_threads=how.get("num_threads"),
-                 progress=how.get("progress"))
+    return train(documents if superwords else iter(documents), options, num_threads=num_threads, progress=progress)

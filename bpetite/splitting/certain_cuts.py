@@ -1,8 +1,9 @@
 """Places where a scanner certainly cuts, whatever stands before them: there a text can be cut for readers and threads.
 
 Two characters of a synchronizing word lead the transducer to one state from every state (scanner_tables.py). From there
-on its cuts depend on nothing before these characters. So a few characters show a certain cut. Without a pattern, a cut
-where no merge joins two characters depends on these alone.
+on its cuts depend on nothing before these characters. So a few characters show a certain cut. Some patterns cut the end
+of a text in another way (as lookahead does): a certain cut is also one before which this makes no difference. Without a
+pattern, a cut where no merge joins two characters depends on these alone.
 """
 from __future__ import annotations
 
@@ -19,6 +20,9 @@ from .scan._scan import Scanner
 
 #: The most characters between a cut and the character that shows it, the latter included.
 BACK = 4
+
+#: The bit of an output that makes a cut of a place further back (compile_pattern.py).
+COMMIT = 1 << 5
 
 #: Characters that are looked at together.
 AT_ONCE = 64
@@ -82,6 +86,7 @@ class CertainCuts:
             return next((cut for cut in ends if self._is_free(data, cut - BACK, cut + BACK)), -1)
         tables, stage = self.tables, self._stage
         places: list[int] = []  # of the characters since the first of the synchronizing word
+        steps: list[tuple[int, int]] = []  # of the characters after that word: the state before it, the output
         state = column = -1
         at = start
         while at < len(data):
@@ -101,15 +106,17 @@ class CertainCuts:
                     places = [places[-1], at] if before >= 0 else [at]
                     if before >= 0:
                         state = tables.synchronized[before * tables.columns + column] - 1
+                        steps = []
                 else:
                     places.append(at)
                     out = tables.out[code * tables.states + state]
+                    steps.append((state, out))
                     state = tables.next[code * tables.states + state]
                     back = max((back for back in range(BACK) if out >> back & 1), default=-1)
-                    cut = places[-1 - back] if 0 <= back < len(places) else -1
-                    if cut >= start and self._is_free(data, places[0] - 1, at + size):
-                        return cut
-                    if cut >= 0:
+                    cut = places[-1 - back] if 0 <= back < len(steps) else -1
+                    if cut >= start and self._ends_alike(tables, steps[-1 - back :]):
+                        if self._is_free(data, places[0] - 1, at + size):
+                            return cut
                         state = column = -1  # a literal is there: begin anew after these characters
                 at += size
         return -1
@@ -124,6 +131,16 @@ class CertainCuts:
         data, before = (piece.encode("utf-8", "surrogatepass") for piece in (part, part[: start - first]))
         cut = self.first(data, len(before))
         return cut if cut < 0 else first + len(data[:cut].decode("utf-8", "surrogatepass"))
+
+    @staticmethod
+    def _ends_alike(tables: ScannerTables, steps: list[tuple[int, int]]) -> bool:
+        """True if the cuts before a place are the same when the text ends there. IN: the steps from that place on."""
+        outs = [out for _, out in steps]
+        end = tables.out[tables.end * tables.states + steps[0][0]]
+        cuts = 0
+        for at, out in enumerate(outs):
+            cuts |= (out & (1 << BACK) - 1) >> at
+        return end & (1 << BACK) - 2 == cuts & ~1 and not any(out & COMMIT for out in (end, *outs))
 
     def _is_free(self, data: bytes, start: int, stop: int) -> bool:
         """True if no literal overlaps these bytes, and the character after them cannot change them."""

@@ -9,20 +9,19 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .. import patterns
 from ..engine.choice import engine_parts
 from ..errors import check_integer
+from ..patterns import PatternLike
 from ..vocabulary.vocab import Vocab
-from .counting.count_options import Specials, distinct_literals, refuse_unknown
-from .counting.texts import Corpus, Progress, count_as
+from .counting.count_options import Specials, distinct_literals
+from .counting.jobs import Progress
+from .counting.texts import Corpus, count_as
 from .merging._merger import Merger
-from .options import ExtendOptions, MergeOptions, TrainingOptions, checked_ids, train_config
+from .options import TrainingOptions, checked_ids, train_config
 from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger, warn_of_few
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 
 def extend(
@@ -32,7 +31,9 @@ def extend(
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
-    **options: Unpack[ExtendOptions],
+    special_tokens: Specials = (),
+    superword_pattern: PatternLike = None,
+    **rules: Any,
 ) -> Vocab:
     """The vocabulary with `n` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
 
@@ -43,32 +44,27 @@ def extend(
     n = check_integer("n", n, 0)
     if vocab.alphabet is not None:
         raise ValueError("extend learns merges of bytes, and this vocabulary begins from characters")
-    refuse_unknown(options, ExtendOptions)
-    given: Any = dict(options)
-    special_tokens = given.pop("special_tokens", ())
     special_tokens = dict(special_tokens) if isinstance(special_tokens, Mapping) else distinct_literals(special_tokens)
-    superwords = "superword_pattern" in given
-    pattern = given.pop("superword_pattern", None)
-    rules = TrainingOptions(256 + n, special_tokens=(), **given)
+    options = TrainingOptions(256 + n, special_tokens=(), **rules)
     placed = _further_specials(special_tokens, vocab, n)
-    record = {name: getattr(rules, name) for name in MergeOptions.__annotations__}
+    record = {name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
     record |= {"n": n, "special_tokens": special_tokens}
     before, max_words = vocab, 0
-    if superwords:
+    if superword_pattern is not None:
         if vocab.merges is None:
             raise ValueError("superwords extend a merge list, and this vocabulary is of ranks: take to_merges() first")
         if vocab.ignore_merges or engine_parts(vocab)[2] is not None:
             raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens "
                              "whole, or has steps beyond a pattern")  # fmt: skip
-        vocab, max_words = vocab.replace(pattern=patterns.resolve(pattern)), MAX_WORDS
+        vocab, max_words = vocab.replace(pattern=patterns.resolve(superword_pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
     counts = count_as(_cutting(vocab, placed), corpus, num_threads, progress)
-    merger = new_merger(rules, max_words)
+    merger = new_merger(options, max_words)
     ids = continue_from(vocab, counts, merger)
     del counts  # the merger has all it needs
     start = len(ids)
     learn_until(merger, start + n, progress)
-    warn_of_few(merger.tokens - start, n, rules, "new tokens", "extend with more text, or by fewer")
+    warn_of_few(merger.tokens - start, n, options, "new tokens", "extend with more text, or by fewer")
     return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
 
 

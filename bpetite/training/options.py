@@ -1,92 +1,44 @@
-"""The options of training: one declaration, from which signatures, checks, the command and clusters take them.
-
-An option is a key of the TypedDict of the functions that take it, has its default in `DEFAULTS`, and is checked in
-`TrainingOptions`.
-"""
+"""The options of training: one declaration, from which checks, the command and clusters take them."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args, get_type_hints
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias, get_args
 
 from .. import patterns
 from ..errors import check_integer
-from ..patterns import Pattern, PatternLike
+from ..patterns import PatternLike
 from ..release import __version__
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .counting.count_options import COUNT_DEFAULTS, CountOptions, Cutting, Specials, refuse_unknown
+from .counting.count_options import Cutting, Specials
 
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
-    from .counting.counts import Counts
-
-
-class MergeOptions(TypedDict, total=False):
-    """The choice of pairs that become tokens.
-
-    Keys:
-        min_frequency: Pairs that occur less often are not learned; at least 1.
-        tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
-            ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
-            pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
-            their printable characters (:data:`bpetite.bytelevel.ORDER`); ids of the result do not change.
-        max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
-    """
-
-    min_frequency: int
-    tie_break: Literal["ids", "bytes", "tokenizers"]
-    max_token_bytes: int | None
+#: Places of the ids of special tokens, see `TrainingOptions`.
+SpecialIds: TypeAlias = Literal["after", "before"]
+#: Choices among equally frequent pairs, see `TrainingOptions`.
+TieBreak: TypeAlias = Literal["ids", "bytes", "tokenizers"]
+SUPERWORDS = "superbpe"
 
 
-class LearningOptions(CountOptions, MergeOptions, total=False):
-    """Options of all ways to train. A missing option of counting has the value that the counts were made with.
-
-    Keys, besides `CountOptions` and `MergeOptions`:
-        special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
-            from 0, then bytes, then learned tokens. The merges are the same.
-    """
-
-    special_ids: Literal["after", "before"]
-
-
-class TrainOptions(LearningOptions, total=False):
-    """Options of training from texts.
-
-    Keys, besides `LearningOptions`:
-        superwords_from: SuperBPE: the number of tokens to learn within words, before tokens of several words.
-        superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
-    """
-
-    superwords_from: int | None
-    superword_pattern: PatternLike
-
-
-class ExtendOptions(MergeOptions, total=False):
-    """Options of learning further tokens.
-
-    Keys, besides `MergeOptions`:
-        special_tokens: Further special tokens.
-        superword_pattern: Learn superwords, from text that this pattern cuts; not given for none.
-    """
-
-    special_tokens: Sequence[str] | Mapping[str, int]
-    superword_pattern: PatternLike
-
-
-DEFAULTS: TrainOptions = {
-    **COUNT_DEFAULTS, "special_ids": "after", "min_frequency": 1, "tie_break": "ids", "max_token_bytes": None,
-    "superwords_from": None, "superword_pattern": "superbpe",
-}  # fmt: skip
-
-
-
+@dataclass(frozen=True)
 class TrainingOptions:
     """The options of a training, checked.
 
     Args:
         vocab_size: Tokens to end with, special tokens not counted: 256 bytes plus learned ones.
-        options: See `TrainOptions`. An id given to a special token must not belong to a byte or a learned token; a
-            special token of one ASCII character has the id of its byte.
+        special_tokens: Literals that cut the text and are in no pre-token, or literal -> id. An id must not belong to a
+            byte or a learned token; a special token of one ASCII character has the id of its byte.
+        special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
+            from 0, then bytes, then learned tokens. The merges are the same.
+        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
+        min_frequency: Pairs that occur less often are not learned; at least 1.
+        tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
+            ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
+            pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
+            their printable characters (:data:`bpetite.bytelevel.ORDER`); ids of the result do not change.
+        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
+        superwords_from: SuperBPE: the number of tokens to learn within words, before tokens of several words.
+        superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
 
     Raises:
         TypeError: An unknown option, or one of the wrong type.
@@ -96,33 +48,52 @@ class TrainingOptions:
     ('<s>',)
     """
 
-    def __init__(self, vocab_size: int, **options: Unpack[TrainOptions]) -> None:
-        values: Any = {**DEFAULTS, **options}
-        self.given: TrainOptions = options
-        # check_integer gives Python's own integers, which JSON holds: one may have been NumPy's
-        self.vocab_size: int = check_integer("vocab_size", vocab_size, 256, " (one token for each byte)")
-        self.cutting: Cutting = Cutting.of(**{name: values[name] for name in COUNT_DEFAULTS})
-        self.min_frequency: int = check_integer("min_frequency", values["min_frequency"], 1)
-        self.tie_break: str = _choice("tie_break", values["tie_break"])
-        self.max_token_bytes: int | None = values["max_token_bytes"]
-        if self.max_token_bytes is not None:
-            self.max_token_bytes = check_integer("max_token_bytes", self.max_token_bytes, 1)
-        self.special_ids: str = _choice("special_ids", values["special_ids"])
-        self.special_tokens: Specials = self.cutting.special_tokens
-        if isinstance(values["special_tokens"], Mapping):
-            self.special_tokens = checked_ids(values["special_tokens"])
-            self._check_new_ids(self.special_tokens)
-        self.superwords_from: int | None = values["superwords_from"]
-        self.superword_pattern: Pattern = patterns.resolve(values["superword_pattern"])
-        if self.superwords_from is not None:
-            first = check_integer("superwords_from", self.superwords_from, 256, " (one token for each byte)")
-            if first > self.vocab_size:
-                raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {first}")
-            self.superwords_from = first
-        elif "superword_pattern" in options:
-            raise ValueError("superword_pattern is for superwords_from, which is not given")
+    vocab_size: int
+    special_tokens: Specials = ("<|endoftext|>",)
+    special_ids: SpecialIds = "after"
+    pattern: PatternLike = "gpt2"
+    min_frequency: int = 1
+    tie_break: TieBreak = "ids"
+    normalization: str | None = None
+    max_token_bytes: int | None = None
+    superwords_from: int | None = None
+    superword_pattern: PatternLike = SUPERWORDS
+    cutting: Cutting = field(init=False)
 
-    def _check_new_ids(self, ids: dict[str, int]) -> None:
+    def __post_init__(self) -> None:
+        self._set(cutting=Cutting.of(
+            pattern=self.pattern, special_tokens=self.special_tokens, normalization=self.normalization
+        ))  # fmt: skip
+        self._set(pattern=self.cutting.pattern)
+        # check_integer gives Python's own integers, which JSON holds: one may have been NumPy's
+        for name, least, why in (
+            ("vocab_size", 256, " (one token for each byte)"), ("min_frequency", 1, ""), ("max_token_bytes", 1, ""),
+            ("superwords_from", 256, " (one token for each byte)"),
+        ):  # fmt: skip
+            if getattr(self, name) is not None or name in ("vocab_size", "min_frequency"):
+                self._set(**{name: check_integer(name, getattr(self, name), least, why)})
+        for name, kind in (("tie_break", TieBreak), ("special_ids", SpecialIds)):
+            choices = [*map(repr, get_args(kind))]
+            if repr(getattr(self, name)) not in choices:
+                known = f"{', '.join(choices[:-1])} or {choices[-1]}"
+                raise ValueError(f"{name} is {known}, not {getattr(self, name)!r}")
+        if isinstance(self.special_tokens, Mapping):
+            self._set(special_tokens=checked_ids(self.special_tokens))
+            self._check_new_ids()
+        else:
+            self._set(special_tokens=self.cutting.special_tokens)
+        if self.superwords_from is None:
+            if self.superword_pattern != SUPERWORDS:
+                raise ValueError("superword_pattern is for superwords_from, which is not given")
+        elif self.superwords_from > self.vocab_size:
+            raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {self.superwords_from}")
+        self._set(superword_pattern=patterns.resolve(self.superword_pattern))
+
+    def _set(self, **values: object) -> None:
+        vars(self).update(values)  # while it is made; frozen after
+
+    def _check_new_ids(self) -> None:
+        ids: Any = self.special_tokens
         own = [literal for literal in ids if len(literal.encode()) > 1]
         shift = len(own) if self.special_ids == "before" else 0
         for literal, token_id in ids.items():
@@ -137,33 +108,12 @@ class TrainingOptions:
                     f"{self.vocab_size} on, or with special_ids='before' the first ones"
                 )
 
-    def for_counts(self, counts: Counts) -> TrainingOptions:
-        """These options, with the options of counting that the counts were made with.
-
-        Raises:
-            ValueError: One that was given contradicts them.
-        """
-        agreed: Any = {**vars(counts.cutting), **self.given}
-        options = TrainingOptions(self.vocab_size, **agreed)
-        if name := options.cutting.difference(counts.cutting):
-            given, made_with = getattr(options.cutting, name), getattr(counts.cutting, name)
-            raise ValueError(f"{name}={given!r} contradicts these counts, made with {name}={made_with!r}")
-        return options
-
     def record(self) -> dict[str, Any]:
         """All options with their values, for :func:`train_config`."""
-        values = vars(self.cutting) | {name: value for name, value in vars(self).items() if name in DEFAULTS}
-        values["vocab_size"] = self.vocab_size
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
         if self.superwords_from is None:
             del values["superwords_from"], values["superword_pattern"]
         return values
-
-
-def chosen_options(vocab_size: int, options: Mapping[str, Any], kind: type = TrainOptions) -> TrainingOptions:
-    """Check the options of a caller against a TypedDict, by name."""
-    refuse_unknown(options, kind)
-    given: Any = options
-    return TrainingOptions(vocab_size, **given)
 
 
 def checked_ids(ids: Mapping[str, Any]) -> dict[str, int]:
@@ -193,11 +143,3 @@ def train_config(method: str, options: Mapping[str, Any], before: Vocab | None =
     if before is not None and before.train_config is not None:
         record["after"] = before.train_config
     return record
-
-
-def _choice(name: str, value: object) -> str:
-    """The value of an option that is one of several strings."""
-    choices = [repr(one) for one in get_args(get_type_hints(TrainOptions)[name])]
-    if not isinstance(value, str) or repr(value) not in choices:
-        raise ValueError(f"{name} is {', '.join(choices[:-1])} or {choices[-1]}, not {value!r}")
-    return value

@@ -8,17 +8,19 @@ from __future__ import annotations
 import logging
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from .. import patterns
 from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.vocab import Vocab
-from .counting.counts import MAX_COUNT, CountFile, Counts, reader_of
-from .counting.texts import Progress, count_pretokens, texts_not_paths
+from .counting.count_options import CountOptions, Cutting
+from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
+from .counting.documents import texts_not_paths
+from .counting.jobs import Progress
+from .counting.texts import count_pretokens
 from .merging._merger import Merger
-from .merging.known_tokens import make_known
 from .options import TrainingOptions, train_config
 
 log: logging.Logger = logging.getLogger(__name__)
@@ -36,27 +38,9 @@ def train(
     num_threads: int | None = None,
     progress: Progress | None = None,
 ) -> Vocab:
-    """Learn merges from text.
+    """Learn merges from text: the most frequent adjacent pair inside pre-tokens becomes a token, again and again.
 
-    Among all adjacent pairs inside pre-tokens the most frequent one becomes a token, again and again, until there are
-    `vocab_size` tokens or no pair is left.
-
-    Args:
-        corpus: Documents, str or UTF-8 bytes, read once; no pair spans two. A single str is one document.
-        num_threads: Threads to count on; one for each usable processor when None, and never more. Merging runs on one.
-        progress: Called as ``progress("count", done, total)`` and then ``progress("merge", done, total)`` now and
-            then; see :data:`bpetite.training.counting.texts.Progress`. What it raises ends the training.
-
-    Returns:
-        A vocabulary of the merges kind.
-
-    Raises:
-        TypeError: A text that is neither str nor bytes.
-        ValueError: Paths of files in place of texts; a pattern that leaves most documents whole.
-        UnicodeError: A lone surrogate in a str, or bytes that are not UTF-8, with the offset.
-
-    Warns:
-        TrainingWarning: No pair was left to learn before there were `vocab_size` tokens.
+    :meth:`bpetite.Tokenizer.train` documents the arguments.
 
     >>> vocab = train("ab ab ab", TrainingOptions(258))
     >>> vocab.merges, vocab.special_tokens
@@ -90,29 +74,32 @@ def train(
 
 
 def train_from_counts(
-    counts: Mapping[bytes, int] | CountFile, options: TrainingOptions, *, progress: Progress | None = None
+    counts: Mapping[bytes, int] | CountFile,
+    vocab_size: int,
+    counting: CountOptions,
+    *,
+    progress: Progress | None = None,
+    **options: Any,
 ) -> Vocab:
-    """Learn merges from pre-tokens and how often each occurs, as :func:`train` would from the text.
+    """Learn merges from pre-tokens and how often each occurs; their order does not matter.
 
-    Args:
-        counts: Pre-token bytes -> count of 0..2^63-1; the order does not matter. The options that a
-            :class:`PretokenCounts` or a :class:`CountFile` was made with become those of the vocabulary; options that
-            are given must be the same. Another mapping carries none.
+    :meth:`bpetite.Tokenizer.train_from_counts` documents the arguments; `options` are fields of `TrainingOptions`.
 
-    Raises:
-        OverflowError: A count, or the sum of a pair's, is past 2^63 - 1.
-        ValueError: A negative count; an option that contradicts those that the counts were made with.
-
-    >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, TrainingOptions(257, special_tokens=[]))
+    >>> vocab = train_from_counts({b"ab": 2, b" ab": 1}, 257, {"special_tokens": []})
     >>> vocab.tokens[256]
     b'ab'
     """
     if not isinstance(counts, (Mapping, CountFile)):
         raise TypeError(f"counts map bytes to int, not {type(counts).__name__}")
+    Cutting.of(**counting)
+    carried: Any = vars(counts.cutting) if isinstance(counts, Counts) else {}
+    chosen = TrainingOptions(vocab_size, **{**carried, **counting}, **options)
     if isinstance(counts, Counts):
-        options = options.for_counts(counts)
+        if name := chosen.cutting.difference(counts.cutting):
+            given, made_with = getattr(chosen.cutting, name), getattr(counts, name)
+            raise ValueError(f"{name}={given!r} contradicts these counts, made with {name}={made_with!r}")
         check_cut(counts)
-    return _learned(merger_of(counts, options), options, progress)
+    return _learned(merger_of(counts, chosen), chosen, progress)
 
 
 def check_trainable(options: TrainingOptions) -> Vocab:
@@ -151,11 +138,7 @@ def merger_of(counts: Mapping[bytes, int] | CountFile, options: TrainingOptions)
 
 
 def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger: Merger) -> dict[int, int]:
-    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it.
-
-    Returns:
-        As :func:`bpetite.training.merging.known_tokens.make_known`.
-    """
+    """Give a new merger the tokens of a vocabulary, and pre-tokens encoded by it. Returns the ids of `make_known`."""
     ids = make_known(vocab, merger)
     whole = vocab.merges is None or vocab.ignore_merges
     merger.encode_by(vocab.token_table, vocab.merge_table, array("I", ids.values()), whole)
@@ -163,10 +146,43 @@ def continue_from(vocab: Vocab, counts: Mapping[bytes, int] | CountFile, merger:
     return ids
 
 
+def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
+    """Make the tokens of a vocabulary known to a merger.
+
+    Returns:
+        The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,
+        then tokens that no merge gives; of ranks all tokens in the order of their ids.
+
+    Raises:
+        ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
+    """
+    tokens, merges = vocab.tokens, vocab.merges or ()
+    ordered = []
+    for byte in merger.all_tokens():  # so far the bytes
+        number = vocab.find(byte)
+        if number is None or number in vocab.not_looked_up:
+            raise ValueError(f"there is no token for the byte 0x{byte[0]:02x}; only complete vocabularies are extended")
+        ordered.append(number)
+    ordered = [*dict.fromkeys(chain(ordered, vocab.merge_results))]
+    internal = {number: inside for inside, number in enumerate(ordered)}
+    known = set(ordered[:256])
+    for rank, (pair, joined) in enumerate(zip(merges, vocab.merge_results, strict=True)):
+        for part in pair:
+            if part not in known:
+                raise ValueError(f"merge {rank} takes {tokens[part]!r}, which no byte or earlier merge gives")
+        known.add(joined)
+    merger.know(array("I", map(internal.__getitem__, chain.from_iterable(merges))))
+    others = sorted(tokens.keys() - internal.keys() - vocab.not_looked_up)
+    for number in others:
+        merger.add_token(tokens[number])
+    return dict(enumerate(ordered + others))
+
+
 def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
     if isinstance(counts, Counts):
         log.info("%s", counts.summary())
-    merger.add(reader_of(counts))
+    for pretokens in readers_of(counts):
+        merger.add(pretokens)
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:

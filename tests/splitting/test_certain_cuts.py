@@ -4,7 +4,7 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from limit_cases import TOKENIZERS
 
@@ -49,6 +49,22 @@ def test_a_cut_is_the_end_of_a_pretoken(name: str, before: list[str], text: str,
         if at >= cuts.margin:
             whole = some.encode() + data
             assert cuts.first(whole, start + at) == start + cut
+
+
+@pytest.mark.parametrize("name", [*PATTERNS, *(name for name, one in patterns.NAMED.items() if one is not None)])
+@settings(max_examples=300)
+@given(text=st.text(st.sampled_from("aB8 \t\r\n!'/s漢"), min_size=20, max_size=60), at=st.integers(1, 15))
+@example(text="ssa'sa\t\t !a' 8b\n 8'8a", at=9)
+@example(text="!8/的s/b's' \r  的的'!'!\t!'8", at=8)
+def test_parts_are_cut_as_the_whole(name: str, text: str, at: int) -> None:
+    pattern = PATTERNS.get(name, patterns.NAMED.get(name))
+    cuts, data = certain_cuts(pretokenizer(pattern), [], normalized=False), text.encode()
+    assert cuts is not None
+    cut = cuts.first(data, at)
+    if cut >= 0:
+        parts = data[:cut].decode(), data[cut:].decode()
+        split = pretokenizer(pattern).split
+        assert [*split(parts[0]), *split(parts[1])] == split(text)
 
 
 @pytest.mark.parametrize("name", PATTERNS)

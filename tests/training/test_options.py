@@ -1,6 +1,8 @@
 """What training refuses or warns of before and after the work: paths for texts, patterns that cut nothing, ids."""
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields
+from inspect import get_annotations, signature
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +10,8 @@ import pytest
 import regex
 
 from bpetite import CountFile, PretokenCounts, Tokenizer, TrainingWarning, count_pretokens, patterns
-from bpetite.training.counting.texts import texts_not_paths
+from bpetite.training.counting.documents import texts_not_paths
+from bpetite.training.options import TrainingOptions
 
 TEXT = "the cat sat on the mat and the dog sat on the cat"
 train = Tokenizer.train
@@ -59,12 +62,26 @@ def paths(tmp_path: Path) -> list[str]:
         lambda paths: iter(paths),
         lambda paths: (Path(path) for path in paths),
         lambda paths: [*paths[:100], "a text"],
+        lambda paths: str(Path(paths[0]).parent),
+        lambda paths: Path(paths[0]).parent,
+        lambda paths: [str(Path(paths[0]).parent), *paths],
     ],
 )
 def test_paths_in_place_of_texts(paths: list[str], corpus: Callable[[list[str]], Any]) -> None:
-    with pytest.raises(ValueError, match=re.escape("0.txt")) as caught:
+    with pytest.raises(ValueError, match=re.escape(str(Path(paths[0]).parent))) as caught:
         train(corpus(paths), 300)
     assert "train_from_files" in str(caught.value)
+
+
+def test_a_word_that_names_a_folder(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(Path(paths[0]).parent.parent)
+    name = Path(paths[0]).parent.name
+    for use in (lambda text: train(text, 256), lambda text: train("ab", 256).extend(text, 0), train("ab", 256).prune):
+        with pytest.raises(ValueError, match=r"the path of a file or folder: train_from_files .* is given as bytes"):
+            use(name)
+        use(name.encode())
+    for text in (".", "..", "/"):
+        train(text, 256)
 
 
 def test_texts_among_which_a_path_is(paths: list[str]) -> None:
@@ -226,10 +243,27 @@ def test_special_tokens_that_extend_adds_are_those_of_the_counts() -> None:
         (lambda **options: Tokenizer.train("ab", 256, **options), "min_count"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "superwords_from"),
         (lambda **options: Tokenizer.train_from_counts({}, 256, **options), "num_threads"),
+        (lambda **options: Tokenizer.train_from_files("missing", 256, **options), "min_count"),
         (lambda **options: Tokenizer.train("ab", 256).extend("ab", 0, **options), "special_ids"),
         (lambda **options: count_pretokens("ab", **options), "min_frequency"),
     ],
 )
 def test_an_option_that_there_is_not(learn: Callable[..., Any], option: str) -> None:
-    with pytest.raises(TypeError, match=rf"unexpected keyword argument '{option}'; the options are \w+, "):
+    with pytest.raises(TypeError, match=rf"got an unexpected keyword argument '{option}'"):
         learn(**{option: 257})
+
+
+@pytest.mark.parametrize("method", ["train", "train_from_files", "train_from_counts", "extend"])
+def test_the_methods_have_the_options_as_they_are_declared(method: str) -> None:
+    declared = {one.name: one.default for one in fields(TrainingOptions)}
+    found = {name: one for name, one in signature(getattr(Tokenizer, method)).parameters.items() if name in declared}
+    if method == "extend":  # without superwords; special tokens are further ones
+        assert (found.pop("superword_pattern").default, found.pop("special_tokens").default) == (None, ())
+    hints = get_annotations(TrainingOptions)
+    assert {name: one.default for name, one in found.items() if name != "vocab_size"} == {
+        name: declared[name] for name in found if name != "vocab_size"
+    }
+    assert {name: one.annotation for name, one in found.items()} == {name: hints[name] for name in found}
+    if method.startswith("train"):
+        missing = {"train_from_counts": "special_tokens pattern normalization superwords_from superword_pattern"}
+        assert declared.keys() - found == {"cutting", *missing.get(method, "").split()}

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
-from bpetite.training.counting import texts as counting
+from bpetite.training.counting import jobs as counting
 from bpetite.training.counting.counts import PretokenCounts
 from bpetite.training.counting.texts import count_pretokens
 

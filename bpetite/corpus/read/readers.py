@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ...errors import MissingExtraError
-from ...training.counting.texts import Part
+from ...training.counting.documents import Part
 from .blocks import Block, Piece, Position, Reading
 from .expanding import DamagedError
 from .find import GIVEN, Input

@@ -6,8 +6,8 @@
   second step the cache lines are on their way, which is worth more than any cleverer table.
 """
 cimport cython
-from libc.stdint cimport INT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport free, qsort
+from libc.stdint cimport INT64_MAX, UINT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
+from libc.stdlib cimport calloc, free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ...headers cimport (
@@ -15,22 +15,20 @@ from ...headers cimport (
     bp_load_last_key, bp_resize, bp_secret, bp_watch, bp_watch_begin, bp_work, bp_zeros, draw_secret,
 )
 from ...headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE
-from .._pretokens cimport PretokenReader
-from ..sums cimport bp_add_overflows
 
 cdef extern from "training/counting/count_records.h" nogil:
     enum:
         BP_RECORD_HEAD
+        BP_PARTITION_SHIFT
     uint8_t* bp_put_record(uint8_t* p, const uint8_t* data, size_t length, int64_t count) noexcept
-    uint64_t bp_prefix(const uint8_t* p, size_t length) noexcept
-    int bp_compare_bytes(const uint8_t* a, size_t n, const uint8_t* b, size_t m) noexcept
+    uint64_t bp_stable_hash(const uint8_t* p, size_t length) noexcept
 
 cdef enum:
     CHUNK = 1 << 16             # bytes of long pre-tokens allocated at a time, at least
     LARGEST_CHUNK = 1 << 22
     LEAST_SLOTS = 1 << 12
     SLOT_MEMORY = 48            # bytes of a slot while the table grows from half its size, or is sorted
-    FEW = 24                    # pre-tokens that are sorted by insertion
+    BUCKET = 8                  # pre-tokens that are sorted at a time, about
     AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
 cdef uint64_t LONG = 0xFF00000000000000U
@@ -58,68 +56,23 @@ cdef const uint8_t* slot_bytes(count_slot* slot, Py_ssize_t* length) noexcept no
 
 
 cdef struct sort_item:
-    uint64_t prefix            # of the pre-token, see bp_prefix
+    uint64_t hash              # see bp_stable_hash
     count_slot* slot
 
 
-cdef int by_bytes(const void* one, const void* other) noexcept nogil:
+cdef int by_hash(const void* one, const void* other) noexcept nogil:
     cdef const sort_item* first = <const sort_item*> one
     cdef const sort_item* second = <const sort_item*> other
     cdef Py_ssize_t n, m
     cdef const uint8_t* a
     cdef const uint8_t* b
-    if first.prefix != second.prefix:
-        return 1 if first.prefix > second.prefix else -1
+    cdef int order
+    if first.hash != second.hash:
+        return 1 if first.hash > second.hash else -1
     a = slot_bytes(first.slot, &n)
     b = slot_bytes(second.slot, &m)
-    return bp_compare_bytes(a, n, b, m)
-
-
-cdef void sort_items(sort_item* items, uint64_t number, int shift) noexcept nogil:
-    """Sort by bytes. IN: the items agree in the bits of their prefixes above `shift` + 8."""
-    cdef uint64_t next_of[256]
-    cdef uint64_t end_of[256]
-    cdef uint64_t i, at
-    cdef sort_item item, displaced
-    cdef int digit
-    if number <= FEW:
-        for i in range(1, number):
-            item = items[i]
-            at = i
-            while at and by_bytes(&items[at - 1], &item) > 0:
-                items[at] = items[at - 1]
-                at -= 1
-            items[at] = item
-        return
-    if shift < 0:
-        qsort(items, number, sizeof(sort_item), by_bytes)
-        return
-    for digit in range(256):
-        end_of[digit] = 0
-    for i in range(number):
-        end_of[items[i].prefix >> shift & 0xFF] += 1
-    at = 0
-    for digit in range(256):
-        next_of[digit] = at
-        at += end_of[digit]
-        end_of[digit] = at
-    # Each item goes to the next place of its digit, and the item that was there goes on.
-    for digit in range(256):
-        while next_of[digit] < end_of[digit]:
-            item = items[next_of[digit]]
-            while <int> (item.prefix >> shift & 0xFF) != digit:
-                at = next_of[item.prefix >> shift & 0xFF]
-                next_of[item.prefix >> shift & 0xFF] += 1
-                displaced = items[at]
-                items[at] = item
-                item = displaced
-            items[next_of[digit]] = item
-            next_of[digit] += 1
-    at = 0
-    for digit in range(256):
-        if end_of[digit] - at > 1:
-            sort_items(items + at, end_of[digit] - at, shift - 8)
-        at = end_of[digit]
+    order = memcmp(a, b, min(n, m))
+    return order if order else (n > m) - (n < m)
 
 
 @cython.final
@@ -243,7 +196,7 @@ cdef class CountTable:
         return self.find(key[0], hash[0])
 
     cdef int count_block(self, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t number,
-                         Py_ssize_t readable, int64_t weight) except -1 nogil:
+                         Py_ssize_t readable) except -1 nogil:
         """Count pre-tokens of `text`: the first begins at `start`, each of the others where the one before ended.
 
         IN: at most BLOCK ends; text[0:readable] may be read. Counts of text cannot overflow: it would have to be
@@ -275,12 +228,12 @@ cdef class CountTable:
         for i in range(number):
             slot = &slots[hashes[i] >> shift]
             if slot.key.low == keys[i].low and slot.key.high == keys[i].high:
-                slot.count += weight
+                slot.count += 1
                 continue
             slot = self.find(keys[i], hashes[i])
             if slot.key.high == 0:
                 self.fill(slot, keys[i], hashes[i])
-            slot.count += weight
+            slot.count += 1
         return 0
 
     cdef int absorb(self, CountTable other, bp_watch* watch) except -1 nogil:
@@ -314,20 +267,57 @@ cdef class CountTable:
 
     def add(self, bytes pretoken not None, int64_t count):
         """Add to one pre-token's count."""
-        if not pretoken:
-            raise ValueError("a pre-token must not be empty")
-        self.add_bytes(<const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), count)
-
-    cdef int add_bytes(self, const uint8_t* data, Py_ssize_t length, int64_t count) except -1:
-        """Add to the count of a pre-token of any length above 0."""
         cdef bp_key key
         cdef uint64_t hash
         cdef count_slot* slot
+        if not pretoken:
+            raise ValueError("a pre-token must not be empty")
         self.reserve(1)
-        slot = self.find_bytes(data, length, &key, &hash)
+        slot = self.find_bytes(
+            <const uint8_t*> PyBytes_AS_STRING(pretoken), PyBytes_GET_SIZE(pretoken), &key, &hash)
         if slot.key.high == 0:
             self.fill(slot, key, hash)
-        return add_count(slot, count)
+        add_count(slot, count)
+
+    def add_all(self, PretokenReader pretokens not None, uint64_t low=0, uint64_t last=UINT64_MAX):
+        """Add the pre-tokens whose stable hash is from `low` to `last`.
+
+        Returns:
+            False where the table became full before the end, unless all have one hash: then it goes on growing.
+        """
+        cdef bp_watch watch
+        cdef bint ended
+        bp_watch_begin(&watch, NULL)
+        with nogil:
+            ended = self.add_range(pretokens, low, last, &watch)
+        return ended
+
+    cdef bint add_range(self, PretokenReader pretokens, uint64_t low, uint64_t last,
+                        bp_watch* watch) except -1 nogil:
+        cdef bp_key key
+        cdef uint64_t hash
+        cdef count_slot* slot
+        cdef bint some = low > 0 or last < UINT64_MAX
+        while pretokens.advance():
+            if bp_work(watch, sizeof(count_slot)):
+                return -1
+            if some and not low <= bp_stable_hash(pretokens.data, pretokens.length) <= last:
+                continue
+            self.reserve(1)
+            slot = self.find_bytes(pretokens.data, pretokens.length, &key, &hash)
+            if slot.key.high == 0:
+                if low < last and self.is_full():
+                    return False
+                self.fill(slot, key, hash)
+            add_count(slot, pretokens.count)
+        return True
+
+    def drop_below(self, int64_t least):
+        """Forget the pre-tokens that occur less often."""
+        cdef uint64_t i
+        for i in range(self.mask + 1):
+            if self.slots[i].count < least:
+                self.slots[i].count = 0
 
     def get(self, bytes pretoken not None):
         """A pre-token's count, 0 where it never occurred."""
@@ -361,8 +351,16 @@ cdef class CountTable:
         return different, size, (int(high) << 32) + low
 
     @property
+    def allocated(self):
+        """The bytes of memory that it takes."""
+        return (self.mask + 1) * SLOT_MEMORY + self.chunk_bytes
+
+    @property
     def full(self):
         """True if it is not empty, and more pre-tokens would not stay within its memory."""
+        return self.is_full()
+
+    cdef bint is_full(self) noexcept nogil:
         if self.used == 0:
             return False
         return ((self.mask + 1) * SLOT_MEMORY + self.chunk_bytes > self.memory
@@ -375,56 +373,71 @@ cdef class CountTable:
             memset(self.slots, 0, (self.mask + 1) * sizeof(count_slot))
             self.used = 0
 
-    cdef bytes order(self):
-        """The slots in order of bytes, zero counts left out: an array of `sort_item`."""
+    cdef bytes order(self, bint sort, uint64_t* number):
+        """The slots in the order of files, or of partitions alone: an array of `sort_item`.
+
+        OUT: number of items; counts of zero are left out.
+        The hashes are even, so buckets by their topmost bits hold a few items each.
+        """
         cdef bytes made
         cdef sort_item* items
-        cdef uint64_t i
-        cdef uint64_t number = 0
+        cdef uint64_t* ends
+        cdef uint64_t i, hash, bucket, buckets
+        cdef int bits = 64 - BP_PARTITION_SHIFT
         cdef Py_ssize_t length
         cdef const uint8_t* data
-        for i in range(self.mask + 1):
-            number += self.slots[i].key.high != 0 and self.slots[i].count != 0
-        made = PyBytes_FromStringAndSize(NULL, number * sizeof(sort_item))
+        while sort and self.used >> bits > BUCKET:
+            bits += 1
+        buckets = <uint64_t> 1 << bits
+        made = PyBytes_FromStringAndSize(NULL, self.used * sizeof(sort_item))
         items = <sort_item*> PyBytes_AS_STRING(made)
-        number = 0
+        ends = <uint64_t*> calloc(buckets + 1, sizeof(uint64_t))
+        if ends == NULL:
+            raise MemoryError
         with nogil:
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
                     data = slot_bytes(&self.slots[i], &length)
-                    items[number].prefix = bp_prefix(data, length)
-                    items[number].slot = &self.slots[i]
-                    number += 1
-            sort_items(items, number, 56)
+                    ends[(bp_stable_hash(data, length) >> (64 - bits)) + 1] += 1
+            for bucket in range(1, buckets):
+                ends[bucket] += ends[bucket - 1]           # so far the starts
+            for i in range(self.mask + 1):
+                if self.slots[i].key.high and self.slots[i].count:
+                    data = slot_bytes(&self.slots[i], &length)
+                    hash = bp_stable_hash(data, length)
+                    bucket = hash >> (64 - bits)
+                    items[ends[bucket]].hash = hash
+                    items[ends[bucket]].slot = &self.slots[i]
+                    ends[bucket] += 1
+            i = 0
+            for bucket in range(buckets if sort else 0):
+                qsort(items + i, ends[bucket] - i, sizeof(sort_item), by_hash)
+                i = ends[bucket]
+            number[0] = ends[buckets - 1]
+            free(ends)
         return made
 
-    def sorted(self):
-        """Iterate over (bytes, count), bytes ascending, without zero counts. The table must not change until then."""
-        cdef bytes order = self.order()
-        cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
-        cdef uint64_t i
-        cdef Py_ssize_t length
-        cdef const uint8_t* data
-        for i in range(<uint64_t> PyBytes_GET_SIZE(order) // sizeof(sort_item)):
-            data = slot_bytes(items[i].slot, &length)
-            yield PyBytes_FromStringAndSize(<const char*> data, length), items[i].slot.count
+    def blocks(self, uint64_t size, bint sort=True):
+        """The counts as records (count_records.h), in the order of files; without `sort` of partitions alone.
 
-    def blocks(self, uint64_t size):
-        """The counts as records (count_records.h), in bytes of about `size`; negative counts in two's complement."""
-        cdef bytes order = self.order()
+        Yields:
+            (partition, bytes): whole records of one partition, about `size` bytes or fewer.
+        """
+        cdef uint64_t number = 0
+        cdef bytes order = self.order(sort, &number)
         cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
-        cdef uint64_t number = <uint64_t> PyBytes_GET_SIZE(order) // sizeof(sort_item)
         cdef uint64_t first = 0
         cdef uint64_t last = 0
-        cdef uint64_t room, i
+        cdef uint64_t room, partition, i
         cdef Py_ssize_t length
         cdef const uint8_t* data
         cdef uint8_t* out
         cdef bytes block
         while first < number:
+            partition = items[first].hash >> BP_PARTITION_SHIFT
             with nogil:
                 room = 0
-                while last < number and room < size:
+                while last < number and room < size and items[last].hash >> BP_PARTITION_SHIFT == partition:
                     if last + AHEAD < number:
                         BP_PREFETCH(items[last + AHEAD].slot)
                     slot_bytes(items[last].slot, &length)
@@ -437,7 +450,20 @@ cdef class CountTable:
                     data = slot_bytes(items[i].slot, &length)
                     out = bp_put_record(out, data, length, items[i].slot.count)
             first = last
-            yield block
+            yield partition, block
+
+
+# ---- readers --------------------------------------------------------------------------------------------------------
+
+cdef class PretokenReader:
+    cdef bint advance(self) except -1 nogil:
+        with gil:
+            raise NotImplementedError
+
+    def __iter__(self):
+        """(bytes, count) of each pre-token that is left."""
+        while self.advance():
+            yield PyBytes_FromStringAndSize(<const char*> self.data, self.length), self.count
 
 
 @cython.final

@@ -3,36 +3,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from typing import TypeAlias, TypedDict
 
 from ... import patterns
 from ...patterns import Pattern, PatternLike
 from ...vocabulary.special_literals import check_literal
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
 
 #: Special tokens of a training: literals, or literal -> id.
 Specials: TypeAlias = Sequence[str] | Mapping[str, int]
 
 
 class CountOptions(TypedDict, total=False):
-    """Options that decide the pre-tokens of a text.
-
-    Keys:
-        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
-        special_tokens: Literals that cut the text and are in no pre-token.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
-    """
+    """The options of :meth:`Cutting.of`, for functions that also have others."""
 
     pattern: PatternLike
-    special_tokens: Sequence[str] | Mapping[str, int]
+    special_tokens: Specials
     normalization: str | None
-
-
-COUNT_DEFAULTS: CountOptions = {
-    "pattern": "gpt2", "special_tokens": ("<|endoftext|>",), "normalization": None,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -44,8 +30,14 @@ class Cutting:
     normalization: str | None
 
     @classmethod
-    def of(cls, **options: Unpack[CountOptions]) -> Cutting:
-        """Check the options; those that are not given have their defaults.
+    def of(
+        cls,
+        *,
+        pattern: PatternLike = "gpt2",
+        special_tokens: Specials = ("<|endoftext|>",),
+        normalization: str | None = None,
+    ) -> Cutting:
+        """Check the options.
 
         Raises:
             TypeError: A value of the wrong type.
@@ -54,13 +46,11 @@ class Cutting:
         >>> Cutting.of(special_tokens=["<s>", "<s>"]).special_tokens
         ('<s>',)
         """
-        from ...steps import normalizers
+        from ...steps.normalizers import FORMS
 
-        given: Any = {**COUNT_DEFAULTS, **options}
-        form = given["normalization"]
-        if form is not None and form not in normalizers.FORMS:
-            raise ValueError(f"normalization {form!r} is not one of {', '.join(normalizers.FORMS)} or None")
-        return cls(patterns.resolve(given["pattern"]), distinct_literals(given["special_tokens"]), form)
+        if normalization is not None and normalization not in FORMS:
+            raise ValueError(f"normalization {normalization!r} is not one of {', '.join(FORMS)} or None")
+        return cls(patterns.resolve(pattern), distinct_literals(special_tokens), normalization)
 
     def difference(self, other: Cutting) -> str | None:
         """The first option that differs; None where both cut alike. The order of special tokens does not matter."""
@@ -83,11 +73,3 @@ def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
     for literal in literals:
         check_literal(literal)
     return literals
-
-
-def refuse_unknown(given: Mapping[str, Any], kind: type) -> None:
-    """Raise TypeError for a keyword argument that is no key of a TypedDict of options."""
-    known = kind.__annotations__
-    for name in given:
-        if name not in known:
-            raise TypeError(f"unexpected keyword argument {name!r}; the options are {', '.join(known)}")

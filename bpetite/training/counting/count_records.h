@@ -1,5 +1,5 @@
-/* Records of a table of counts, as files have them: u32 length of the pre-token, u64 count, the pre-token's bytes; after
-   the last a trailer that begins with the length 0. Numbers are little-endian, records ascend by their bytes. */
+/* Records of counts, as files have them: u32 length of the pre-token, u64 count, the pre-token's bytes. Numbers are
+   little-endian. The order of the records is that of their stable hashes; equal ones are ordered by bytes. */
 #ifndef BPETITE_COUNT_RECORDS_H
 #define BPETITE_COUNT_RECORDS_H
 
@@ -9,7 +9,7 @@
 
 enum {
     BP_RECORD_HEAD = 12, /* bytes before those of the pre-token */
-    BP_TRAILER = 24      /* u32 0, u64 records, u64 documents, u32 CRC-32 */
+    BP_PARTITION_SHIFT = 58 /* the topmost 6 bits of the hash are the number of the partition */
 };
 
 /* Compilers make one load or store of each. */
@@ -30,19 +30,22 @@ static inline uint8_t *bp_put_record(uint8_t *p, const uint8_t *data, size_t len
     return p + BP_RECORD_HEAD + length;
 }
 
-/* The first eight bytes as a number that is greater where they come later; zeros follow a shorter string. */
-static inline uint64_t bp_prefix(const uint8_t *p, size_t length) {
-    uint8_t bytes[8] = {0};
-    uint64_t x = 0;
-    memcpy(bytes, p, length < 8 ? length : 8);
-    for (int i = 0; i < 8; i++) x = x << 8 | bytes[i];
-    return x;
+/* A hash that is the same on every machine and in every release: FNV-1a, and a last step that spreads its bits. */
+static inline uint64_t bp_stable_hash(const uint8_t *p, size_t length) {
+    uint64_t x = UINT64_C(0xCBF29CE484222325);
+    for (size_t i = 0; i < length; i++) x = (x ^ p[i]) * UINT64_C(0x100000001B3);
+    return (x ^ x >> 32) * UINT64_C(0x9E3779B97F4A7C15);
 }
 
-/* Below, equal to or above 0 as a comes before b in the order of bytes. */
-static inline int bp_compare_bytes(const uint8_t *a, size_t n, const uint8_t *b, size_t m) {
-    const int order = memcmp(a, b, n < m ? n : m);
-    return order ? order : (n > m) - (n < m);
+/* *sum += x; returns 1, and leaves *sum undefined, where the sum does not fit. */
+static inline int bp_add_overflows(int64_t *sum, int64_t x) {
+#if defined(__GNUC__) || defined(__clang__)
+    return __builtin_add_overflow(*sum, x, sum);
+#else
+    if ((x > 0 && *sum > INT64_MAX - x) || (x < 0 && *sum < INT64_MIN - x)) return 1;
+    *sum += x;
+    return 0;
+#endif
 }
 
 #endif

@@ -8,40 +8,42 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
 from ...errors import check_integer
 from ...patterns import Pattern
-from .._pretokens import PretokenReader
-from ._count_records import RecordMerger, RecordReader
-from ._count_table import CountTable
+from ._count_table import CountTable, PretokenReader
+from ._record_reader import RecordReader
 from .count_options import CountOptions, Cutting
-from .table_file import PART, Records, head_of, open_table, write_table
+from .table_file import PART, Extent, SharedFile, open_table, summed, write_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 MAX_COUNT = 2**63 - 1
+MERGE_MEMORY = 1 << 30  # bytes for the counts of a partition when files are added up
 
 
 class Counts:
     """Counts that know how their text was cut: :class:`PretokenCounts` and :class:`CountFile`."""
 
-    def __init__(self, cutting: Cutting) -> None:
+    def __init__(self, cutting: Cutting, documents: int) -> None:
         self.cutting: Cutting = cutting
         self.pattern: Pattern = cutting.pattern
         self.normalization: str | None = cutting.normalization
         self.special_tokens: tuple[str, ...] = cutting.special_tokens
+        #: The number of texts that were counted.
+        self.documents: int = documents
 
     def __len__(self) -> int:
         return self._totals()[0]
 
     def __repr__(self) -> str:
-        different, _, total, documents = self._totals()
-        return f"{type(self).__name__}({different} different pre-tokens, {total} in all, {documents} documents)"
+        different, _, total = self._totals()
+        return f"{type(self).__name__}({different} different pre-tokens, {total} in all, {self.documents} documents)"
 
     @property
     def total(self) -> int:
@@ -52,11 +54,6 @@ class Counts:
     def size(self) -> int:
         """The bytes of all different pre-tokens."""
         return self._totals()[1]
-
-    @property
-    def documents(self) -> int:
-        """The number of texts that were counted."""
-        return self._totals()[3]
 
     @property
     def training_memory(self) -> int:
@@ -71,8 +68,8 @@ class Counts:
             f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
         )
 
-    def _totals(self) -> tuple[int, int, int, int]:
-        """(different pre-tokens, their bytes, pre-tokens in all, documents)."""
+    def _totals(self) -> tuple[int, int, int]:
+        """(different pre-tokens, their bytes, pre-tokens in all)."""
         raise NotImplementedError
 
 
@@ -108,9 +105,8 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         self._set(table, Cutting.of(**options), documents)
 
     def _set(self, table: CountTable, cutting: Cutting, documents: int) -> None:
-        Counts.__init__(self, cutting)
+        Counts.__init__(self, cutting, documents)
         self._table = table
-        self._documents = documents
         self._found: tuple[int, int, int] | None = None
 
     @classmethod
@@ -127,7 +123,7 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         return count
 
     def __iter__(self) -> Iterator[bytes]:
-        return (pretoken for pretoken, _ in self._table.sorted())
+        return iter(sorted(pretoken for pretoken, _ in self._table.pretokens()))
 
     def __add__(self, other: PretokenCounts) -> PretokenCounts:
         """The sum. OverflowError where a count would pass 2^63 - 1."""
@@ -140,16 +136,16 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         return self.from_table(table, self.cutting, self.documents + other.documents)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return partial(PretokenCounts, documents=self.documents, **vars(self.cutting)), (list(self._table.sorted()),)
+        return _unpickled, ([block for _, block in self._table.blocks(PART)], self.cutting, self.documents)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a table file: sorted, the same bytes for the same counts. A partial file is never left behind.
+        """Write a table file, the same bytes for the same counts. A partial file is never left behind.
 
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
         """
         with create_file(path, overwrite=overwrite) as file:
-            write_table(file, head_of(self.cutting), self._table.blocks(PART), lambda: (len(self), self.documents))
+            write_table(file, [self._table], self.cutting, self.documents)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
@@ -161,69 +157,67 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         with CountFile(path) as counts:
             return counts.load()
 
-    def _totals(self) -> tuple[int, int, int, int]:
+    def _totals(self) -> tuple[int, int, int]:
         if self._found is None:
             self._found = self._table.totals()
-        return *self._found, self._documents
+        return self._found
+
+
+def _unpickled(blocks: list[bytes], cutting: Cutting, documents: int) -> PretokenCounts:
+    table = CountTable()
+    table.add_all(RecordReader(iter(blocks), "pickled counts"))
+    return PretokenCounts.from_table(table, cutting, documents)
 
 
 class CountFile(Counts):
     """Pre-token counts that stay on disk: the result of :func:`bpetite.count_pretokens` with `memory`, or a table file.
 
-    It is an iterable of (pre-token, count) in order of bytes, read as a stream and as often as wanted. It has the
-    options and the totals of :class:`bpetite.PretokenCounts`, and training takes it in their place.
+    It is an iterable of (pre-token, count), read as a stream and as often as wanted, in the order of a hash that is
+    always the same. It has the options and the totals of :class:`bpetite.PretokenCounts`, and training takes it in
+    their place.
 
     Args:
         path: A table file, as :meth:`bpetite.PretokenCounts.save` writes it.
 
     Raises:
-        FormatError: The file is no table file; or, when it is read, damaged or cut short.
+        FormatError: The file is no table file, or of another version; or, when it is read, damaged.
 
     >>> from bpetite import count_pretokens
-    >>> dict(count_pretokens(["the cat", "the dog"], memory="16MB"))
-    {b' cat': 1, b' dog': 1, b'the': 2}
+    >>> sorted(count_pretokens(["the cat", "the dog"], memory="16MB"))
+    [(b' cat', 1), (b' dog', 1), (b'the', 2)]
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._set(*open_table(Path(path)), None)
+        self._open(SharedFile(Path(path).open("rb"), path))  # noqa: SIM115  # stays open
 
-    def _set(self, records: Records, cutting: Cutting, totals: tuple[int, int, int, int] | None) -> None:
-        Counts.__init__(self, cutting)
-        self._records = records
-        self._found = totals
+    def _open(self, file: SharedFile) -> None:
+        self._file = file
+        self.extents: list[Extent]
+        self.extents, cutting, self._found = open_table(file)
+        Counts.__init__(self, cutting, self._found.documents)
 
     @classmethod
-    def from_records(cls, records: Records, cutting: Cutting, totals: tuple[int, int, int, int]) -> CountFile:
-        """Counts that own a file that has been written."""
+    def of(cls, file: SharedFile) -> CountFile:
+        """Counts that own a file."""
         counts = cls.__new__(cls)
-        counts._set(records, cutting, totals)
+        counts._open(file)
         return counts
 
-    def records(self, buffer_bytes: int = PART) -> RecordReader:
-        """A reader before the first record, which reads so many bytes at a time."""
-        return self._records.read(buffer_bytes)
-
     def __iter__(self) -> Iterator[tuple[bytes, int]]:
-        return iter(self.records())
+        return chain.from_iterable(extent.records() for extent in self.extents)
 
     def __reduce__(self) -> Any:
         raise TypeError("a CountFile belongs to its process: save it, and give the other process the path")
 
-    def _totals(self) -> tuple[int, int, int, int]:
-        if self._found is None:
-            records = self.records()
-            merger = RecordMerger([records])
-            for _ in merger:
-                pass
-            self._found = *merger.totals(), records.documents
-        return self._found
+    def _totals(self) -> tuple[int, int, int]:
+        return self._found[:3]
 
     def load(self) -> PretokenCounts:
         """These counts in memory."""
         table = CountTable()
-        records = self.records()
-        records.add_to(table)
-        return PretokenCounts.from_table(table, self.cutting, records.documents)
+        for extent in self.extents:
+            table.add_all(extent.records())
+        return PretokenCounts.from_table(table, self.cutting, self.documents)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a table file, the one that :meth:`bpetite.PretokenCounts.save` writes for the same counts.
@@ -231,11 +225,14 @@ class CountFile(Counts):
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
         """
-        _write_sum([self], path, 1, overwrite)
+        with create_file(path, overwrite=overwrite) as file:
+            at = 0
+            while part := self._file.read(at, PART):
+                at += file.write(part)
 
     def close(self) -> None:
         """Close the file; counts that were not saved are gone."""
-        self._records.file.close()
+        self._file.close()
 
     def __enter__(self) -> CountFile:
         return self
@@ -244,14 +241,11 @@ class CountFile(Counts):
         self.close()
 
 
-def table_of(counts: Mapping[bytes, int]) -> CountTable:
-    """The table of counts, which must not change; :class:`PretokenCounts` lists the errors."""
-    return (counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table
-
-
-def reader_of(counts: Mapping[bytes, int] | CountFile) -> PretokenReader:
-    """A reader of the pre-tokens, in any order."""
-    return counts.records() if isinstance(counts, CountFile) else table_of(counts).pretokens()
+def readers_of(counts: Mapping[bytes, int] | CountFile) -> Iterator[PretokenReader]:
+    """Readers of the pre-tokens, in any order; :class:`PretokenCounts` lists the errors of a mapping."""
+    if isinstance(counts, CountFile):
+        return (extent.records() for extent in counts.extents)
+    return iter([(counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table.pretokens()])
 
 
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
@@ -278,31 +272,26 @@ def merge_count_files(
     min_count: int = 1,
     overwrite: bool = False,
 ) -> None:
-    """Add up table files into one. They are read and written a record at a time, so their size does not matter.
+    """Add up table files into one. At most a part of the counts is in memory, so their size does not matter.
 
     Args:
         min_count: Pre-tokens whose sum is less are left out.
 
     Raises:
         ValueError: Files counted with different options, or no file.
-        FormatError: A file is no table file, damaged or cut short.
-        OverflowError: A count would pass 2^63 - 1, or the documents 2^64 - 1.
+        FormatError: A file is no table file, of another version or damaged.
+        OverflowError: A count would pass 2^63 - 1.
     """
+    least = check_min_count(min_count)
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(CountFile(path)) for path in paths]
         if not files:
             raise ValueError("no count files to merge")
         for file in files[1:]:
-            _check_same(files[0], file, str(files[0]._records.file.name), str(file._records.file.name))
-        _write_sum(files, out, min_count, overwrite)
-
-
-def _write_sum(files: list[CountFile], out: str | os.PathLike[str], min_count: int, overwrite: bool) -> None:
-    records = [file.records(PART // 4) for file in files]
-    merger = RecordMerger(records, check_min_count(min_count))
-    with create_file(out, overwrite=overwrite) as file:
-        ends = lambda: (merger.totals()[0], sum(one.documents for one in records))  # noqa: E731
-        write_table(file, head_of(files[0].cutting), merger, ends)
+            _check_same(files[0], file, str(files[0]._file.name), str(file._file.name))
+        tables = summed(list(zip(*(file.extents for file in files), strict=True)), MERGE_MEMORY)
+        with create_file(out, overwrite=overwrite) as written:
+            write_table(written, tables, files[0].cutting, sum(file.documents for file in files), least)
 
 
 def check_min_count(min_count: object) -> int:

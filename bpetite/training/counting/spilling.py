@@ -1,4 +1,4 @@
-"""Counts that memory does not hold: tables go to disk as sorted runs, and the runs are merged.
+"""Counts that memory does not hold go to disk, to files by a hash of the pre-token; each file is added up on its own.
 
 All files are temporary ones without a name, where the system has them: nothing is left behind, even by a process that
 is killed. Counts that are to stay are saved.
@@ -9,27 +9,26 @@ import errno
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
+from zlib import crc32
 
+from ...core._threads import in_order
 from ...errors import check_integer
-from ._count_records import RecordMerger
 from ._count_table import CountTable
 from .count_options import Cutting
 from .counts import CountFile
-from .table_file import PART, Records, SharedFile, head_of, write_table
+from .table_file import PART, PARTITIONS, Extent, SharedFile, summed, write_table
 
-FAN_IN = 64  # runs that are merged at a time
-LEAST_MEMORY = 1 << 20  # for a table and for the buffers of a merge
+LEAST_MEMORY = 1 << 20  # for a table
 MOST_MEMORY = 1 << 62  # more is as good as no bound
+BUFFER = 1 << 10  # bytes of a file that is on disk
 
 
-class Runs:
-    """The sorted runs of a count: tables that are full are written, and FAN_IN runs merged to one.
-
-    Several threads may add tables.
+class Partitions:
+    """Counts on disk, in a file for each partition. Several threads may add tables.
 
     Args:
         memory: Bytes for all tables and buffers.
@@ -37,72 +36,49 @@ class Runs:
     """
 
     def __init__(self, memory: int, folder: str | os.PathLike[str] | None) -> None:
-        buffers = memory // 8
-        self._tables = memory - buffers
-        self._buffer = min(max(buffers // (FAN_IN + 2), 1 << 12), PART)
+        self._memory = memory - memory // 8
+        self._kept = max(1, memory // 8 // PARTITIONS)  # bytes of each file that are not on disk
         self._folder = os.fspath(folder) if folder is not None else tempfile.gettempdir()
         if not os.path.isdir(self._folder):
             raise NotADirectoryError(errno.ENOTDIR, "spill_to is no folder", self._folder)
         self._lock = Lock()
-        #: Runs by the number of merges behind them.
-        self._levels: list[list[Records]] = [[]]
+        self._extents = [Extent(self._temporary(), 0, 0, 0) for _ in range(PARTITIONS)]
 
     def table_bytes(self, threads: int) -> int:
         """The share of the memory that each table has."""
-        return max(1, self._tables // threads)
+        return max(1, self._memory // threads)
 
     def add(self, table: CountTable) -> None:
-        """Write a table and clear it."""
-        run = self._write(table.blocks(self._buffer), b"", lambda: (table.totals()[0], 0))
+        """Append the counts of a table to the files, and clear it."""
+        for number, block in table.blocks(PART, sort=False):
+            with self._lock, _disk_full(self._folder):
+                file, start, size, checksum = self._extents[number]
+                file.file.write(block)
+                self._extents[number] = Extent(file, start, size + len(block), crc32(block, checksum))
         table.clear()
-        level = 0
-        while level >= 0:
-            with self._lock:
-                if level == len(self._levels):
-                    self._levels.append([])
-                runs = self._levels[level]
-                runs.append(run)
-                full = runs[:FAN_IN] if len(runs) >= FAN_IN else []
-                del runs[: len(full)]
-            if not full:
-                break
-            run = self._merge(full)
-            level += 1
 
-    def result(self, cutting: Cutting, documents: int, min_count: int) -> CountFile:
-        """The sum of all tables, without pre-tokens that occur less often; nothing can be added after."""
-        runs = [run for level in self._levels for run in level]
-        while len(runs) > FAN_IN:
-            few = min(FAN_IN, len(runs) - FAN_IN + 1)
-            runs = [*runs[few:], self._merge(runs[:few])]
-        merger = RecordMerger([run.read(self._buffer, signed=True) for run in runs], min_count, self._buffer)
-        records = self._write(merger, head_of(cutting), lambda: (merger.totals()[0], documents))
-        _close(runs)
-        return CountFile.from_records(records, cutting, (*merger.totals(), documents))
-
-    def _merge(self, runs: list[Records]) -> Records:
-        # counts may be negative until all are summed
-        merger = RecordMerger([run.read(self._buffer, signed=True) for run in runs], 1, self._buffer, signed=True)
-        merged = self._write(merger, b"", lambda: (merger.totals()[0], 0))
-        _close(runs)
-        return merged
-
-    def _write(self, blocks: Iterable[bytes], head: bytes, ends: Callable[[], tuple[int, int]]) -> Records:
+    def result(self, tables: list[CountTable], cutting: Cutting, documents: int, min_count: int) -> CountFile:
+        """The sum of these tables and all that were added, without pre-tokens that occur less often. The list is empty
+        after, and nothing can be added."""
+        kept: Iterable[CountTable] = tables
+        if len(tables) > 1 or any(extent.size for extent in self._extents):
+            for _ in in_order(self.add, iter(tables), len(tables)):
+                pass
+            tables.clear()  # the sum takes their memory
+            kept = summed([[extent] for extent in self._extents], self._memory)
         with _disk_full(self._folder):
-            file: Any = tempfile.TemporaryFile(dir=self._folder)  # noqa: SIM115  # stays open
-            try:
-                start, checksum = write_table(file, head, blocks, ends)
-                file.flush()
-            except BaseException:
-                with suppress(OSError):
-                    file.close()
-                raise
-        return Records(SharedFile(file, f"a temporary file in {self._folder}"), start, checksum)
+            file = self._temporary()
+            write_table(file.file, kept, cutting, documents, min_count)
+            counts = CountFile.of(file)
+        for extent in self._extents:
+            extent.file.close()
+        return counts
 
-
-def _close(runs: list[Records]) -> None:
-    for run in runs:
-        run.file.close()
+    def _temporary(self) -> SharedFile:
+        file: Any = tempfile.SpooledTemporaryFile(  # noqa: SIM115  # stays open
+            self._kept, dir=self._folder, buffering=BUFFER
+        )
+        return SharedFile(file, f"a temporary file in {self._folder}")
 
 
 @contextmanager

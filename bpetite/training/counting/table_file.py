@@ -1,29 +1,34 @@
-"""Files of sorted counts: their head, their records and their end.
+"""Files of counts: 64 partitions of records, and a description at the end.
 
-Layout: the line ``bpetite counts 1``, one line of JSON with the options of counting; then for each pre-token, by bytes
-ascending, u32 length, u64 count, the bytes; a length of 0, u64 different pre-tokens, u64 documents and the u32 CRC-32
-of everything before it. Numbers are little-endian.
+Layout: the line ``bpetite counts 2``; records (count_records.h) in the order of their stable hashes, whose topmost 6
+bits are the number of the partition; one line of JSON with the options of counting, the totals, and of each partition
+the number of its bytes and their CRC-32; u32 bytes of that line, u32 CRC-32 of both lines. Numbers are little-endian.
 """
 from __future__ import annotations
 
 import json
+import os
 import struct
 import weakref
-import zlib
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from threading import Lock
-from typing import BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
+from zlib import crc32
 
 from ...errors import FormatError
 from ...splitting.pattern.unicode_data import UNICODE, check_unicode
-from ._count_records import RecordReader
+from ._count_table import CountTable
+from ._record_reader import RecordReader
 from .count_options import Cutting
 
-MAGIC = b"bpetite counts 1\n"
-TRAILER = struct.Struct("<IQQ")  # 0, different pre-tokens, documents; the CRC-32 of all before it follows
-MAX_DOCUMENTS = 2**64 - 1
-PART = 1 << 20  # bytes read or written at a time
+KIND = b"bpetite counts "
+MAGIC = KIND + b"2\n"
+END = struct.Struct("<II")
+MOST_DESCRIPTION = 1 << 24  # bytes
+PARTITIONS = 64
+HASHES = 2**64
+WIDTH = HASHES // PARTITIONS  # hashes of a partition
+PART = 1 << 17  # bytes read or written at a time
 
 
 class SharedFile:
@@ -41,81 +46,135 @@ class SharedFile:
         # not __del__: in a cycle of garbage the file may be finalized first, which warns that nobody closed it
         self.close: Callable[[], object] = weakref.finalize(self, file.close)
 
-    def read(self, offset: int, buffer: memoryview) -> int:
-        """Fill the buffer from an offset; the number of bytes read."""
+    def read(self, offset: int, size: int) -> bytes:
+        """Up to `size` bytes from an offset."""
         with self._lock:
             self.file.seek(offset)
-            return self.file.readinto(buffer)  # type: ignore[attr-defined, no-any-return]
+            return self.file.read(size)
+
+    def size(self) -> int:
+        with self._lock:
+            return self.file.seek(0, os.SEEK_END)
 
 
-class Records(NamedTuple):
-    """The records of a file: where they begin, and the CRC-32 of the bytes before them."""
+class Extent(NamedTuple):
+    """Whole records in a file, and their CRC-32."""
 
     file: SharedFile
     start: int
+    size: int
     checksum: int
 
-    def read(self, buffer_bytes: int = PART, signed: bool = False) -> RecordReader:
+    def records(self) -> RecordReader:
         """A reader before the first record."""
-        return RecordReader(self.file.read, self.file.name, self.start, self.checksum, buffer_bytes, signed)
+        return RecordReader(self._parts(), self.file.name)
+
+    def _parts(self) -> Iterator[bytes]:
+        at, end = self.start, self.start + self.size
+        checksum = 0
+        while at < end:
+            part = self.file.read(at, min(PART, end - at))
+            at += len(part)
+            checksum = crc32(part, checksum)
+            if not part or (at == end and checksum != self.checksum):
+                raise FormatError(f"{self.file.name}: damaged between byte {self.start} and {end}")
+            yield part
 
 
-def head_of(cutting: Cutting) -> bytes:
-    """The first two lines of a file."""
-    return MAGIC + json.dumps({**vars(cutting), "unicode": UNICODE}, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+class Totals(NamedTuple):
+    """The numbers of different pre-tokens, of their bytes, of pre-tokens in all, and of documents."""
+
+    different: int
+    size: int
+    total: int
+    documents: int
 
 
-def open_table(path: Path) -> tuple[Records, Cutting]:
-    """The records of a file and the options that they were counted with.
+def summed(partitions: Sequence[Iterable[Extent]], memory: int) -> Iterator[CountTable]:
+    """Add up the records of each partition, one after the other.
 
-    Raises:
-        FormatError: The file does not begin as tables of counts do.
+    Args:
+        partitions: Of each partition all records, in any order.
+        memory: Bytes for the table; a partition that needs more is read several times.
+
+    Yields:
+        A table of neighbouring stable hashes, in ascending order. It changes when the next one is asked for.
     """
-    file = path.open("rb")
-    shared = SharedFile(file, path)
-    magic = file.read(len(MAGIC))
-    if magic != MAGIC:
-        raise FormatError(f"{path}: not a table of pre-token counts (begins with {magic[:20]!r})")
-    line = file.readline(1 << 24)
-    try:
-        options = json.loads(line)
-        stages = options["pattern"]
-        if isinstance(stages, list):
-            options["pattern"] = stages = tuple(stages)
-        for stage in stages if isinstance(stages, tuple) else () if stages is None else (stages,):
-            if not isinstance(stage, str):
-                raise TypeError(f"pattern is {stages!r}")
-        if not isinstance(options["special_tokens"], list):
-            raise TypeError(f"special_tokens is {options['special_tokens']!r}")
-        check_unicode(options.get("unicode"))
-        cutting = Cutting.of(
-            pattern=options["pattern"], special_tokens=options["special_tokens"],
-            normalization=options["normalization"],
-        )  # fmt: skip
-    except (ValueError, KeyError, TypeError, RecursionError) as bad:
-        raise FormatError(f"{path}: line 2 should hold the options of counting as JSON: {bad}") from None
-    return Records(shared, len(magic) + len(line), zlib.crc32(line, zlib.crc32(magic))), cutting
+    table = CountTable(memory)
+    low, width = 0, WIDTH
+    while low < HASHES:
+        table.clear()
+        hashes = (low, low + width - 1) if width < WIDTH else (0, HASHES - 1)
+        if all(table.add_all(extent.records(), *hashes) for extent in partitions[low // WIDTH]):
+            yield table
+            low += width
+            if low % (2 * width) == 0 and width < WIDTH:
+                width *= 2
+        else:
+            width //= 2
 
 
 def write_table(
-    file: BinaryIO, head: bytes, blocks: Iterable[bytes], ends: Callable[[], tuple[int, int]]
-) -> tuple[int, int]:
-    """Write the head, blocks of records and the end.
+    file: BinaryIO, tables: Iterable[CountTable], cutting: Cutting, documents: int, min_count: int = 1
+) -> None:
+    """Write a file of counts, without those below `min_count`. IN: tables as :func:`summed` gives them."""
+    sizes, checksums = [0] * PARTITIONS, [0] * PARTITIONS
+    totals = [0, 0, 0]
+    file.write(MAGIC)
+    for table in tables:
+        if min_count > 1:
+            table.drop_below(min_count)
+        totals = [one + more for one, more in zip(totals, table.totals(), strict=True)]
+        for number, block in table.blocks(PART):
+            file.write(block)
+            sizes[number] += len(block)
+            checksums[number] = crc32(block, checksums[number])
+    description = {
+        **vars(cutting), "unicode": UNICODE, "totals": [*totals, documents],
+        "partitions": list(zip(sizes, checksums, strict=True)),
+    }  # fmt: skip
+    line = json.dumps(description, ensure_ascii=True, sort_keys=True).encode() + b"\n"
+    file.write(line + END.pack(len(line), crc32(line, crc32(MAGIC))))
 
-    Args:
-        ends: Called when all blocks have been written: the number of records and of documents.
 
-    Returns:
-        The offset of the records, and the CRC-32 of the head.
+def open_table(file: SharedFile) -> tuple[list[Extent], Cutting, Totals]:
+    """The partitions of a file, the options that its texts were counted with, and totals.
+
+    Raises:
+        FormatError: It is no file of counts, of another version, or its description is damaged.
     """
-    file.write(head)
-    checksum = start = zlib.crc32(head)
-    for block in blocks:
-        checksum = zlib.crc32(block, checksum)
-        file.write(block)
-    different, documents = ends()
-    if documents > MAX_DOCUMENTS:
-        raise OverflowError(f"the documents are past 2^64 - 1: {documents}")
-    end = TRAILER.pack(0, different, documents)
-    file.write(end + struct.pack("<I", zlib.crc32(end, checksum)))
-    return len(head), start
+    magic = file.read(0, len(MAGIC))
+    if magic.startswith(KIND) and magic != MAGIC:
+        version = magic[len(KIND) :].decode("latin-1").strip()
+        raise FormatError(f"{file.name}: counts of version {version}; this release reads version 2: count again")
+    if magic != MAGIC:
+        raise FormatError(f"{file.name}: not a table of pre-token counts (begins with {magic[:20]!r})")
+    end = file.size() - END.size
+    size, checksum = END.unpack(file.read(end, END.size)) if end >= len(MAGIC) else (0, 0)
+    line = file.read(end - size, size) if size <= min(end - len(MAGIC), MOST_DESCRIPTION) else b""
+    if crc32(line, crc32(MAGIC)) != checksum:
+        raise FormatError(f"{file.name}: damaged: its description is not at its end")
+    try:
+        found = json.loads(line)
+        check_unicode(found.get("unicode"))
+        start, extents = len(MAGIC), []
+        for bytes_of_one, checksum in found["partitions"]:
+            extents.append(Extent(file, start, bytes_of_one, checksum))
+            start += bytes_of_one
+        if len(extents) != PARTITIONS or start != end - size:
+            raise ValueError(f"{len(extents)} partitions end at byte {start}")
+        return extents, _cutting(found), Totals(*found["totals"])
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as bad:
+        raise FormatError(f"{file.name}: the description at its end is not one: {bad}") from None
+
+
+def _cutting(found: Any) -> Cutting:
+    pattern = tuple(found["pattern"]) if isinstance(found["pattern"], list) else found["pattern"]
+    for stage in pattern if isinstance(pattern, tuple) else () if pattern is None else (pattern,):
+        if not isinstance(stage, str):
+            raise TypeError(f"pattern is {pattern!r}")
+    if not isinstance(found["special_tokens"], list):
+        raise TypeError(f"special_tokens is {found['special_tokens']!r}")
+    return Cutting.of(
+        pattern=pattern, special_tokens=found["special_tokens"], normalization=found["normalization"]
+    )  # fmt: skip

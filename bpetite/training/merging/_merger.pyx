@@ -17,8 +17,7 @@ from ..._merge cimport MergeTable
 from ...headers cimport BP_PREFETCH, bp_grow, bp_lowest_bit, bp_watch, bp_watch_begin, bp_work
 from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
-from .._pretokens cimport PretokenReader
-from ..sums cimport bp_add_overflows
+from ..counting._count_table cimport PretokenReader, bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._pairs cimport PairTable, append_item, pair_entry
 from ._words cimport (

@@ -13,7 +13,7 @@ from libc.stdlib cimport free
 from libc.string cimport memset
 
 from ...headers cimport BP_PREFETCH, bp_free, bp_grow, bp_mix, bp_resize, bp_secret, bp_watch, bp_work, draw_secret
-from ..sums cimport bp_add_overflows
+from ..counting._count_table cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._words cimport STRETCH, STRETCH_WORK, read_stretch, stretch, stretch_after
 

@@ -13,7 +13,7 @@ from libc.string cimport memcpy
 from ...core._worker cimport Worker
 from ...headers cimport bp_watch, token_t
 from ...vocabulary._tokens cimport TokenTable
-from .._pretokens cimport PretokenReader
+from ..counting._count_table cimport PretokenReader
 
 
 cdef enum:

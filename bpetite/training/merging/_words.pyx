@@ -20,7 +20,7 @@ from ...core._text cimport DONE as ENCODED
 from ...core._worker cimport EncodingTables, Worker
 from ...headers cimport bp_free, bp_resize, bp_watch, bp_watch_begin, bp_work
 from ...vocabulary._tokens cimport TokenTable
-from .._pretokens cimport PretokenReader
+from ..counting._count_table cimport PretokenReader
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
 from ...vocabulary._word_cuts import word_cuts

@@ -1,11 +1,13 @@
 """Counting pre-tokens: against a plain Counter, whatever the cuts and threads; counts as values and as files."""
 import json
 import pickle
+import struct
 import subprocess
 import sys
 import time
 import tracemalloc
 import unicodedata
+import zlib
 from collections import Counter
 
 import pytest
@@ -15,7 +17,9 @@ from tiers import slow_but
 
 from bpetite import patterns, reference
 from bpetite.errors import FormatError
-from bpetite.training.counting import texts as counting
+from bpetite.training.counting import counts as module
+from bpetite.training.counting import jobs as counting
+from bpetite.training.counting.count_options import Cutting
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
 from bpetite.training.counting.texts import count_pretokens
 from tests.support.running import own_memory, running_threads
@@ -70,6 +74,16 @@ def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
     for given_text in (text, text.encode()):
         counts = count_pretokens(given_text, pattern=pattern, special_tokens=["<|end|>"], num_threads=threads)
         assert dict(counts) == expected
+
+
+@pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "superbpe"])
+def test_threads_share_a_long_text(name, monkeypatch):
+    monkeypatch.setattr(counting, "PART", 1000)
+    text = "The cat's hat, é 12 的了!\n" * 2000
+    for given_text in (text, text.encode()):
+        cuts = counting.Preparation.of(Cutting.of(pattern=name)).cuts
+        assert len([*counting._ranges(given_text, cuts)]) > len(given_text) // 1200
+        assert dict(count_pretokens(given_text, pattern=name, num_threads=2)) == plain([text], patterns.resolve(name))
 
 
 @settings(deadline=None, max_examples=300)
@@ -235,6 +249,14 @@ def test_as_a_mapping():
     assert again.pattern == counts.pattern
 
 
+def test_pickled_counts_are_bytes_of_records():
+    counts = PretokenCounts({b"%x" % number: number for number in range(1, 50_000)}, pattern=None, documents=9)
+    pickled = pickle.dumps(counts)
+    assert len(pickled) < 13 * len(counts) + counts.size
+    again = pickle.loads(pickled)
+    assert (dict(again), again.documents, again.pattern) == (dict(counts), 9, None)
+
+
 def test_adding():
     one, other = count_pretokens(["the cat", "the"]), count_pretokens("the dog" + "x" * 50)
     both = one + other
@@ -273,7 +295,7 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
     assert dict(again) == mapping
     assert (again.pattern, again.special_tokens, again.normalization, again.documents) == (pattern, ("<s>",), "NFC", 7)
     with CountFile(path) as counts:
-        assert list(counts) == sorted(mapping.items())
+        assert sorted(counts) == sorted(mapping.items())
     first = path.read_bytes()
     PretokenCounts(dict(reversed(mapping.items())), pattern=pattern, special_tokens=["<s>"], normalization="NFC",
                    documents=7).save(path, overwrite=True)
@@ -283,10 +305,16 @@ def test_files_give_back_what_was_saved(tmp_path_factory, mapping, pattern):
 def test_a_file_names_its_version_of_unicode(tmp_path):
     path = tmp_path / "some"
     count_pretokens("ab").save(path)
-    written = path.read_bytes()
-    assert b'"unicode": "16.0"' in written
-    path.write_bytes(written.replace(b'"unicode": "16.0"', b'"unicode": "17.0"'))
-    with pytest.raises(FormatError, match=r"some: line 2 .*unicode '17.0': this release of bpetite has"):
+    assert b'"unicode": "16.0"' in path.read_bytes()
+    described(path, lambda line: line.replace(b'"unicode": "16.0"', b'"unicode": "17.0"'))
+    with pytest.raises(FormatError, match=r"some: the description .*unicode '17.0': this release of bpetite has"):
+        PretokenCounts.load(path)
+
+
+def test_files_of_another_version_are_refused(tmp_path):
+    path = tmp_path / "some"
+    path.write_bytes(b'bpetite counts 1\n{"pattern": null}\n')
+    with pytest.raises(FormatError, match="some: counts of version 1; this release reads version 2: count again"):
         PretokenCounts.load(path)
 
 
@@ -298,10 +326,15 @@ def test_merging_files(tmp_path_factory, mappings):
     for number, mapping in enumerate(mappings):
         PretokenCounts(mapping, documents=number).save(folder / str(number))
         expected.update(mapping)
-    merge_count_files([folder / str(number) for number in range(len(mappings))], folder / "all")
-    merged = PretokenCounts.load(folder / "all")
-    assert dict(merged) == expected
-    assert merged.documents == sum(range(len(mappings)))
+    for memory in (1, 1 << 20):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(module, "MERGE_MEMORY", memory)
+            merge_count_files([folder / str(number) for number in range(len(mappings))], folder / "all", overwrite=True)
+        merged = PretokenCounts.load(folder / "all")
+        assert dict(merged) == expected
+        assert merged.documents == sum(range(len(mappings)))
+        merged.save(folder / "again", overwrite=True)
+        assert (folder / "again").read_bytes() == (folder / "all").read_bytes()
 
 
 def test_merging_what_does_not_fit(tmp_path):
@@ -316,39 +349,44 @@ def test_merging_what_does_not_fit(tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
     with pytest.raises(FileExistsError):
         merge_count_files([tmp_path / "a"], tmp_path / "b")
-    PretokenCounts({b"one": 1}, documents=2**64 - 1).save(tmp_path / "many")
-    with pytest.raises(OverflowError, match="the documents are past 2\\^64 - 1"):
-        merge_count_files([tmp_path / "many", tmp_path / "many"], tmp_path / "out")
-    assert not (tmp_path / "out").exists()
 
 
-def respelled(path, change):
-    """Writes a file whose options are changed, as JSON in bytes, or whose records are."""
-    PretokenCounts({b"x" * 40: 5}).save(path)
-    path.write_bytes(b"\n".join(change(*path.read_bytes().split(b"\n", 2))))
+def described(path, change):
+    """Changes the description at the end of a file; its checksum fits."""
+    written = path.read_bytes()
+    size, _ = struct.unpack("<II", written[-8:])
+    line = change(written[-8 - size : -8])
+    end = struct.pack("<II", len(line), zlib.crc32(line, zlib.crc32(b"bpetite counts 2\n")))
+    path.write_bytes(written[: -8 - size] + line + end)
 
 
 @pytest.mark.parametrize(
     "options",
-    [{"pattern": 7}, {"pattern": ["a", 7]}, {"normalization": []}, {"special_tokens": None}, {"special_tokens": [1]}],
+    [
+        {"pattern": 7}, {"pattern": ["a", 7]}, {"normalization": []}, {"special_tokens": None}, {"special_tokens": [1]},
+        {"partitions": []}, {"partitions": [[1, 2]] * 64}, {"partitions": [["a", 2]] * 64}, {"totals": [1]},
+    ],
 )
 def test_settings_of_the_wrong_type(tmp_path, options):
     path = tmp_path / "counts"
-    respelled(path, lambda magic, line, rest: [magic, json.dumps(json.loads(line) | options).encode(), rest])
-    with pytest.raises(FormatError, match="counts: line 2 should hold the options of counting as JSON: "):
+    PretokenCounts({b"x" * 40: 5}).save(path)
+    described(path, lambda line: json.dumps(json.loads(line) | options).encode())
+    with pytest.raises(FormatError, match="counts: the description at its end is not one: "):
         PretokenCounts.load(path)
 
 
 def test_what_is_huge_takes_no_memory(tmp_path):
     path = tmp_path / "counts"
-    respelled(path, lambda magic, line, rest: [magic, b"[" * 200_000, rest])
-    with pytest.raises(FormatError, match="line 2 should hold"):
+    PretokenCounts({b"x" * 40: 5}).save(path)
+    whole = path.read_bytes()
+    described(path, lambda line: b"[" * 200_000)
+    with pytest.raises(FormatError, match="the description at its end is not one"):
         PretokenCounts.load(path)
-    path.unlink()
-    respelled(path, lambda magic, line, rest: [magic, line, b"\xff\xff\xff\xff" + rest[4:]])
     tracemalloc.start()
-    with pytest.raises(FormatError, match="ends at byte"):
-        PretokenCounts.load(path)
+    for damaged in (whole[:17] + b"\xff" * 4 + whole[21:], whole[:-8] + b"\xff" * 8):
+        path.write_bytes(damaged)
+        with pytest.raises(FormatError, match="counts: damaged"):
+            PretokenCounts.load(path)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak < 16_000_000

@@ -1,6 +1,8 @@
-"""Counts on disk: equal to those in memory for any memory, threads and cuts; what is left out; full disks."""
+"""Counts on disk: equal to those in memory for any memory, threads and cuts; what is left out; files open."""
 from __future__ import annotations
 
+import errno
+import io
 import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,20 +21,19 @@ from bpetite import (
     patterns,
 )
 from bpetite.training import merge_count_files
-from bpetite.training.counting import spilling
+from bpetite.training.counting import jobs, spilling
 from bpetite.training.counting import texts as counting
 from bpetite.training.counting.spilling import memory_bytes
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
 
 @contextmanager
-def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
-    """Tables are full after each job, and few runs are merged at a time."""
+def tiny(part: int = 40) -> Iterator[None]:
+    """Tables are full after each job, and partitions are read in many ranges."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "LEAST_MEMORY", 1)
         patch.setattr(counting, "LEAST_MEMORY", 1)
-        patch.setattr(spilling, "FAN_IN", fan_in)
-        patch.setattr(counting, "PART", part)
+        patch.setattr(jobs, "PART", part)
         yield
 
 
@@ -41,23 +42,20 @@ def tiny(fan_in: int = 3, part: int = 40) -> Iterator[None]:
     documents=st.lists(st.text("ab 'sde1é😀\n", max_size=120), max_size=12),
     memory=st.integers(1, 3000),
     threads=st.integers(1, 3),
-    fan_in=st.integers(2, 4),
     part=st.integers(5, 200),
     options=st.sampled_from([{}, {"pattern": DIGITS, "special_tokens": ["ab"]}, {"pattern": r"(?<=a)b|\s+"}]),
 )
-@example(  # ranges that are taken back may be in another run, which then holds negative counts
-    ["1234567" * 900 + " word " + "12" * 700], 1, 3, 3, 50, {"pattern": DIGITS}
-)
-@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"normalization": "NFC"})
-@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"pattern": patterns.DEEPSEEK_V3})
-@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 3, 40, {"pattern": None})
+@example(["1234567" * 900 + " word " + "12" * 700], 1, 3, 50, {"pattern": DIGITS})
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"normalization": "NFC"})
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"pattern": patterns.DEEPSEEK_V3})
+@example(["e\u0301 ab12", "ab"] * 20, 50, 2, 40, {"pattern": None})
 def test_equal_to_counts_in_memory(
-    documents: list[str], memory: int, threads: int, fan_in: int, part: int, options: dict[str, Any]
+    documents: list[str], memory: int, threads: int, part: int, options: dict[str, Any]
 ) -> None:
     expected = count_pretokens(documents, num_threads=1, **options)
-    with tiny(fan_in, part):
+    with tiny(part):
         counts = count_pretokens(documents, num_threads=threads, memory=memory, **options)
-    assert list(counts) == list(expected.items())
+    assert sorted(counts) == list(expected.items())
     assert (len(counts), counts.total, counts.size) == (len(expected), expected.total, expected.size)
     assert counts.documents == len(documents)
     assert (counts.pattern, counts.special_tokens) == (expected.pattern, expected.special_tokens)
@@ -68,7 +66,7 @@ def test_equal_to_counts_in_memory(
 def test_rare_pretokens_are_left_out(tmp_path: Path) -> None:
     texts = ["the cat the dog the cow", "a bird a cat cup"]
     with tiny():
-        counts = count_pretokens(texts, memory=50, min_count=2)  # of all texts, not of a run
+        counts = count_pretokens(texts, memory=50, min_count=2)  # of all texts, not of a table
     assert dict(counts) == {b" cat": 2, b" the": 2}
     assert (len(counts), counts.total, counts.size, counts.documents) == (2, 4, 8, 2)
     for number, text in enumerate(texts):
@@ -97,8 +95,47 @@ def test_saved_counts_are_those_of_memory(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="save it"):
         pickle.dumps(again)
     (tmp_path / "short").write_bytes((tmp_path / "disk").read_bytes()[:-1])
-    with pytest.raises(FormatError, match="short: ends at byte"):
-        len(CountFile(tmp_path / "short"))
+    with pytest.raises(FormatError, match="short: damaged"):
+        CountFile(tmp_path / "short")
+
+
+@pytest.mark.parametrize("memory", ["1MB", "4MB"])
+def test_files_have_the_same_bytes_for_any_threads_and_memory(memory: str, tmp_path: Path) -> None:
+    texts = [f"{number * 7919:x}" * 3 + " the cat" for number in range(60_000)]
+    count_pretokens(texts, pattern=None).save(tmp_path / "memory")
+    for threads in (1, 2):
+        with count_pretokens(texts, pattern=None, memory=memory, num_threads=threads) as counts:
+            counts.save(tmp_path / "disk", overwrite=True)
+        assert (tmp_path / "disk").read_bytes() == (tmp_path / "memory").read_bytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="has no list of open files")
+def test_few_files_are_open(tmp_path: Path) -> None:
+    most = before = len([*Path("/proc/self/fd").iterdir()])
+
+    def documents() -> Iterator[str]:
+        nonlocal most
+        for number in range(400):
+            yield " ".join(f"{number * 1000 + at:x}" for at in range(1000))
+            most = max(most, len([*Path("/proc/self/fd").iterdir()]))
+
+    with count_pretokens(documents(), pattern=r"\w+| ", memory="1MB", spill_to=tmp_path) as counts:
+        assert len(counts) == 400_001
+        assert before < most <= before + 64
+        assert len([*Path("/proc/self/fd").iterdir()]) == before + 1
+        assert not any(tmp_path.iterdir())
+    assert len([*Path("/proc/self/fd").iterdir()]) == before
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full(io.BytesIO):
+        def write(self, _: object) -> int:
+            raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda *_, **__: Full())
+    with tiny(), pytest.raises(OSError, match="does not hold; give more, or spill_to another folder") as caught:
+        count_pretokens(["ab ab cd"], memory=1, spill_to=tmp_path)
+    assert caught.value.filename == str(tmp_path)
 
 
 def test_what_cannot_be(tmp_path: Path) -> None:
