@@ -244,7 +244,7 @@ class Future(Generic[_Result]):
         return self._result
 
 
-def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
+def in_order(work, jobs, threads, *, stop=None):
     """``map(work, jobs)`` by a pool of threads, at most two jobs a thread ahead of the results.
 
     The caller's thread takes the jobs, and does the work too where there is one thread or one job. After an error, or
@@ -252,8 +252,6 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
 
     Args:
         work: Called by several threads at once.
-        size: The bytes that a job holds.
-        held: The most bytes that jobs whose results are due may hold together, unless it is a single one; 0 for any.
         stop: Called to end the jobs that have begun, after an error or when the generator is closed.
 
     >>> list(in_order(str.upper, "abc", 2))
@@ -266,24 +264,18 @@ def in_order(work, jobs, threads, *, size=None, held=0, stop=None):
         return
     jobs = chain(map(head.pop, (0, 0)), jobs)  # no job is kept here while it is worked on
     queue, started = SimpleQueue(), []
-    waiting = deque()  # (future, size) of every job whose result has not been given out
-    total = 0
+    waiting = deque()  # the futures of jobs whose results have not been given out
     try:
         _start(started, partial(serve, queue), threads)
         if not started:
             yield from map(work, jobs)
         for job in jobs:
-            more = 0 if size is None else size(job)
-            while waiting and (len(waiting) > 2 * threads or total + more > held > 0 or waiting[0][0].done()):
-                future, less = waiting.popleft()
-                total -= less
-                yield future.result()
-            future = Future(partial(work, job))
-            waiting.append((future, more))
-            total += more
-            queue.put(future)
+            while waiting and (len(waiting) > 2 * threads or waiting[0].done()):
+                yield waiting.popleft().result()
+            waiting.append(Future(partial(work, job)))
+            queue.put(waiting[len(waiting) - 1])
         while waiting:
-            yield waiting.popleft()[0].result()
+            yield waiting.popleft().result()
     except BaseException:
         if stop is not None:
             stop()
