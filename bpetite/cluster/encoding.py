@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpus import Options, Plan, make_plan, merge_outputs
@@ -67,6 +68,10 @@ def encode_corpus(
     manifests = [shared.of(rank, count).names.manifest for rank in range(count)]
     done = None if whole.options.overwrite else finished(whole)
     if done is None:
+        local = count > 1 and isinstance(whole.names.place, Path) and not whole.options.overwrite
+        # a merge that was killed has its folder and maybe files in place; it goes on
+        if local and whole.layout.joins and whole.shard_tokens is None and not whole.names.folder.exists():
+            whole.names.refuse_existing(whole.splits)
         cut = shares(whole.inputs, count, whole=whole.layout.meta)
         sizes = text_in_shares(whole.inputs, cut, whole=whole.layout.meta)
         tokens = documents = 0
