@@ -8,7 +8,7 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import patterns
@@ -19,9 +19,9 @@ from ..steps.normalizers import FORMS, Normalization, Normalizer, Prepend, Repla
 from ..steps.sequences import SPACES
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
-from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet, Strip
 from .files import errors_named
+from .spelling import SpelledIds
 
 #: The names of behaviors in the file: "MergedWithNext" for "merged_with_next".
 NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}
@@ -303,30 +303,8 @@ def _string(step: dict[str, Any]) -> str:
 # Vocabularies of characters
 
 
-class SpelledCharacters(Mapping[str, int]):
-    """The ids of tokens as a file spells them, read by :func:`bpetite.formats._json_tokens.read_characters`."""
-
-    def __init__(self, tokens: TokenTable, byte_ids: Sequence[int | None], space: str) -> None:
-        self._tokens, self._byte_ids = tokens, byte_ids
-        self._spelling = Alphabet(tuple(byte_ids), space=space)
-
-    def __getitem__(self, spelled: str) -> int:
-        token = self._spelling.read_spelled(spelled)
-        is_byte = len(token) == 1 and len(spelled) > 1
-        token_id = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
-        if token_id is None or self._spelling.spell(token, token_id) != spelled:
-            raise KeyError(spelled)
-        return token_id
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._spelling.spell(token, token_id) for token_id, token in self._tokens.items())
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-
 def read_alphabet(
-    content: dict[str, Any], ids: Mapping[str, int], normalization: Normalization, pattern: SplitPattern, name: str
+    content: dict[str, Any], ids: SpelledIds, normalization: Normalization, pattern: SplitPattern, name: str
 ) -> Alphabet:
     """The alphabet of a file.
 
@@ -356,7 +334,7 @@ def read_alphabet(
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
     with errors_named(name):
         alphabet = Alphabet(
-            byte_ids, None if unknown is None else ids[unknown], bool(model.get("fuse_unk")), space, strip
+            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip
         )
     lacking = [
         byte for byte, token_id in enumerate(byte_ids[:0xF5])
@@ -379,21 +357,6 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
         if isinstance(step, Replace) and not any(" " in text for text in puts_in):
             written.add(step.writes_spaces)
     return written
-
-
-def read_spelled_characters(
-    ids: dict[str, int], added: Collection[str], alphabet: Alphabet, name: str
-) -> tuple[dict[int, bytes], frozenset[int]]:
-    """Return id -> bytes without added tokens, and the ids that no text gives: empty tokens, tokens with a space that
-    is written as another character, and byte tokens of characters that have a token."""
-    unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
-    for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
-        spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)
-        if token_id is not None and spelled in ids:
-            unreachable.add(token_id)
-    with errors_named(name):
-        tokens = {token_id: alphabet.read_spelled(spelled) for spelled, token_id in ids.items() if spelled not in added}
-    return tokens, frozenset(unreachable & tokens.keys())
 
 
 # Writing

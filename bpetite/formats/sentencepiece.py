@@ -25,7 +25,6 @@ from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
 from .files import errors_named
-from .huggingface_steps import read_spelled_characters
 
 #: The kinds of pieces, and of models.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -191,7 +190,7 @@ def vocab_of_pieces(
         for number, piece in enumerate(pieces)
         if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)
     }
-    tokens, unreachable = read_spelled_characters(ids, special, alphabet, name)
+    tokens, unreachable = _tokens(ids, special, alphabet, name)
     tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     steps = rules.steps(defined)
@@ -228,6 +227,21 @@ def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
             raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} {fault}")
         ids[piece.text] = number
     return ids
+
+
+def _tokens(
+    ids: dict[str, int], special: Collection[str], alphabet: Alphabet, name: str
+) -> tuple[dict[int, bytes], frozenset[int]]:
+    """Return id -> bytes without special tokens, and the ids that no text gives: empty tokens, tokens with a space that
+    is written as another character, and byte tokens of characters that have a token."""
+    unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
+    for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
+        spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)
+        if token_id is not None and spelled in ids:
+            unreachable.add(token_id)
+    with errors_named(name):
+        tokens = {number: alphabet.read_spelled(spelled) for spelled, number in ids.items() if spelled not in special}
+    return tokens, frozenset(unreachable & tokens.keys())
 
 
 def _merges(
