@@ -206,9 +206,14 @@ def _check_normalized(
 def _steps(content: dict[str, Any], name: str) -> Steps:
     _check_model(content["model"], name)
     characters = not is_bytelevel(content, name)
-    normalization, as_bytes = read_normalizer(content.get("normalizer"), name)
-    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes, characters=characters)
-    template = read_post_processor(content.get("post_processor"), name)
+    normalization, as_bytes = read_normalizer(content.get("normalizer"), f"{name}: normalizer")
+    where = f"{name}: pre_tokenizer"
+    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), where, as_bytes, characters=characters)
+    if not characters and not is_bytelevel(content | {"decoder": None}, name):
+        raise FormatError(
+            f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
+        )
+    template = read_post_processor(content.get("post_processor"), f"{name}: post_processor")
     if not characters:
         check_decoder(content.get("decoder"), name)
     return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes

@@ -1,12 +1,13 @@
 """bpetite's own format: one JSON file that people can read, with everything that a tokenizer is.
 
 Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
-with a space between. The file names the version of Unicode, and, for people, the version of ``regex`` it was written
-with; loading does not depend on the latter.
+with a space between. A split pattern or a normalization is a string or an array of strings; steps that are more, and
+the template, have the spelling of tokenizer.json (:mod:`.huggingface_steps`). The file names the version of Unicode,
+and, for people, the version of ``regex`` it was written with; loading does not depend on the latter.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
@@ -24,7 +25,7 @@ from .spelling import SpelledIds, check_ids
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
-VERSION = 1
+VERSION = 2
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
 RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges", "alphabet")
@@ -38,6 +39,8 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
 
     aliases = vocab.aliases
     always, rare = vocab.facts()
+    for key in ("pattern", "normalization"):
+        always[key] = _write_steps(key, always[key])
     head = {
         "format": "bpetite",
         "version": VERSION,
@@ -49,12 +52,40 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
             if literal not in aliases
         },
     }
+    if vocab.template is not None:
+        from .huggingface_steps import write_post_processor  # not at the top: few vocabularies have one
+
+        rare["template"] = write_post_processor(vocab.template, vocab.tokens)
+    if vocab.alphabet is not None:
+        rare["alphabet"] = vocab.alphabet.to_json()
     rare |= {
         "aliases": dict(sorted(aliases.items(), key=lambda item: item[::-1])),
         "unreachable": [[encode_token(vocab.tokens[one]), one] for one in sorted(vocab.unreachable)],
         "train_config": vocab.train_config,
     }
     return head | {name: value for name, value in rare.items() if value}
+
+
+def _write_steps(key: str, setting: Any) -> Any:
+    if patterns.is_plain(setting):
+        return setting
+    from .huggingface_steps import write_normalizer, write_pre_tokenizer  # not at the top: few vocabularies have steps
+
+    return write_pre_tokenizer(setting, native=True) if key == "pattern" else write_normalizer(setting, native=True)
+
+
+def _read_steps(key: str, content: Any, name: str) -> Any:
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(isinstance(one, str) for one in content):
+        return tuple(content)
+    if not isinstance(content, dict):
+        raise FormatError(f"{name}: {key} must be a string, an array of strings, an object or null, not {content!r}")
+    from .huggingface_steps import read_normalizer, read_pre_tokenizer
+
+    if key == "pattern":
+        return read_pre_tokenizer(content, f"{name}: pattern", native=True)
+    return read_normalizer(content, f"{name}: normalization", native=True)[0]
 
 
 def dump(vocab: Vocab) -> bytes:
@@ -112,16 +143,6 @@ def _read_alphabet(content: dict[str, Any]) -> Alphabet | None:
     return Alphabet.from_json(content["alphabet"])
 
 
-def _literal_bytes(content: dict[str, Any], alphabet: Alphabet | None) -> Callable[[str], bytes]:
-    if alphabet is None:
-        return str.encode
-    from ..steps import normalizers
-
-    normalization = normalizers.from_json(content["normalization"])
-    flags = content.get("token_flags", {})
-    return lambda literal: literal_bytes(literal, alphabet, flags, normalization)
-
-
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
     """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
     tokens: dict[int, bytes] = {}
@@ -152,8 +173,11 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
         decode_tokens_bytes(odd)  # an error for tokens in no printable form
     unreachable = _read_unreachable(content, name)
     with errors_named(name, (ValueError, TypeError)):
-        bytes_of = _literal_bytes(content, _read_alphabet(content))
-        more = {token_id: bytes_of(check_literal(literal).decode()) for literal, token_id in specials.items()}
+        settings = _read_settings(content, name)
+        how = settings["alphabet"], settings["token_flags"], settings["normalization"]
+        more = {
+            token_id: literal_bytes(check_literal(literal).decode(), *how) for literal, token_id in specials.items()
+        }
     for part, found, known in (
         ("special_tokens", more, table), ("unreachable", unreachable, table), ("unreachable", unreachable, more)
     ):
@@ -167,36 +191,31 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
     if "merges" in spans:
         with errors_named(f"{name}: merges"):
             merges = read_merge_list(data, *spans["merges"], table, SpelledIds(table, {}), unreachable.keys())
-    settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
-    flags = content.get("token_flags", {})
-    kept = content.get("kept", {})
+    settings["unreachable"] = frozenset(unreachable)
     with errors_named(name, (ValueError, TypeError)):
-        check_unicode(content.get("unicode"))
-        # few files have these settings, and only they wait for the imports
-        if not patterns.is_plain(content["pattern"]):
-            from ..steps import splits
-
-            settings["pattern"] = splits.from_json(content["pattern"])
-        if content["normalization"] is not None:
-            from ..steps import normalizers
-
-            settings["normalization"] = normalizers.from_json(content["normalization"])
-        if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
-            raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
-        settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
-        if "template" in content:
-            from ..steps.template import Template
-
-            settings["template"] = Template.from_json(content["template"])
-        if not isinstance(kept, dict):
-            raise ValueError(f"kept must be an object, not {short_repr(kept)}")
-        config = content.get("train_config")
-        if "train_config" in content and not isinstance(config, dict):
-            raise ValueError(f"train_config must be an object, not {short_repr(config)}")
-        settings |= {"kept": kept, "unreachable": frozenset(unreachable)}
-        settings["train_config"] = config
-        settings["alphabet"] = _read_alphabet(content)
         return Vocab(table, merges, specials | _read_aliases(content, specials), **settings)
+
+
+def _read_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """The fields of a :class:`Vocab` that are not its tokens."""
+    check_unicode(content.get("unicode"))
+    settings = {key: content[key] for key in ("ignore_merges", "errors")}
+    settings |= {key: _read_steps(key, content[key], name) for key in ("pattern", "normalization")}
+    settings |= {"alphabet": _read_alphabet(content), "kept": content.get("kept", {})}
+    flags = content.get("token_flags", {})
+    if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
+        raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
+    settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
+    if "template" in content:
+        from .huggingface_steps import read_post_processor  # not at the top: few files have one
+
+        settings["template"] = read_post_processor(content["template"], f"{name}: template")
+    if not isinstance(settings["kept"], dict):
+        raise ValueError(f"kept must be an object, not {short_repr(settings['kept'])}")
+    settings["train_config"] = config = content.get("train_config")
+    if "train_config" in content and not isinstance(config, dict):
+        raise ValueError(f"train_config must be an object, not {short_repr(config)}")
+    return settings
 
 
 def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:

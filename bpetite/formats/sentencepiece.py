@@ -34,7 +34,7 @@ SPACE = "▁"
 #: The most letters of a run that pieces of the same score join.
 LONGEST_RUN = 64
 #: The normalization of a model that changes nothing but spaces.
-PLAIN: Normalization = (Replace(r"\ ", SPACE),)
+PLAIN: Normalization = (Replace(" ", SPACE),)
 
 T = TypeVar("T", int, bytes)
 
@@ -69,7 +69,7 @@ class Rules(NamedTuple):
         made += [Replace(r"\A +", ""), Replace(" {2,}", " ")] if self.trim else []
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
-        made.append(Replace(r"\ ", SPACE))
+        made.append(Replace(" ", SPACE))
         if self.prefix and self.suffix:  # the trimmed text may end in spaces that are spelled
             ending = rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z"
             made.append(Replace(ending if self.trim else r"(?<=[\s\S])\Z", SPACE))

@@ -120,8 +120,8 @@ Damage = Callable[[str], str]
 DAMAGED: dict[str, tuple[Damage, str]] = {
     "cut by one byte": (lambda text: text[:-3], r"not JSON at line \d+, column \d+"),
     "something behind it": (lambda text: text + "{}", "not JSON at line"),
-    "another version": (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
-    "a version that is no integer": (lambda text: text.replace('"version": 1', '"version": true'), "version True"),
+    "another version": (lambda text: text.replace('"version": 2', '"version": 99'), "version 99"),
+    "a version that is no integer": (lambda text: text.replace('"version": 2', '"version": true'), "version True"),
     "another kind": (lambda text: text.replace('"kind": "merges"', '"kind": "wordpiece"'), "kind 'wordpiece'"),
     "ranks with merges": (lambda text: text.replace('"kind": "merges"', '"kind": "ranks"'), "kind 'ranks' with"),
     "an unknown key": (lambda text: text.replace('"errors"', '"surprise": 1, "errors"'), "unknown key 'surprise'"),

@@ -117,3 +117,17 @@ def test_named_patterns_need_no_translation() -> None:
     assert len(ALIKE) >= 10
     for pattern in ALIKE:
         assert from_oniguruma(pattern) == pattern
+
+
+def test_a_split_at_spaces_is_one_step_however_it_is_spelled(tmp_path: Path) -> None:
+    """Its fingerprint is one, and what `save` writes loads as equal."""
+    made = []
+    for pattern in ({"String": " "}, {"Regex": " "}, {"Regex": r"\ "}):
+        for behavior in ("Removed", "Isolated"):
+            steps = sequence(split(pattern, behavior))
+            made.append(Tokenizer.from_huggingface(tokenizer_json(pre_tokenizer=steps)))
+            made[-1].save(tmp_path / "tokenizer.json", overwrite=True)
+            made[-1].save(tmp_path / "native.json", overwrite=True)
+            for name in ("tokenizer.json", "native.json"):
+                assert Tokenizer.load(tmp_path / name) == made[-1]
+    assert len({tok.fingerprint() for tok in made}) == len({*made}) == 2
