@@ -97,6 +97,8 @@ def unknown_name(name: str) -> FileNotFoundError:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     near = nearest(name, [*encodings.PUBLISHED, *encodings.MODELS, *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
+    if encodings.is_model(name):
+        hint = f"; for a model of OpenAI, encoding_for_model({name!r})"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
 
@@ -236,15 +238,16 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         return
     if format == "huggingface":
         dumped = {FILES[format][0]: dumped, **_module(format).dump_beside(vocab)}
-    missing = not os.path.isdir(path)
-    if missing:
-        os.mkdir(path)
+    folders = {os.path.dirname(os.path.join(path, file)) for file in dumped}
+    missing = [folder for folder in sorted(folders) if not os.path.isdir(folder)]
     try:
+        for folder in missing:
+            os.mkdir(folder)
         write_files({os.path.join(path, file): data for file, data in dumped.items()}, overwrite=overwrite)
     except BaseException:
-        if missing:
+        for folder in reversed(missing):
             with suppress(OSError):  # another process may have put a file there
-                os.rmdir(path)
+                os.rmdir(folder)
         raise
 
 

@@ -137,18 +137,21 @@ def _of_model(model: str) -> str | None:
     return MODELS.get(model) or next(by_prefix, None)
 
 
+def is_model(name: str) -> bool:
+    """True for a name that :func:`encoding_name_for_model` takes."""
+    return _of_model(name) is not None
+
+
 def looks_like_path(name: str) -> bool:
     """True for a name with a folder's separator, or with a suffix as in ``x.json``."""
     return re.search(r"[/\\]|\.[A-Za-z]\w*$", name) is not None
 
 
 def find_name(name: str) -> str | None:
-    """The published name of the encoding that an encoding's or a model's name stands for; None for any other name,
-    and for one that looks like a path.
+    """The published name of the encoding that an encoding's or a model's whole name stands for; None for any other
+    name. The start of a model's name is not enough: it may be the name of a folder that is missing.
 
-    >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine.json")
+    >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine")
     ('o200k_base', 'o200k_base', None)
     """
-    if looks_like_path(name):
-        return None
-    return ENCODINGS.get(name) or _of_model(name)
+    return ENCODINGS.get(name) or MODELS.get(name)

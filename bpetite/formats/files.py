@@ -166,7 +166,12 @@ def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], op
 
 
 def with_settings(vocab: Vocab, folder: str) -> Vocab:
-    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept."""
+    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept.
+
+    Raises:
+        FormatError: A file is not UTF-8, or not a JSON object; names it.
+        OSError: A file cannot be read.
+    """
     import json  # not at the top: a regular file is read without it
 
     templates = os.path.join(folder, TEMPLATES)
@@ -175,16 +180,22 @@ def with_settings(vocab: Vocab, folder: str) -> Vocab:
         names += [f"{TEMPLATES}/{name}" for name in sorted(os.listdir(templates)) if name.endswith(".jinja")]
     settings: dict[str, str] = {}
     for name in names:
-        with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="utf-8") as file:
-            content = file.read()
-            if name.endswith(".json"):
-                value = json.loads(content)
-                if not isinstance(value, dict):
+        path = os.path.join(folder, name)
+        if not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            content = decode_utf8(file.read(), path)
+        if name.endswith(".json"):
+            try:
+                value = json.loads(content)  # as transformers reads it, with NaN and with repeated keys
+            except ValueError as bad:
+                raise FormatError(f"{path}: not JSON: {bad}; mend or delete the file") from None
+            if not isinstance(value, dict):
+                raise FormatError(f"{path}: must be a JSON object, not {short_repr(value)}")
+            if name == "config.json":
+                if not isinstance(value.get("model_type"), str):
                     continue
-                if name == "config.json":
-                    if not isinstance(value.get("model_type"), str):
-                        continue
-                    content = json.dumps({"model_type": value["model_type"]})
-            settings[name] = content
+                content = json.dumps({"model_type": value["model_type"]})
+        settings[name] = content
     vars(vocab)["beside"] = settings
     return vocab

@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+#: The settings of ``transformers`` beside a tokenizer.json.
+CONFIG = "tokenizer_config.json"
 #: The parts that are read from the bytes of a file.
 PARTS = ("model", "vocab"), ("model", "merges")
 #: Settings of the model that are kept and written again, with their defaults.
@@ -432,10 +434,19 @@ def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
 
 
 def dump_beside(vocab: Vocab) -> dict[str, bytes]:
-    """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json."""
+    """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json:
+    those that the vocabulary came with, and a class that reads tokenizer.json as it stands."""
     import json
 
-    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    if vocab.eot_token is not None:
+    kept = {
+        name: text for name, text in vocab.beside.items()
+        if name not in ("config.json", "added_tokens.json")  # one is of the model, one repeats tokenizer.json
+    }  # fmt: skip
+    config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
+    config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config.pop("auto_map", None)  # names code that is not in this directory
+    named = config.keys() | json.loads(kept.get("special_tokens_map.json", "{}"))
+    if vocab.eot_token is not None and "eos_token" not in named:
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
-    return {"tokenizer_config.json": json.dumps(config, ensure_ascii=False, indent=2).encode("utf-8") + b"\n"}
+    kept[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return {name: text.encode("utf-8") for name, text in kept.items()}
