@@ -56,13 +56,7 @@ cdef class _Reader:
     """A position in a part of a file.
 
     Methods read something and move past it; they return False where it is not there, and then the position is lost.
-
-    Args:
-        data: The file.
-        start: The beginning of the part; at the beginning of the file, a byte-order mark is skipped.
-        stop: The end of the part.
-        space: The character that stands for a space in tokens that are spelled as they are, or ""; None for tokens in
-            printable form.
+    `space` stands for a space in tokens that are spelled as they are, "" for none; it is None for the printable form.
     """
 
     cdef bytes data               # keeps the memory alive
@@ -166,7 +160,7 @@ cdef class _Reader:
         return self.take(character)
 
     cdef int opened(self, uint8_t opening, uint8_t closing) except -1:
-        """Read the opening bracket of the JSON array or object of a part; returns 1 before an item, 0 if it is empty."""
+        """Read the opening bracket of the array or object of a part; returns 1 before an item, 0 if it is empty."""
         self.blanks()
         self.item = self.p
         if not self.take(opening):
@@ -429,16 +423,8 @@ cdef class _Reader:
 def members(bytes data not None):
     """The positions of the values in a JSON object, and of those in its member "model".
 
-    Only brackets and quotes are looked at; damage to anything else is found when the values are read.
-
-    Args:
-        data: The file.
-
-    Returns:
-        key -> (start, stop) of its value, in the order of the file; ("model", key) for the members of "model".
-
-    Raises:
-        ValueError: It is no object, an object has no end, or a key occurs twice.
+    Only brackets and quotes are looked at; damage to anything else is found when the values are read. The keys are in
+    the order of the file. Raises ValueError where an object has no end, or a key occurs twice.
 
     >>> members(b'{"a": {"b": []}, "model": {"c": 5}}')
     {'a': (6, 15), ('model', 'c'): (32, 33), 'model': (26, 34)}
@@ -464,14 +450,7 @@ cdef int read_members(_Reader reader, const uint8_t* first, dict values, bint of
         if not reader.skip_string():
             raise reader.no_json(reader.item, "no key in quotes")
         name = reader.text()
-        if "\\" in name:
-            import json
-            try:
-                name = json.loads(name)
-            except ValueError as bad:
-                raise reader.no_json(reader.item, bad) from None
-        else:
-            name = name[1:len(name) - 1]
+        name = reader.value(False) if "\\" in name else name[1:len(name) - 1]
         if not reader.read(c":") or not reader.blanks():
             raise reader.no_json(reader.p, "no value")
         value = reader.p
@@ -527,19 +506,10 @@ cdef TokenTable checked(TokenList tokens, dict odd, unreachable):
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
-    """The tokens in a JSON object: printable form -> id.
+    """The tokens in a JSON object, which is data[start:stop]: printable form -> id.
 
-    Args:
-        data: The file.
-        start: The beginning of the object, with white space before it.
-        stop: The end of the object, with white space after it; -1 for the end of the file.
-
-    Returns:
-        A TokenTable; the ids of the tokens in no printable form and of the empty one, by their spelling; and the set
-        of these ids, which are not found by their bytes.
-
-    Raises:
-        ValueError: A fault, with its line and column.
+    Returns a TokenTable; the ids of the tokens in no printable form and of the empty one, by their spelling; and the
+    set of these ids, which are not found by their bytes. Raises ValueError for a fault, with its line and column.
 
     >>> table, odd, hidden = read_tokens('{"Ġa": 5, "\\u0120": 3, " a": 4}'.encode())
     >>> dict(table), odd, hidden
@@ -575,15 +545,7 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
 def read_ranked(bytes data not None, Py_ssize_t start, Py_ssize_t stop, list first not None, Py_ssize_t n):
     """The tokens in a JSON array of objects with "rank", 0, 1, 2, ..., "token_bytes" in base64, and "token_str".
 
-    Args:
-        data: The file.
-        start: The beginning of the array.
-        stop: Its end.
-        first: The tokens of the first ids.
-        n: The number of ranks whose tokens follow.
-
-    Returns:
-        A TokenTable; and the number of ranks in the array.
+    Returns a TokenTable of the tokens `first` and those of the first `n` ranks; and the number of ranks in the array.
 
     >>> table, ranks = read_ranked(b'[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 0, 54, [b"<s>"], 1)
     >>> dict(table), ranks
@@ -647,19 +609,11 @@ cdef Py_ssize_t odd_rank(_Reader reader, Py_ssize_t rank, bint wanted, uint8_t* 
 
 
 def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space not None):
-    """The tokens in a JSON object: spelled characters -> id.
+    """The tokens in a JSON object: spelled characters, with `space` for a space, -> id. See :func:`read_tokens`.
 
-    Args:
-        data, start, stop: As for :func:`read_tokens`.
-        space: The character that stands for a space, or "".
-
-    Returns:
-        A TokenTable; the id of each byte token, None for a byte without one, in a list of 256; the ids of empty tokens
-        and of those with a space that is written as another character, by their spelling; and the set of the ids that
-        are not found by their bytes: these, and those of byte tokens whose character has a token, too.
-
-    Raises:
-        ValueError: A fault, with its line and column.
+    Returns a TokenTable; the id of each byte token, None for a byte without one, in a list of 256; the ids of empty
+    tokens and of those with a space that is written as another character, by their spelling; and the set of the ids
+    that are not found by their bytes: these, and those of byte tokens whose character has a token, too.
 
     >>> table, byte_ids, odd, hidden = read_characters('{"▁a": 5, "<0x0A>": 3}'.encode(), 0, 24, "▁")
     >>> dict(table), byte_ids[10], odd, hidden
@@ -700,17 +654,8 @@ def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str 
 def read_merges(bytes data not None, TokenTable table not None, ids, unreachable=frozenset()):
     """The merges in a merges.txt: two tokens a line, after an optional first line that begins with ``#version``.
 
-    Args:
-        data: The file.
-        table: The vocabulary. Among tokens with the same bytes, the lowest id counts.
-        ids: Its ids by their spelling, for tokens that are not found by their bytes: a SpelledIds.
-        unreachable: The ids of `table` that are not found by their bytes. Merges of them are left out.
-
-    Returns:
-        A MergeList.
-
-    Raises:
-        ValueError: A fault, with its line.
+    Tokens are looked up in the table by their bytes, of which the lowest id counts, and in `ids`, a SpelledIds, where
+    that fails. Merges of `unreachable` ids are left out. Raises ValueError for a fault, with its line.
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
     cdef MergeList merges = reader.begin_merges(table, ids, unreachable, len(data) // 2)    # a line has two bytes
@@ -727,11 +672,11 @@ def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, Toke
                     unreachable=frozenset(), str space=None):
     """The merges in a JSON array of strings, each two tokens with a space between; or of arrays of two tokens.
 
-    For arguments and result see :func:`read_tokens` and :func:`read_merges`; with `space`, the tokens are spelled
-    as for :func:`read_characters`.
+    See :func:`read_merges`; with `space`, the tokens are spelled as for :func:`read_characters`.
     """
     cdef _Reader reader = _Reader(data, start, stop, space)
-    cdef MergeList merges = reader.begin_merges(table, ids, unreachable, (stop - start) // 4)   # with a comma, an item has four
+    # with its comma, an item has four bytes
+    cdef MergeList merges = reader.begin_merges(table, ids, unreachable, (stop - start) // 4)
     cdef int state = reader.opened(c"[", c"]")
     reader.json = True
     reader.apart = state and reader.p[0] == c"["

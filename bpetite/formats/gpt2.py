@@ -60,7 +60,7 @@ def _read(data: bytes, name: str, merges_filepath: Source, special_tokens: Speci
         if special_tokens is None:
             special_tokens = [END_OF_TEXT] if find(END_OF_TEXT.encode()) is not None else []
         specials, flags, new = place_specials(special_tokens, table, find)
-        decode_tokens_bytes(odd.keys() - specials.keys())  # an error for other tokens in no printable form
+        decode_tokens_bytes([text for text in odd if text not in specials])  # an error for no printable form
     unreachable = hidden.difference(specials.values())
     if len(unreachable) < len(hidden):
         table = table.with_tokens({}, unreachable)

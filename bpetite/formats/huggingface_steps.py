@@ -308,14 +308,7 @@ def _string(step: dict[str, Any]) -> str:
 def read_alphabet(
     content: dict[str, Any], ids: SpelledIds, normalization: Normalization, pattern: SplitPattern, name: str
 ) -> Alphabet:
-    """The alphabet of a file.
-
-    Args:
-        content: The file.
-        ids: spelled token -> id.
-        normalization, pattern: Of the file.
-        name: The file, for error messages.
-    """
+    """The alphabet of a file with this normalization and pattern."""
     model = content["model"]
     space, byte_tokens, strip = read_decoder(content.get("decoder"), name)
     if space and space not in _written_spaces(normalization, pattern):

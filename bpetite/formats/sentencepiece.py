@@ -166,15 +166,8 @@ def vocab_of_pieces(
     flags: tuple[str, ...] = (),
     template: Template | None = None,
 ) -> Vocab:
-    """The vocabulary of pieces, whose ids are their places.
-
-    Args:
-        pieces: The pieces.
-        rules: The work of the normalizer on a text.
-        name: The file, for error messages.
-        flags: The flags of pieces that are put in by the user; by default those with which SentencePiece finds them.
-        template: The template of the vocabulary.
-    """
+    """The vocabulary of pieces, whose ids are their places. ``flags`` are those of pieces that are put in by the user;
+    by default those with which SentencePiece finds them."""
     ids = _ids(pieces, name)
     unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -278,12 +271,7 @@ def _merges(
 
 def _runs(last: Collection[str], letter: str) -> list[tuple[str, str]]:
     """The pairs, in order, that join a run of a letter as pieces of the same score do, the first in the text first;
-    nothing if there are no such pairs, or a piece is no run.
-
-    Args:
-        last: The pieces, which no other contains.
-        letter: The letter.
-    """
+    nothing if there are no such pairs, or a piece is no run. No other piece contains one of `last`."""
     longest = max(map(len, last))
     sizes = {1, *(len(piece) for piece in last)}
     if longest > LONGEST_RUN or any(piece != letter * len(piece) for piece in last):
