@@ -22,18 +22,12 @@ def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
         raise FormatError(
             f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
         )
-    if len(set(ids.values())) != len(ids):
-        raise FormatError(f"{name}: {position}: {same_id(ids)}")
-    return ids
-
-
-def same_id(ids: dict[str, int]) -> str:
-    """An error message that names two tokens with the same id."""
     first: dict[int, str] = {}
     for key, token_id in ids.items():
         if first.setdefault(token_id, key) != key:
-            return f"{short_repr(first[token_id])} and {short_repr(key)} have the same id {token_id}"
-    return "an id occurs twice"
+            here = f"{name}: {position}: {short_repr(first[token_id])} and {short_repr(key)}"
+            raise FormatError(f"{here} have the same id {token_id}")
+    return ids
 
 
 class SpelledIds:
