@@ -233,10 +233,8 @@ def test_files_load_as_what_json_makes_of_them(
     for name in (gpt2.VOCAB, "native.json", "tokenizer.json"):
         read = load(folder / name)
         try:
-            again = json.dumps(parse_json(damaged[name], "x"), ensure_ascii=data.draw(st.booleans())).encode()
+            again = json.dumps(parse_json(damaged[name], "x")).encode()
         except FormatError:
-            assert read is None
-        except UnicodeEncodeError:
             assert read is None
         else:
             (folder / name).write_bytes(again)
