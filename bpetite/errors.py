@@ -40,6 +40,19 @@ class TrainingWarning(UserWarning):
     """Training ended before ``vocab_size``, since no pair was left to learn."""
 
 
+def failed_import(failed: ImportError, feature: str, package: str, extra: str) -> ImportError:
+    """The error to raise after the import of an extra's package has failed: with the extra if the package is missing,
+    else with the reason.
+
+    >>> failed_import(ImportError("too old"), "encode_batch_to_arrow", "pyarrow", "arrow")
+    ImportError('encode_batch_to_arrow: pyarrow is installed, but cannot be imported: too old')
+    """
+    for one in (failed, failed.__cause__):
+        if isinstance(one, ModuleNotFoundError) and one.name is not None and one.name.partition(".")[0] == package:
+            return MissingExtraError(feature, package, extra)
+    return ImportError(f"{feature}: {package} is installed, but cannot be imported: {failed}", name=failed.name)
+
+
 class UnknownTokenError(KeyError):
     """A vocabulary does not have a token.
 

@@ -161,6 +161,20 @@ def as_tuple(setting: Any) -> tuple[Any, ...]:
     return setting if isinstance(setting, tuple) else (setting,)
 
 
+def unescaped(pattern: str) -> str:
+    """The pattern, of which the two for a space have one form, for which `regex`, slow to import, is not asked."""
+    return " " if pattern == r"\ " else pattern
+
+
+def as_setting(steps: Sequence[Any]) -> Any:
+    """The one form of a setting with some steps: None for no step, a string for a string alone, else a tuple.
+
+    >>> as_setting([]), as_setting(["a"]), as_setting([1]), as_setting(["a", "b"])
+    (None, 'a', (1,), ('a', 'b'))
+    """
+    return steps[0] if len(steps) == 1 and isinstance(steps[0], str) else tuple(steps) or None
+
+
 def is_plain(pattern: object) -> TypeGuard[Pattern]:
     """True for a pattern that only cuts: its pre-tokens joined are the text. :mod:`bpetite.steps.splits` has the other
     steps."""

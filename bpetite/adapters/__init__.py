@@ -4,7 +4,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import MissingExtraError
+from ..errors import failed_import
 from .decode_streams import DecodeStream
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ AnyTokenizer = TypeVar("AnyTokenizer")
 def _module(name: str, purpose: str) -> Any:
     try:
         return import_module(f".{name}", __package__)
-    except ImportError:
-        raise MissingExtraError(purpose, "transformers", "transformers") from None
+    except ImportError as failed:
+        raise failed_import(failed, purpose, "transformers", "transformers") from None
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:

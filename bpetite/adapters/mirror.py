@@ -206,9 +206,7 @@ def _holds(doubtful: npt.NDArray[np.bool_], texts: Iterable[str]) -> bool:
 
 def _doubtful(vocab: Vocab) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for the characters that are not read alike there."""
-    from ..steps import splits
-
-    return _marked("\\w" in repr(splits.to_json(vocab.pattern)), vocab.normalization is not None)
+    return _marked("\\w" in repr(vocab.pattern), vocab.normalization is not None)
 
 
 @cache

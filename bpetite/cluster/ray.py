@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ..errors import MissingExtraError
+from ..errors import failed_import
 from .calls import Call, Outcome, results
 from .encoding import Map
 
@@ -35,8 +35,8 @@ def ray_map(
     """
     try:
         import ray
-    except ImportError:
-        raise MissingExtraError("bpetite.cluster.ray", "ray", "ray") from None
+    except ImportError as failed:
+        raise failed_import(failed, "bpetite.cluster.ray", "ray", "ray") from None
     ours = not ray.is_initialized()
     try:
         if ours:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import MissingExtraError
+from ..errors import failed_import
 
 if TYPE_CHECKING:
     import pyarrow
@@ -35,8 +35,8 @@ def encode_batch_to_arrow(
     """
     try:
         import pyarrow
-    except ImportError:
-        raise MissingExtraError("encode_batch_to_arrow", "pyarrow", "arrow") from None
+    except ImportError as failed:
+        raise failed_import(failed, "encode_batch_to_arrow", "pyarrow", "arrow") from None
     ids, offsets = self.encode_batch_to_numpy(texts, **options)
     values = pyarrow.array(ids)
     if large:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from ..errors import FormatError, nearest, short_repr
 from ..lazy import names_of, without_collector
 from ..vocabulary.vocab import Vocab
-from .files import FILES, Format, Source, WritableFormat, is_gguf, parse_json, read_file, with_settings
+from .files import FILES, Format, Source, WritableFormat, errors_named, is_gguf, read_file, with_settings
 
 if TYPE_CHECKING:
     from . import gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
@@ -97,6 +97,8 @@ def unknown_name(name: str) -> FileNotFoundError:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     near = nearest(name, [*encodings.PUBLISHED, *encodings.MODELS, *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
+    if encodings.of_model(name):
+        hint = f"; for a model of OpenAI, encoding_for_model({name!r})"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
 
@@ -132,23 +134,18 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     if format == "sentencepiece" or (format is None and is_model):
         return cast("Vocab", _module("sentencepiece").from_bytes(data, name))
     if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        from ._json_tokens import members
+        kind = "a JSON array"
+        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+            from ._json_tokens import members
 
-        spans = members(data) or {}
-        regular = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"
-        if format in (None, regular):
-            whole: Vocab | None = _module(regular).from_bytes(data, spans)
-            if whole is not None:
-                return whole
-        content = parse_json(data, name)
-        for known in ("native", "huggingface", "tekken", "gpt2"):
-            if format == known or (format is None and _module(known).recognizes(content)):
-                return cast("Vocab", _module(known).from_json(content, name))
-        kind = "JSON"
-        if isinstance(content, dict):
-            kind = f"a JSON object with the keys {', '.join(map(repr, list(content)[:8]))}" if content else "{}"
-        elif isinstance(content, list):
-            kind = f"a JSON array of {len(content)} items"
+            with errors_named(name):
+                spans = members(data)
+            likely = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"
+            for known in (likely, "native", "huggingface", "tekken", "gpt2"):  # mostly, one module is imported
+                if format == known or (format is None and _module(known).recognizes(data, spans)):
+                    return cast("Vocab", _module(known).read(data, name, spans))
+            keys = [repr(key) for key in spans if isinstance(key, str)][:8]
+            kind = f"a JSON object with the keys {', '.join(keys)}" if keys else "{}"
     else:
         if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
             return cast("Vocab", _module("tiktoken").from_bytes(data, name))
@@ -241,15 +238,16 @@ def save(vocab: Vocab, path: Source, *, format: WritableFormat | None = None, ov
         return
     if format == "huggingface":
         dumped = {FILES[format][0]: dumped, **_module(format).dump_beside(vocab)}
-    missing = not os.path.isdir(path)
-    if missing:
-        os.mkdir(path)
+    folders = {os.path.dirname(os.path.join(path, file)) for file in dumped}
+    missing = [folder for folder in sorted(folders) if not os.path.isdir(folder)]
     try:
+        for folder in missing:
+            os.mkdir(folder)
         write_files({os.path.join(path, file): data for file, data in dumped.items()}, overwrite=overwrite)
     except BaseException:
-        if missing:
+        for folder in reversed(missing):
             with suppress(OSError):  # another process may have put a file there
-                os.rmdir(path)
+                os.rmdir(folder)
         raise
 
 

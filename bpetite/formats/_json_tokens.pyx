@@ -1,18 +1,13 @@
-"""Vocabularies in GPT-2's printable form, read straight from the bytes of a file: vocab.json, merges.txt, and the
-corresponding members of another JSON file.
+"""The tokens and merges of a JSON file, read straight from its bytes; and those of a merges.txt.
 
 `json` makes a str of every token, a dict entry of it, then its bytes. Here a token's bytes are read in one step, and so
-are a merge's two ids.
-
-Only correct input is read. For any other (a repeated id or one that is no uint32, a character that stands for no byte,
-a merge of bytes that are no token, a bracket too many) the functions return None, and the caller goes through `json`,
-which accepts the rare case or raises the error with its offset. So this module has no error messages, and `json` must
-accept everything that it accepts, with the same result.
+are a merge's two ids. An item that is not as usual (a token in no printable form, a fault) goes through `json` alone,
+with the same result; an error names its line and column.
 """
 from cython cimport final
 from libc.stdint cimport int16_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport free, malloc
-from libc.string cimport memchr, memcmp
+from libc.string cimport memchr, memcmp, memcpy
 
 from ..headers cimport BP_KEY_READ, bp_grow, bp_utf8_put, token_t
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
@@ -20,6 +15,8 @@ from ..headers.vectors cimport bp_utf8_valid
 from ..vocabulary._merge_list cimport MergeList, Results
 from ._ranks cimport decode_base64
 from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
+
+from ..errors import short_repr
 
 cdef extern from "headers/json_escapes.h" nogil:
     int bp_json_hex(uint8_t byte) noexcept
@@ -59,22 +56,27 @@ cdef class _Reader:
     """A position in a part of a file.
 
     Methods read something and move past it; they return False where it is not there, and then the position is lost.
-
-    Args:
-        data: The file.
-        start: The beginning of the part; at the beginning of the file, a byte-order mark is skipped.
-        stop: The end of the part.
+    `space` stands for a space in tokens that are spelled as they are, "" for none; it is None for the printable form.
     """
 
     cdef bytes data               # keeps the memory alive
     cdef const uint8_t* p
     cdef const uint8_t* end
+    cdef const uint8_t* item      # the beginning of the entry or merge that is read
     cdef uint8_t* memory
     cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
     cdef Py_ssize_t length        # of that token
     cdef Py_ssize_t count         # tokens that `join` will look up:
     cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
     cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
+    cdef const uint8_t* items[BP_FOUND_AT_ONCE]      # of the merges of every second one, which go to
+    cdef MergeList merges
+    cdef TokenTable table         # with the ids of `parts`; by their spelling, others are
+    cdef object ids               # there; merges of these
+    cdef object unreachable       # ids are left out
+    cdef Py_ssize_t rank          # merges that were joined or left out
+    cdef bint json                # they are items of an array, strings or
+    cdef bint apart               # arrays of two; else lines
     cdef bint characters          # tokens are spelled as they are, not in printable form,
     cdef bytes written            # keeps the memory alive:
     cdef const uint8_t* space     # with this for a space, of
@@ -99,6 +101,47 @@ cdef class _Reader:
     def __dealloc__(self):
         free(self.memory)
 
+    cdef str place(self, const uint8_t* p):
+        cdef Py_ssize_t at = p - <const uint8_t*> PyBytes_AS_STRING(self.data)
+        column = len(self.data[self.data.rfind(b"\n", 0, at) + 1:at].decode("utf-8", "replace"))
+        return f"line {self.data.count(b'\n', 0, at) + 1}, column {column + 1}"
+
+    cdef object fault(self, why):
+        """The error of the item."""
+        return ValueError(f"{self.place(self.item)}: {why}")
+
+    cdef object no_json(self, const uint8_t* p, why):
+        """The error of a text that is no JSON, or no UTF-8, from `p` on."""
+        cdef Py_ssize_t size = PyBytes_GET_SIZE(self.data), n
+        n = bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(self.data), size)
+        if n < size:
+            return ValueError(f"byte {n} (0x{self.data[n]:02x}) is not UTF-8")
+        return ValueError(f"not JSON at {self.place(p)}: {why}")
+
+    cdef str text(self):
+        """The text from the item on, as far as it was read."""
+        try:
+            return self.item[:self.p - self.item].decode("utf-8")
+        except UnicodeDecodeError:
+            raise self.no_json(self.item, "") from None
+
+    cdef object value(self, bint entry):
+        """The item as `json` reads it: a value, or an `entry` of an object, a pair of a key and its value."""
+        import json
+        cdef Py_ssize_t at
+        self.p = self.item
+        self.blanks()
+        self.item = self.p
+        if not (not entry or self.skip_string() and self.read(c":")) or not self.blanks() or not skip_value(self):
+            raise self.no_json(self.p, "an item is missing, or has no end")
+        text = self.text()
+        try:
+            value = json.loads(f"{{{text}}}" if entry else text)
+        except (ValueError, RecursionError) as bad:      # a JSONDecodeError, an integer of thousands of digits
+            at = len(text[:max(getattr(bad, "pos", 0) - entry, 0)].encode("utf-8"))
+            raise self.no_json(self.item + at, getattr(bad, "msg", bad)) from None
+        return [*value.items()][0] if entry else value
+
     cdef inline bint blanks(self) noexcept nogil:
         """Skip JSON's white space; returns False at the end of the part."""
         self.p = bp_json_blanks(self.p, self.end)
@@ -116,20 +159,22 @@ cdef class _Reader:
         self.blanks()
         return self.take(character)
 
-    cdef int open(self, uint8_t opening, uint8_t closing) noexcept nogil:
-        """Read the opening bracket of a JSON array or object that fills the part.
+    cdef int opened(self, uint8_t opening, uint8_t closing) except -1:
+        """Read the opening bracket of the array or object of a part; returns 1 before an item, 0 if it is empty."""
+        self.blanks()
+        self.item = self.p
+        if not self.take(opening):
+            kind = "object" if opening == c"{" else "array"
+            raise self.fault(f"must be a JSON {kind}, not {short_repr(self.value(False))}")
+        return 1 if not self.blanks() or self.p[0] != closing else self.following(closing)
 
-        Returns 1 before the first item, 0 after an empty one, -1 if it is not there.
-        """
-        if not self.read(opening) or not self.blanks():
-            return -1
-        return 1 if self.p[0] != closing else self.next(closing)
-
-    cdef inline int next(self, uint8_t closing) noexcept nogil:
-        """Read the separator after an item: 1 before the next item, 0 at the end, -1 for anything else."""
+    cdef inline int following(self, uint8_t closing) except -1:
+        """Read the separator after an item: returns 1 before the next item, 0 at the end of the part."""
         if self.read(c","):
             return 1
-        return 0 if self.take(closing) and not self.blanks() else -1
+        if self.take(closing) and not self.blanks():
+            return 0
+        raise self.no_json(self.p, "no comma, and no end of an array or object")
 
     cdef bint read_token(self, bint escapes) noexcept nogil:
         """Read a token up to the first ASCII character that is in none: a space, a quote, a newline."""
@@ -225,13 +270,15 @@ cdef class _Reader:
         return bp_json_hex(token[3]) << 4 | bp_json_hex(token[4])
 
     cdef bint read_id(self, uint32_t* token_id) noexcept nogil:
-        """Read an id as JSON writes integers, 0..2^32-1."""
+        """Read an id as JSON writes integers, 0..2^32-1; False for a fraction."""
         cdef const uint8_t* start = self.p
         cdef uint64_t value = 0
         while self.p < self.end and c"0" <= self.p[0] <= c"9" and self.p - start <= LONGEST_ID:
             value = 10 * value + (self.p[0] - c"0")
             self.p += 1
         token_id[0] = <uint32_t> value
+        if self.p < self.end and self.p[0] in (c".", c"e", c"E"):
+            return False
         return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
     cdef bint read_key(self, bytes key) noexcept:
@@ -241,6 +288,14 @@ cdef class _Reader:
             return False
         self.p += n
         return self.take(c'"') and self.read(c":") and self.blanks()
+
+    cdef bint skip_string(self) noexcept nogil:
+        """Move past a string, whatever it holds."""
+        if not self.take(c'"'):
+            return False
+        while self.p < self.end and self.p[0] != c'"':
+            self.p += 1 + (self.p[0] == c"\\")
+        return self.p < self.end and self.take(c'"')
 
     cdef bint read_string(self) noexcept nogil:
         """Read a string, whose characters matter to nobody; or null."""
@@ -256,10 +311,27 @@ cdef class _Reader:
                 return False
         return self.take(c'"')
 
-    cdef bint read_entry(self, uint32_t* token_id) noexcept nogil:
+    cdef inline bint read_entry(self, uint32_t* token_id) noexcept nogil:
         """Read a token in quotes, and its id."""
+        self.item = self.p
         return (self.read(c'"') and self.read_token(True) and self.take(c'"')
                 and self.read(c":") and self.blanks() and self.read_id(token_id))
+
+    cdef str odd_entry(self, uint32_t* token_id):
+        """The token of an entry that `read_entry` did not read, as it is spelled. OUT: token_id, token, length."""
+        spelled, found = self.value(True)
+        if type(found) is not int:
+            raise self.fault(f"the id of {short_repr(spelled)} must be an integer, not {short_repr(found)}")
+        if not 0 <= found <= 0xFFFFFFFF:
+            raise self.fault(f"the id {short_repr(found)} of {short_repr(spelled)} is outside 0..{0xFFFFFFFF}")
+        token_id[0] = <uint32_t> found
+        try:
+            token = spelled.encode("utf-8").replace(self.written or b" ", b" ")
+        except UnicodeEncodeError as bad:
+            raise self.fault(f"{short_repr(spelled)} holds a lone surrogate at {bad.start}") from None
+        self.length = PyBytes_GET_SIZE(token)
+        memcpy(self.token, PyBytes_AS_STRING(token), self.length)
+        return spelled
 
     cdef void part(self) noexcept nogil:
         """Leave the token that was read last to `join`."""
@@ -267,290 +339,349 @@ cdef class _Reader:
         self.count += 1
         self.token += self.length
 
-    cdef bint read_merge(self, bint json, bint apart) noexcept nogil:
-        """Read two tokens with a space between, or `apart`, in an array."""
-        if apart and not self.read(c"[") or json and not self.read(c'"') or not self.read_token(json):
-            return False
-        self.part()
-        if apart and not (self.take(c'"') and self.read(c",") and self.read(c'"')) or not apart and not self.take(c" "):
-            return False
-        if not self.read_token(json):
-            return False
-        self.part()
-        return not (json and not self.take(c'"') or apart and not self.read(c"]"))
+    cdef MergeList begin_merges(self, TokenTable table, ids, unreachable, Py_ssize_t most):
+        """The list for the merges that follow; see :func:`read_merges`."""
+        self.table, self.ids, self.unreachable, self.merges = table, ids, unreachable, MergeList()
+        self.merges.found = Results(table, unreachable, most)
+        if bp_grow(<void**> &self.merges.pairs, &self.merges.capacity, 2 * most, sizeof(token_t)) < 0:
+            raise MemoryError()
+        return self.merges
 
-    cdef bint join(self, TokenTable table, MergeList merges) except -1:
-        """Append the ids of the merges that were read; False where one has a part that is no token."""
+    cdef bint read_merge(self) noexcept nogil:
+        """Read two tokens with a space between, or `apart`, in an array; of a line, its end."""
+        if self.apart and not self.read(c"[") or self.json and not self.read(c'"') or not self.read_token(self.json):
+            return False
+        self.part()
+        if (self.apart and not (self.take(c'"') and self.read(c",") and self.read(c'"'))
+                or not self.apart and not self.take(c" ") or not self.read_token(self.json)):
+            return False
+        self.part()
+        if not self.json:
+            self.take(c"\r")
+            return self.take(c"\n")
+        return self.take(c'"') and (not self.apart or self.read(c"]"))
+
+    cdef int next_merge(self) except -1:
+        """Read a merge in any form. `join` appends it, and has to be called before the end."""
+        cdef Py_ssize_t count = self.count
+        cdef const uint8_t* start = self.p
+        self.items[count] = start
+        if not self.read_merge():
+            self.count = count
+            self.join()
+            self.item = start
+            self.join_odd()
+        elif self.count == BP_FOUND_AT_ONCE:
+            self.join()
+        return 0
+
+    cdef int join(self) except -1:
+        """Append the ids of the merges that were read."""
         cdef Py_ssize_t slots[BP_FOUND_AT_ONCE]
+        cdef TokenTable table = self.table
+        cdef const uint8_t* p = self.p
         cdef Py_ssize_t i
         table.find_many(self.parts, self.sizes, self.count, slots)
         for i in range(0, self.count, 2):
             if slots[i] < 0 or slots[i + 1] < 0:
-                return False
-            if not merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
+                self.item = self.items[i]
+                self.join_odd()
+                continue
+            if not self.merges.add(table.ids[slots[i]], table.ids[slots[i + 1]]):
                 raise MemoryError()
-            merges.found.add(table, slots[i], slots[i + 1])
-        self.count, self.token = 0, self.memory
-        return True
+            self.merges.found.add(table, slots[i], slots[i + 1])
+            self.rank += 1
+        self.p, self.count, self.token = p, 0, self.memory
+        return 0
+
+    cdef int join_odd(self) except -1:
+        """Read the merge of the item, and append the ids that its parts have by their spelling."""
+        merge = self.value(False) if self.json else self.line()
+        try:
+            found = self.ids.of_merge(merge, self.apart)
+        except ValueError as bad:
+            raise self.fault(f"merge {self.rank} {bad}") from None
+        self.rank += 1
+        if self.unreachable.isdisjoint(found):
+            if not self.merges.add(found[0], found[1]):
+                raise MemoryError()
+            self.merges.found.add(self.table, self.table.slot(found[0]), self.table.slot(found[1]))
+        return 0
+
+    cdef str line(self):
+        """The line that begins at the item, without its end."""
+        self.p = <const uint8_t*> memchr(self.item, c"\n", self.end - self.item)
+        if self.p == NULL:
+            self.p = self.end
+            raise self.fault(f"{short_repr(self.text())} does not end in a newline: the file may be cut short (if it "
+                             "is whole, add the newline)")
+        line = self.text().removesuffix("\r")
+        self.p += 1
+        return line
 
 
 def members(bytes data not None):
     """The positions of the values in a JSON object, and of those in its member "model".
 
-    Only brackets and quotes are looked at; damage to anything else is found when the values are read.
-
-    Args:
-        data: The file.
-
-    Returns:
-        key -> (start, stop) of its value, in the order of the file. None for anything but an object, for a repeated key
-        or one with an escape, and for damage.
+    Only brackets and quotes are looked at; damage to anything else is found when the values are read. The keys are in
+    the order of the file. Raises ValueError where an object has no end, or a key occurs twice.
 
     >>> members(b'{"a": {"b": []}, "model": {"c": 5}}')
-    {'a': (6, 15), 'model.c': (32, 33), 'model': (26, 34)}
+    {'a': (6, 15), ('model', 'c'): (32, 33), 'model': (26, 34)}
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
     cdef dict values = {}
-    try:
-        found = read_members(reader, <const uint8_t*> PyBytes_AS_STRING(data), values, "")
-    except UnicodeDecodeError:
-        return None
-    return values if found and values and not reader.blanks() else None
+    read_members(reader, <const uint8_t*> PyBytes_AS_STRING(data), values, False)
+    if reader.blanks():
+        raise reader.no_json(reader.p, "something behind the end")
+    return values
 
 
-cdef bint read_members(_Reader reader, const uint8_t* first, dict values, str prefix) except -1:
-    """Read an object. OUT: values, with the prefix before each key. False where `members` has no answer."""
-    cdef const uint8_t* p
-    cdef const uint8_t* key
+cdef int read_members(_Reader reader, const uint8_t* first, dict values, bint of_model) except -1:
+    """Read an object. OUT: values."""
     cdef const uint8_t* value
     if not reader.read(c"{"):
-        return False
+        raise reader.no_json(reader.p, "no object")
     if reader.read(c"}"):
-        return True
+        return 0
     while True:
-        if not reader.read(c'"'):
-            return False
-        key = reader.p
-        p = <const uint8_t*> memchr(key, c'"', reader.end - key)
-        if p == NULL or memchr(key, c"\\", p - key) != NULL:
-            return False
-        name = prefix + key[:p - key].decode("ascii")
-        reader.p = p + 1
+        reader.blanks()
+        reader.item = reader.p
+        if not reader.skip_string():
+            raise reader.no_json(reader.item, "no key in quotes")
+        name = reader.text()
+        name = reader.value(False) if "\\" in name else name[1:len(name) - 1]
         if not reader.read(c":") or not reader.blanks():
-            return False
+            raise reader.no_json(reader.p, "no value")
         value = reader.p
-        if name == "model" and value[0] == c"{":
-            if not read_members(reader, first, values, "model."):
-                return False
+        if name == "model" and not of_model and value[0] == c"{":
+            read_members(reader, first, values, True)
         elif not skip_value(reader):
-            return False
-        if name in values:
-            return False
-        values[name] = (value - first, reader.p - first)
+            raise reader.no_json(value, "a value without an end")
+        key = ("model", name) if of_model else name
+        if key in values:
+            raise ValueError(f"the key {short_repr(name)} occurs twice in one JSON object")
+        values[key] = (value - first, reader.p - first)
         if not reader.read(c","):
-            return reader.take(c"}")
+            if not reader.take(c"}"):
+                raise reader.no_json(reader.p, "no comma and no end of an object")
+            return 0
 
 
 cdef bint skip_value(_Reader reader) noexcept nogil:
     """Move past a value; a number or a name takes the white space behind it along. False where it has no end."""
     cdef const uint8_t* p = reader.p
     if p[0] == c'"':
-        return reader.read_string()
+        return reader.skip_string()
     if p[0] == c"{" or p[0] == c"[":
         p = bp_json_skip(p, reader.end)
     else:
         while p < reader.end and p[0] not in (c",", c"}", c"]"):
             p += 1
-        if p == reader.end or p[0] == c"]":
-            return False
-    if p != NULL:
+    if p != NULL and p != reader.p:
         reader.p = p
-    return p != NULL
+        return True
+    return False
+
+
+cdef TokenTable checked(TokenList tokens, dict odd, unreachable):
+    """The table of some tokens. INOUT: odd, the ids of the tokens that are in no printable form, by their spelling; an
+    empty token is added."""
+    cdef TokenTable table = table_of(tokens, unreachable)
+    cdef dict first = {}
+    cdef Py_ssize_t i
+    if table is None:
+        for i in range(tokens.size):
+            token = tokens.data[tokens.starts[i]:tokens.starts[i + 1]]
+            if tokens.ids[i] in first:
+                raise ValueError(f"{first[tokens.ids[i]]!r} and {token!r} have the same id {tokens.ids[i]}")
+            first[tokens.ids[i]] = token
+    if table.repeated or table.empty:
+        for token_id, token in table.items():
+            if token_id not in unreachable and first.setdefault(token, token_id) != token_id:
+                raise ValueError(f"{token!r} occurs twice, with the ids {first[token]} and {token_id}")
+        if table.empty:
+            odd[""] = first[b""]
+    return table
 
 
 def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
-    """The tokens in a JSON object: printable form -> id.
+    """The tokens in a JSON object, which is data[start:stop]: printable form -> id.
 
-    Args:
-        data: The file.
-        start: The beginning of the object, with white space before it.
-        stop: The end of the object, with white space after it; -1 for the end of the file.
+    Returns a TokenTable; the ids of the tokens in no printable form and of the empty one, by their spelling; and the
+    set of these ids, which are not found by their bytes. Raises ValueError for a fault, with its line and column.
 
-    Returns:
-        A TokenTable; None for any fault. Tokens with equal bytes are none.
-
-    >>> dict(read_tokens('{"Ġa": 5, "\\\\u0120": 3}'.encode()))
-    {3: b' ', 5: b' a'}
+    >>> table, odd, hidden = read_tokens('{"Ġa": 5, "\\u0120": 3, " a": 4}'.encode())
+    >>> dict(table), odd, hidden
+    ({3: b' ', 4: b' a', 5: b' a'}, {' a': 4}, frozenset({4}))
     """
     cdef _Reader reader = _Reader(data, start, len(data) if stop < 0 else stop)
     cdef TokenList tokens = TokenList()
     cdef Py_ssize_t most = (reader.end - reader.p) // 5 + 1, size = 0      # entries have five bytes, the last one four
     cdef uint32_t token_id = 0
-    cdef int state = reader.open(c"{", c"}")
+    cdef dict odd = {}
+    cdef int state = reader.opened(c"{", c"}")
     # memory that is not written to costs nothing
     if (tokens.room(reader.end - reader.p + BP_KEY_READ) == NULL
             or bp_grow(<void**> &tokens.ids, &tokens.id_capacity, most + 1, sizeof(token_t)) < 0
             or bp_grow(<void**> &tokens.starts, &tokens.start_capacity, most + 2, sizeof(uint64_t)) < 0):
         raise MemoryError()
     tokens.starts[0] = 0
-    while state > 0:
+    while state:
         reader.token = tokens.data + tokens.starts[size]
         if not reader.read_entry(&token_id):
-            return None
+            spelled = reader.odd_entry(&token_id)
+            if odd.setdefault(spelled, token_id) != token_id:
+                raise reader.fault(f"{short_repr(spelled)} occurs twice")
         tokens.ids[size] = token_id
         tokens.starts[size + 1] = tokens.starts[size] + reader.length
         size += 1
-        state = reader.next(c"}")
+        state = reader.following(c"}")
     tokens.size = size
-    return table_of(tokens, ()) if state == 0 else None
+    table = checked(tokens, odd, odd.values())
+    return table, odd, frozenset(odd.values())
 
 
 def read_ranked(bytes data not None, Py_ssize_t start, Py_ssize_t stop, list first not None, Py_ssize_t n):
     """The tokens in a JSON array of objects with "rank", 0, 1, 2, ..., "token_bytes" in base64, and "token_str".
 
-    Args:
-        data: The file.
-        start: The beginning of the array.
-        stop: Its end.
-        first: The tokens of the first ids.
-        n: The number of ranks whose tokens follow.
+    Returns a TokenTable of the tokens `first` and those of the first `n` ranks; and the number of ranks in the array.
 
-    Returns:
-        A TokenTable; None for any fault, and for fewer ranks.
-
-    >>> dict(read_ranked(b'[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 0, 54, [b"<s>"], 1))
-    {0: b'<s>', 1: b'a'}
+    >>> table, ranks = read_ranked(b'[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 0, 54, [b"<s>"], 1)
+    >>> dict(table), ranks
+    ({0: b'<s>', 1: b'a'}, 1)
     """
     cdef _Reader reader = _Reader(data, start, stop)
     cdef TokenList tokens = TokenList()
-    cdef const uint8_t* quote
     cdef uint8_t* room
     cdef bytes token
     cdef Py_ssize_t rank = 0, length
-    cdef uint32_t found = 0
-    cdef int state = reader.open(c"[", c"]")
+    cdef int state = reader.opened(c"[", c"]")
     if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
-        return None
+        raise reader.no_json(reader.p, "")
     for token in first:
         add_token(tokens, <uint32_t> tokens.size, <const uint8_t*> PyBytes_AS_STRING(token), len(token))
-    while state > 0:
-        if not (reader.read(c"{") and reader.read_key(b"rank") and reader.read_id(&found) and found == rank
-                and reader.read(c",") and reader.read_key(b"token_bytes") and reader.take(c'"')):
-            return None
-        quote = <const uint8_t*> memchr(reader.p, c'"', reader.end - reader.p)
-        if quote == NULL:
-            return None
-        room = tokens.room(quote - reader.p)
+    while state:
+        reader.item = reader.p
+        room = tokens.room(reader.end - reader.p)
         if room == NULL:
             raise MemoryError()
-        length = decode_base64(reader.p, quote - reader.p, room)
-        reader.p = quote + 1
-        if length < 0 or not (reader.read(c",") and reader.read_key(b"token_str") and reader.read_string()
-                              and reader.read(c"}")):
-            return None
+        length = read_rank(reader, rank, room)
+        if length < 0:
+            length = odd_rank(reader, rank, rank < n, room)
         if rank < n and not tokens.add(<uint32_t> tokens.size, length):
             raise MemoryError()
         rank += 1
-        state = reader.next(c"]")
-    return table_of(tokens, ()) if state == 0 and rank >= n else None
+        state = reader.following(c"]")
+    return table_of(tokens, ()), rank
+
+
+cdef Py_ssize_t read_rank(_Reader reader, Py_ssize_t rank, uint8_t* token) noexcept:
+    """Read the entry of a rank. OUT: token. Returns its length; -1 for an entry of another form."""
+    cdef const uint8_t* quote
+    cdef Py_ssize_t length
+    cdef uint32_t found = 0
+    if not (reader.read(c"{") and reader.read_key(b"rank") and reader.read_id(&found) and found == rank
+            and reader.read(c",") and reader.read_key(b"token_bytes") and reader.take(c'"')):
+        return -1
+    quote = <const uint8_t*> memchr(reader.p, c'"', reader.end - reader.p)
+    if quote == NULL:
+        return -1
+    length = decode_base64(reader.p, quote - reader.p, token)
+    reader.p = quote + 1
+    return length if (reader.read(c",") and reader.read_key(b"token_str") and reader.read_string()
+                      and reader.read(c"}")) else -1
+
+
+cdef Py_ssize_t odd_rank(_Reader reader, Py_ssize_t rank, bint wanted, uint8_t* token) except -1:
+    """Read the entry of a rank in any form. OUT: token, if it is `wanted`. Returns its length."""
+    entry = reader.value(False)
+    if not wanted:
+        return 0
+    if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
+        raise reader.fault(f"must be an object of rank {rank}, not {short_repr(entry)}")
+    spelled = entry.get("token_bytes")
+    cdef bytes base64 = spelled.encode("utf-8", "replace") if isinstance(spelled, str) else b""
+    cdef Py_ssize_t length = decode_base64(<const uint8_t*> PyBytes_AS_STRING(base64), len(base64), token)
+    if length < 0:
+        raise reader.fault(f"token_bytes is not base64: {short_repr(entry)}")
+    return length
 
 
 def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space not None):
-    """The tokens in a JSON object: spelled characters -> id.
+    """The tokens in a JSON object: spelled characters, with `space` for a space, -> id. See :func:`read_tokens`.
 
-    Args:
-        data, start, stop: As for :func:`read_tokens`.
-        space: The character that stands for a space, or "".
+    Returns a TokenTable; the id of each byte token, None for a byte without one, in a list of 256; the ids of empty
+    tokens and of those with a space that is written as another character, by their spelling; and the set of the ids
+    that are not found by their bytes: these, and those of byte tokens whose character has a token, too.
 
-    Returns:
-        A TokenTable; the id of each byte token, None for a byte without one, in a list of 256; and the ids of those
-        whose character has a token, too. None for any fault.
-
-    >>> table, byte_ids, hidden = read_characters('{"▁a": 5, "<0x0A>": 3}'.encode(), 0, 24, "▁")
-    >>> dict(table), byte_ids[10], hidden
-    ({3: b'\\n', 5: b' a'}, 3, frozenset())
+    >>> table, byte_ids, odd, hidden = read_characters('{"▁a": 5, "<0x0A>": 3}'.encode(), 0, 24, "▁")
+    >>> dict(table), byte_ids[10], odd, hidden
+    ({3: b'\\n', 5: b' a'}, 3, {}, frozenset())
     """
     cdef _Reader reader = _Reader(data, start, stop, space)
     cdef TokenList tokens = TokenList()
     cdef uint32_t token_id = 0
-    cdef int byte, state = reader.open(c"{", c"}")
+    cdef int byte, state
     cdef list byte_ids = [None] * 256
     cdef set letters = set()
+    cdef dict odd = {}
     if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data) + start, stop - start) < stop - start:
-        return None
-    while state > 0:
-        if not reader.read_entry(&token_id):
-            return None
+        raise reader.no_json(reader.p, "")
+    state = reader.opened(c"{", c"}")
+    while state:
+        reader.token = reader.memory
+        spelled = None if reader.read_entry(&token_id) else reader.odd_entry(&token_id)
         byte = reader.byte_token()
         if byte >= 0:
             if byte_ids[byte] is not None:
-                return None
+                raise reader.fault(f"'<0x{byte:02X}>' occurs twice")
             byte_ids[byte] = token_id
             reader.token[0] = <uint8_t> byte
             reader.length = 1
+        elif spelled is not None and space and " " in spelled:
+            if odd.setdefault(spelled, token_id) != token_id:
+                raise reader.fault(f"{short_repr(spelled)} occurs twice")
         elif reader.length == 1:
             letters.add(reader.token[0])
         add_token(tokens, token_id, reader.token, reader.length)
-        state = reader.next(c"}")
-    hidden = set()
-    for letter in letters:
-        if byte_ids[letter] is not None:
-            hidden.add(byte_ids[letter])
-    table = table_of(tokens, hidden) if state == 0 else None
-    return None if table is None else (table, byte_ids, frozenset(hidden))
+        state = reader.following(c"}")
+    hidden = {byte_ids[letter] for letter in letters if byte_ids[letter] is not None}
+    table = checked(tokens, odd, hidden.union(odd.values()))
+    return table, byte_ids, odd, frozenset(hidden.union(odd.values()))
 
 
-def read_merges(bytes data not None, TokenTable table not None):
+def read_merges(bytes data not None, TokenTable table not None, ids, unreachable=frozenset()):
     """The merges in a merges.txt: two tokens a line, after an optional first line that begins with ``#version``.
 
-    Args:
-        data: The file.
-        table: The vocabulary. Among tokens with the same bytes, the lowest id counts.
-
-    Returns:
-        A MergeList; None for any fault.
+    Tokens are looked up in the table by their bytes, of which the lowest id counts, and in `ids`, a SpelledIds, where
+    that fails. Merges of `unreachable` ids are left out. Raises ValueError for a fault, with its line.
     """
     cdef _Reader reader = _Reader(data, 0, len(data))
-    cdef MergeList pairs = MergeList()
-    pairs.found = Results(table, (), len(data) // 4)      # a line has four bytes at least
+    cdef MergeList merges = reader.begin_merges(table, ids, unreachable, len(data) // 2)    # a line has two bytes
+    reader.item = reader.p
     if reader.end - reader.p >= 8 and memcmp(reader.p, b"#version", 8) == 0:
-        try:
-            data.partition(b"\n")[0].decode("utf-8")
-        except UnicodeDecodeError:
-            return None
-        reader.p = <const uint8_t*> memchr(reader.p, c"\n", reader.end - reader.p)
-        if reader.p == NULL:
-            return None
-        reader.p += 1
+        reader.line()
     while reader.p < reader.end:
-        if not reader.read_merge(False, False):
-            return None
-        reader.take(c"\r")
-        if not reader.take(c"\n"):
-            return None
-        if (reader.count == BP_FOUND_AT_ONCE or reader.p == reader.end) and not reader.join(table, pairs):
-            return None
-    return pairs
+        reader.next_merge()
+    reader.join()
+    return merges
 
 
-def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None,
-                    bint as_lists=False, str space=None, unreachable=()):
-    """The merges in a JSON array of strings, each two tokens with a space between; or `as_lists`, of arrays of two.
+def read_merge_list(bytes data not None, Py_ssize_t start, Py_ssize_t stop, TokenTable table not None, ids,
+                    unreachable=frozenset(), str space=None):
+    """The merges in a JSON array of strings, each two tokens with a space between; or of arrays of two tokens.
 
-    For arguments and result see :func:`read_tokens` and :func:`read_merges`; with `space`, the tokens are spelled
-    as for :func:`read_characters`. `unreachable` are the ids that the table does not find by their bytes.
+    See :func:`read_merges`; with `space`, the tokens are spelled as for :func:`read_characters`.
     """
     cdef _Reader reader = _Reader(data, start, stop, space)
-    cdef MergeList pairs = MergeList()
-    cdef Py_ssize_t most = (reader.end - reader.p) // 5       # an item has five bytes at least
-    cdef int state = reader.open(c"[", c"]")
-    pairs.found = Results(table, unreachable, most)
-    if bp_grow(<void**> &pairs.pairs, &pairs.capacity, 2 * most, sizeof(token_t)) < 0:
-        raise MemoryError()
-    while state > 0:
-        if not reader.read_merge(True, as_lists):
-            return None
-        state = reader.next(c"]")
-        if (reader.count == BP_FOUND_AT_ONCE or state == 0) and not reader.join(table, pairs):
-            return None
-    return pairs if state == 0 else None
+    # with its comma, an item has four bytes
+    cdef MergeList merges = reader.begin_merges(table, ids, unreachable, (stop - start) // 4)
+    cdef int state = reader.opened(c"[", c"]")
+    reader.json = True
+    reader.apart = state and reader.p[0] == c"["
+    while state:
+        reader.next_merge()
+        state = reader.following(c"]")
+    reader.join()
+    return merges

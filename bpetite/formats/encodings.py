@@ -107,7 +107,7 @@ def encoding_name(name: str) -> str:
         return ENCODINGS[name]
     near = nearest(name, PUBLISHED)
     hint = f"known are {', '.join(PUBLISHED)}" if near is None else f"did you mean {near!r}?"
-    if _of_model(name):
+    if of_model(name):
         hint = f"{name!r} is a model: encoding_for_model({name!r})"
     raise ValueError(f"no published encoding is called {name!r}; {hint}")
 
@@ -124,7 +124,7 @@ def encoding_name_for_model(model: str) -> str:
     """
     if not isinstance(model, str):
         raise TypeError(f"the name of a model is a str, not {model!r}")
-    name = _of_model(model)
+    name = of_model(model)
     if name is None:
         near = nearest(model, [*PUBLISHED, *MODELS])
         hint = "name its encoding: get_encoding" if near is None else f"did you mean {near!r}?"
@@ -132,7 +132,8 @@ def encoding_name_for_model(model: str) -> str:
     return name
 
 
-def _of_model(model: str) -> str | None:
+def of_model(model: str) -> str | None:
+    """The encoding of a model, None for another name."""
     by_prefix = (encoding for prefix, encoding in MODEL_PREFIXES.items() if model.startswith(prefix))
     return MODELS.get(model) or next(by_prefix, None)
 
@@ -143,12 +144,10 @@ def looks_like_path(name: str) -> bool:
 
 
 def find_name(name: str) -> str | None:
-    """The published name of the encoding that an encoding's or a model's name stands for; None for any other name,
-    and for one that looks like a path.
+    """The published name of the encoding that an encoding's or a model's whole name stands for; None for any other
+    name. The start of a model's name is not enough: it may be the name of a folder that is missing.
 
-    >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine.json")
+    >>> find_name("gpt-4o"), find_name("o200k"), find_name("gpt-4o-mine")
     ('o200k_base', 'o200k_base', None)
     """
-    if looks_like_path(name):
-        return None
-    return ENCODINGS.get(name) or _of_model(name)
+    return ENCODINGS.get(name) or MODELS.get(name)

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn, TypeAlias
@@ -25,6 +25,8 @@ WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 
 #: JSON's white space.
 BLANKS = " \t\n\r"
+#: Byte -> a newline for a newline, a space for any other; and the bytes that begin no character.
+BLANK, CONTINUING = bytes(10 if byte == 10 else 32 for byte in range(256)), bytes(range(0x80, 0xC0))
 GGUF_MAGIC = b"GGUF"
 
 #: The files of a tokenizer in a directory, by format; where there are several formats, the first is read.
@@ -85,27 +87,39 @@ def decode_utf8(data: bytes, name: str) -> str:
         raise FormatError(f"{name}: byte {bad.start} (0x{data[bad.start]:02x}) is not UTF-8") from None
 
 
-def replaced(data: bytes, spans: dict[tuple[int, int], bytes]) -> bytes:
-    """Replace parts of a file, (start, stop) -> bytes.
-
-    >>> replaced(b"{[1, 2]}", {(1, 7): b"[]"})
-    b'{[]}'
-    """
-    kept, at = [], 0
-    for (start, stop), empty in sorted(spans.items()):
-        kept += [data[at:start], empty]
-        at = stop
-    return b"".join([*kept, data[at:]])
-
-
 @without_collector()
-def parse_json(data: bytes | str, name: str) -> Any:
+def parse_json(data: bytes, name: str, apart: Collection[tuple[int, int]] = ()) -> Any:
     """The value of a JSON text, read strictly: no repeated keys, no NaN, nothing after the value.
+
+    Args:
+        data: The text.
+        name: The file, for error messages.
+        apart: The (start, stop) of values that others read from the text; 0 stands for them.
 
     Raises:
         FormatError: The text is not such JSON; names the line and the column, or the key.
     """
-    text = decode_utf8(data, name) if isinstance(data, bytes) else data
+    try:
+        return _parse(_rest(data, apart), name)
+    except FormatError:
+        if not apart:
+            raise
+    return _parse(_rest(data, apart, blank=True), name)
+
+
+def _rest(data: bytes, apart: Collection[tuple[int, int]], *, blank: bool = False) -> bytes:
+    """A JSON text with 0 in place of some values; with `blank`, all else has its line and column."""
+    kept, at = [], 0
+    for start, stop in sorted(apart):
+        kept += [data[at:start], b"0"]
+        if blank:
+            kept.append(data[start + 1 : stop].translate(BLANK, CONTINUING))
+        at = stop
+    return b"".join([*kept, data[at:]])
+
+
+def _parse(data: bytes, name: str) -> Any:
+    text = decode_utf8(data, name)
 
     def distinct(items: list[tuple[str, Any]]) -> dict[str, Any]:
         made = dict(items)
@@ -152,7 +166,12 @@ def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], op
 
 
 def with_settings(vocab: Vocab, folder: str) -> Vocab:
-    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept."""
+    """The vocabulary with the settings in its directory; of config.json, only the type of the model is kept.
+
+    Raises:
+        FormatError: A file is not UTF-8, or not a JSON object; names it.
+        OSError: A file cannot be read.
+    """
     import json  # not at the top: a regular file is read without it
 
     templates = os.path.join(folder, TEMPLATES)
@@ -161,16 +180,22 @@ def with_settings(vocab: Vocab, folder: str) -> Vocab:
         names += [f"{TEMPLATES}/{name}" for name in sorted(os.listdir(templates)) if name.endswith(".jinja")]
     settings: dict[str, str] = {}
     for name in names:
-        with suppress(OSError, ValueError), open(os.path.join(folder, name), encoding="utf-8") as file:
-            content = file.read()
-            if name.endswith(".json"):
-                value = json.loads(content)
-                if not isinstance(value, dict):
+        path = os.path.join(folder, name)
+        if not os.path.isfile(path):
+            continue
+        with open(path, "rb") as file:
+            content = decode_utf8(file.read(), path)
+        if name.endswith(".json"):
+            try:
+                value = json.loads(content)  # as transformers reads it, with NaN and with repeated keys
+            except ValueError as bad:
+                raise FormatError(f"{path}: not JSON: {bad}; mend or delete the file") from None
+            if not isinstance(value, dict):
+                raise FormatError(f"{path}: must be a JSON object, not {short_repr(value)}")
+            if name == "config.json":
+                if not isinstance(value.get("model_type"), str):
                     continue
-                if name == "config.json":
-                    if not isinstance(value.get("model_type"), str):
-                        continue
-                    content = json.dumps({"model_type": value["model_type"]})
-            settings[name] = content
+                content = json.dumps({"model_type": value["model_type"]})
+        settings[name] = content
     vars(vocab)["beside"] = settings
     return vocab

@@ -7,6 +7,7 @@ Source: https://github.com/ggml-org/ggml, ``docs/gguf.md``, and ``src/llama-voca
 """
 from __future__ import annotations
 
+import json
 import mmap
 import os
 import struct
@@ -135,7 +136,7 @@ def read(path: Source) -> Vocab:
         "pre_tokenizer": write_pre_tokenizer(PATTERNS[pre]),
         "decoder": {"type": "ByteLevel"},
     }
-    return huggingface.from_json(content, name).replace(template=template)
+    return huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name).replace(template=template)
 
 
 def _template(metadata: _Metadata, *, begins: bool) -> Template | None:

@@ -10,18 +10,19 @@ name under which ``transformers`` kept them: literal -> id.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_tokens_bytes
-from ..errors import FormatError, short_repr
+from ..errors import FormatError
 from ..lazy import without_collector
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import FILES, Source, decode_utf8, errors_named, parse_json, read_file
-from .spelling import check_ids, decode_or_utf8, merge_pairs, refuse_aliases, spell, without_unreachable
+from .files import FILES, Source, errors_named, parse_json, read_file
+from .spelling import SpelledIds, check_ids, refuse_aliases, spell
 
 VOCAB, MERGES = FILES["gpt2"]
 ADDED = "added_tokens.json"
@@ -41,34 +42,33 @@ def load(vocab_filepath: Source, merges_filepath: Source, special_tokens: Specia
         FormatError: A file is damaged; names the file and the position.
         OSError: A file cannot be read.
     """
-    data = read_file(vocab_filepath)
-    vocab = _from_bytes(data, merges_filepath, special_tokens)
-    if vocab is not None:
-        return vocab
-    return from_json(parse_json(data, str(vocab_filepath)), str(vocab_filepath), merges_filepath, special_tokens)
+    return _read(read_file(vocab_filepath), os.fspath(vocab_filepath), merges_filepath, special_tokens)
 
 
 @without_collector()
-def _from_bytes(data: bytes, merges_filepath: Source, special_tokens: SpecialTokens) -> Vocab | None:
-    """The vocabulary in regular files; None for others, which :func:`from_json` reads or finds fault with.
+def _read(data: bytes, name: str, merges_filepath: Source, special_tokens: SpecialTokens) -> Vocab:
+    with errors_named(name):
+        table, odd, hidden = read_tokens(data)
+        if not table:
+            raise FormatError("no tokens")
 
-    Reading by bytes equals reading by spelling only if no two tokens have the same bytes.
-    """
-    tokens = read_tokens(data)
-    if not tokens or tokens.repeated or not os.path.isfile(merges_filepath):
-        return None
-    merges = read_merges(read_file(merges_filepath), tokens)
-    if merges is None:
-        return None
-    if special_tokens is None:
-        special_tokens = [END_OF_TEXT] if tokens.find_id(END_OF_TEXT.encode()) is not None else []
-    if not isinstance(special_tokens, list | tuple | dict) or not all(isinstance(it, str) for it in special_tokens):
-        return None
-    try:
-        specials, flags, new = place_specials(special_tokens, tokens, tokens.find_id)
-        return Vocab(grown(tokens, new) if new else tokens, merges, specials, token_flags=flags)
-    except ValueError:
-        return None
+        def find(token: bytes) -> int | None:
+            # older writers put special tokens into vocab.json as they are, not in printable form
+            token_id: int | None = table.find_id(token)
+            return odd.get(token.decode()) if token_id is None else token_id
+
+        if special_tokens is None:
+            special_tokens = [END_OF_TEXT] if find(END_OF_TEXT.encode()) is not None else []
+        specials, flags, new = place_specials(special_tokens, table, find)
+        decode_tokens_bytes([text for text in odd if text not in specials])  # an error for no printable form
+    unreachable = hidden.difference(specials.values())
+    if len(unreachable) < len(hidden):
+        table = table.with_tokens({}, unreachable)
+    with errors_named(os.fspath(merges_filepath)):
+        merges = read_merges(read_file(merges_filepath), table, SpelledIds(table, odd), unreachable)
+    with errors_named(f"{name} with {merges_filepath}"):
+        table = grown(table, new, unreachable) if new else table
+        return Vocab(table, merges, specials, token_flags=flags, unreachable=unreachable)
 
 
 def load_directory(folder: Source) -> Vocab:
@@ -78,54 +78,20 @@ def load_directory(folder: Source) -> Vocab:
     return load(os.path.join(folder, VOCAB), os.path.join(folder, MERGES), specials)
 
 
-def recognizes(content: Any) -> bool:
-    """True for a JSON value that looks like vocab.json: an object of integers."""
-    return isinstance(content, dict) and bool(content) and all(type(value) is int for value in content.values())
+def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
+    """True for a JSON object that looks like vocab.json, with integers alone; ``spans`` are its :func:`members`."""
+    return bool(spans) and all(data[start] in b"-0123456789" for start, _ in spans.values())
 
 
-@without_collector()
-def from_json(
-    content: Any, name: str, merges_filepath: Source | None = None, special_tokens: SpecialTokens = None
-) -> Vocab:
-    """:func:`load` from a parsed vocab.json; by default merges.txt is read from the same directory."""
-    if merges_filepath is None:
-        merges_filepath = os.path.join(os.path.dirname(name), MERGES)
-        if not os.path.exists(merges_filepath):
-            raise FormatError(
-                f"{name}: a JSON object of integers is the vocab.json of a tokenizer only with its {MERGES}, and "
-                f"{merges_filepath} does not exist"
-            )
-    ids = check_ids(content, name, "the file")
-    if not ids:
-        raise FormatError(f"{name}: no tokens")
-    if special_tokens is None:
-        special_tokens = [END_OF_TEXT] if END_OF_TEXT in ids else []
-    # older writers put special tokens into vocab.json as they are, not in printable form
-    printable = dict(ids)
-    for literal in special_tokens:
-        printable.pop(literal, None)
-    with errors_named(name):
-        tokens = dict(zip(printable.values(), decode_tokens_bytes(printable), strict=True))
-    for spelled in ids.keys() - printable.keys():
-        tokens[ids[spelled]] = decode_or_utf8(spelled)
-    empty = frozenset([ids[""]] if "" in ids else ())
-    merges = without_unreachable(_read_merges(merges_filepath, ids), empty)
-    with errors_named(f"{name} with {merges_filepath}"):
-        known = {token: token_id for token_id, token in tokens.items()}
-        specials, flags, new = place_specials(special_tokens, tokens, known.get)
-        return Vocab(tokens | new, merges, specials, token_flags=flags)
-
-
-def _read_merges(path: Source, ids: dict[str, int]) -> tuple[tuple[int, int], ...]:
-    name = os.fspath(path)
-    lines = decode_utf8(read_file(path), str(name)).replace("\r\n", "\n").split("\n")
-    first = 1 if lines[0].startswith("#version") else 0
-    if lines[-1]:
+def read(data: bytes, name: str, _: object = None) -> Vocab:
+    """The vocabulary in a vocab.json with its merges.txt in the same directory."""
+    merges_filepath = os.path.join(os.path.dirname(name), MERGES)
+    if not os.path.exists(merges_filepath):
         raise FormatError(
-            f"{name}: line {len(lines)} {short_repr(lines[-1])} does not end in a newline: the file may be cut short "
-            "(if it is whole, add the newline)"
+            f"{name}: a JSON object of integers is the vocab.json of a tokenizer only with its {MERGES}, and "
+            f"{merges_filepath} does not exist"
         )
-    return merge_pairs(lines[first:-1], ids, str(name), lambda rank: f"line {rank + first + 1}")
+    return _read(data, name, merges_filepath, None)
 
 
 def dump(vocab: Vocab) -> dict[str, bytes]:

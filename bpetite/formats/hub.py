@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..errors import FormatError, MissingExtraError
+from ..errors import FormatError, failed_import
 from ..vocabulary.vocab import Vocab
 from . import load as load_local
 from . import named, unknown_name
@@ -42,8 +42,8 @@ def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab
         from huggingface_hub import constants, snapshot_download
         from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
         from huggingface_hub.utils import validate_repo_id
-    except ImportError:
-        raise MissingExtraError(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
+    except ImportError as failed:
+        raise failed_import(failed, f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
     try:
         validate_repo_id(name)

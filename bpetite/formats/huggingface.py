@@ -9,19 +9,18 @@ Source: https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
 from ..lazy import without_collector
-from ..vocabulary._tokens import grown
+from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import FILES, errors_named, parse_json, read_file, replaced, with_settings
+from .files import FILES, errors_named, parse_json, read_file, with_settings
 from .huggingface_steps import (
-    SpelledCharacters,
     check_decoder,
     is_bytelevel,
     read_alphabet,
@@ -29,27 +28,21 @@ from .huggingface_steps import (
     read_normalizer,
     read_post_processor,
     read_pre_tokenizer,
-    read_spelled_characters,
     write_decoder,
     write_normalizer,
     write_post_processor,
     write_pre_tokenizer,
 )
-from .spelling import (
-    SpelledTokens,
-    check_ids,
-    decode_or_utf8,
-    merge_pairs,
-    read_spelled,
-    refuse_aliases,
-    spell,
-    without_unreachable,
-)
+from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
 
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+#: The settings of ``transformers`` beside a tokenizer.json.
+CONFIG = "tokenizer_config.json"
+#: The parts that are read from the bytes of a file.
+PARTS = ("model", "vocab"), ("model", "merges")
 #: Settings of the model that are kept and written again, with their defaults.
 KEPT: dict[str, bool | None] = {"dropout": None, "unk_token": None, "fuse_unk": False, "byte_fallback": False}
 #: The types of settings that are not null.
@@ -79,7 +72,9 @@ def from_object(source: Any) -> Vocab:
         TypeError: The source is something else.
     """
     if isinstance(source, dict):
-        return from_json(source, "tokenizer")
+        import json  # not at the top: reading a file does without it
+
+        return read(json.dumps(source, ensure_ascii=False).encode("utf-8", "surrogatepass"), "tokenizer")
     if isinstance(source, bytes) or (isinstance(source, str) and source.lstrip()[:1] == "{"):
         data = source if isinstance(source, bytes) else source.encode("utf-8", "surrogatepass")
         return read(data, "the JSON given")
@@ -110,157 +105,120 @@ def from_object(source: Any) -> Vocab:
         return with_settings(read(content, name), folder)
 
 
-def recognizes(content: Any) -> bool:
-    """True for a JSON value that looks like tokenizer.json."""
-    return isinstance(content, dict) and isinstance(content.get("model"), dict)
-
-
-def read(data: bytes, name: str) -> Vocab:
-    """The vocabulary in the bytes of a tokenizer.json; ``name`` is for error messages."""
-    vocab = from_bytes(data, members(data) or {})
-    return from_json(parse_json(data, name), name) if vocab is None else vocab
+def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
+    """True for a JSON object that looks like tokenizer.json; ``spans`` are its :func:`members`."""
+    return "model" in spans and data.startswith(b"{", spans["model"][0])
 
 
 @without_collector()
-def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
-    """Read the vocabulary of a regular file in a third of the time of :func:`from_json`. None for any other file: that
-    function reads it, or names its fault.
+def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = None) -> Vocab:
+    """The vocabulary in the bytes of a tokenizer.json. ``name`` is for error messages, ``spans`` are its
+    :func:`members`.
 
-    Tokens and merges come from the bytes of the file; the rest is parsed as JSON, with both left empty.
-
-    Args:
-        data: The file.
-        spans: Its :func:`members`.
+    Tokens and merges come straight from the bytes; the rest is parsed as JSON.
     """
-    if not spans.keys() >= {"model.vocab", "model.merges"}:
-        return None
-    vocab, listed = spans["model.vocab"], spans["model.merges"]
-    try:
-        content = parse_json(replaced(data, {vocab: b"{}", listed: b"[]"}), "")
-        steps = _steps(content, "")
-        alphabet, space, hidden = None, None, frozenset[int]()
-        ids: Mapping[str, int]
-        if steps[1] is not None:
-            table = read_tokens(data, *vocab)
-            ids = SpelledTokens(table)
-        else:
-            space, _, _ = read_decoder(content.get("decoder"), "")
-            table, byte_ids, hidden = read_characters(data, *vocab, space) or (None, (), hidden)
-            ids = SpelledCharacters(table, byte_ids, space)
-        if table is None or table.repeated or table.empty:
-            return None
-        added = _added_tokens(content.get("added_tokens"), ids, "")
-        if steps[1] is None:
-            alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], "")
-        flags = _flags(added, ids, steps[0]["normalization"] is not None, characters=alphabet is not None)
-        new = _added_bytes(added, alphabet, steps, flags)
-        # a token of the model that is spelled alike has its bytes, or rarely the bytes of the printable form
-        if any(table.get(token_id, token) != token for token_id, token in new.items()):
-            return None
-        if alphabet is None and content["model"].get("byte_fallback"):  # which asks for tokens of the model alone
-            return None
-        new = {token_id: token for token_id, token in new.items() if token_id not in table}
-        table = grown(table, new, hidden) if new else table
-        merges = read_merge_list(data, *listed, table, False, space, hidden)
-        if merges is None:
-            merges = read_merge_list(data, *listed, table, True, space, hidden)
-        if merges is None or merges.parts_among(new):
-            return None
-        return _build(content, "", steps, ids, added, flags, alphabet, table, merges, hidden)
-    except (ValueError, TypeError):
-        return None
-
-
-@without_collector()
-def from_json(content: Any, name: str) -> Vocab:
-    """The vocabulary in a parsed tokenizer.json; ``name`` is for error messages."""
-    if not recognizes(content):
+    if spans is None:
+        with errors_named(name):
+            spans = members(data)
+    content = parse_json(data, name, [spans[part] for part in PARTS if part in spans])
+    if not recognizes(data, spans):
         raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
-    model = content["model"]
-    steps = _steps(content, name)
-    ids = check_ids(model["vocab"], name, "model.vocab")
-    added = _added_tokens(content.get("added_tokens"), ids, name)
-    alphabet, merges = None, model.get("merges")
-    if steps[1] is None:
-        alphabet = read_alphabet(content, ids, steps[0]["normalization"], steps[0]["pattern"], name)
-        tokens, unreachable = read_spelled_characters(ids, added, alphabet, name)
-    else:
-        # an added token takes the place of a token of the model that is spelled alike
-        tokens, unreachable = read_spelled({spelled: ids[spelled] for spelled in ids if spelled not in added})
-    flags = _flags(added, ids, steps[0]["normalization"] is not None, characters=alphabet is not None)
-    with errors_named(name, (ValueError, TypeError)):
-        more = _added_bytes(added, alphabet, steps, flags)
-    for literal in added:
-        token = more[added[literal]["id"]]
-        if alphabet is not None and literal in ids and token != alphabet.read_spelled(literal) and (
-            len(literal) == 1 or model.get("ignore_merges") or any(
-                "".join(one) == literal if isinstance(one, list) else one.replace(" ", "", 1) == literal
-                for one in (merges if isinstance(merges, list) else ())
-            )
-        ):
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)} is normalized, which makes {token!r} of it, and "
-                "is a token of the model, too"
-            )
-    as_lists = isinstance(merges, list) and bool(merges) and isinstance(merges[0], list)
-    pairs = merge_pairs(merges, ids, name, "model.merges[{}]".format, as_lists=as_lists)
-    pairs = without_unreachable(pairs, unreachable)
-    return _build(content, name, steps, ids, added, flags, alphabet, tokens | more, pairs, unreachable)
-
-
-def _steps(content: dict[str, Any], name: str) -> Steps:
     _check_model(content["model"], name)
-    characters = not is_bytelevel(content, name)
-    normalization, as_bytes = read_normalizer(content.get("normalizer"), name)
-    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), name, as_bytes, characters=characters)
-    template = read_post_processor(content.get("post_processor"), name)
-    if not characters:
-        check_decoder(content.get("decoder"), name)
-    return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes
-
-
-def _added_bytes(
-    added: dict[str, dict[str, Any]], alphabet: Alphabet | None, steps: Steps, flags: Mapping[str, tuple[str, ...]]
-) -> dict[int, bytes]:
-    """id -> bytes that an added token decodes to."""
-    normalization = steps[0]["normalization"]
-    return {entry["id"]: literal_bytes(one, alphabet, flags, normalization) for one, entry in added.items()}
-
-
-def _build(
-    content: dict[str, Any],
-    name: str,
-    steps: Steps,
-    ids: Mapping[str, int],
-    added: dict[str, dict[str, Any]],
-    flags: dict[str, tuple[str, ...]],
-    alphabet: Alphabet | None,
-    tokens: Mapping[int, bytes],
-    merges: Sequence[tuple[int, int]],
-    unreachable: frozenset[int],
-) -> Vocab:
-    """The vocabulary of a file's tokens, added ones included; `ids` are the model's, as it spells them."""
-    model = content["model"]
-    settings, as_bytes = steps
-    kept = {key: model[key] for key, nothing in KEPT.items() if model.get(key, nothing) != nothing}
-    if alphabet is not None:  # which has the other settings
-        kept = {key: value for key, value in kept.items() if key == "dropout"}
-    if kept.get("byte_fallback"):
+    for part in PARTS:
+        if part not in spans:
+            raise FormatError(f'{name}: model has no "{part[1]}"')
+    vocab, listed = (spans[part] for part in PARTS)
+    settings, as_bytes = _steps(content, name)
+    table, ids, hidden, space = _read_tokens(data, vocab, content, as_bytes is None, name)
+    alphabet = None
+    if as_bytes is None:
+        alphabet = read_alphabet(content, ids, settings["normalization"], settings["pattern"], name)
+    elif content["model"].get("byte_fallback"):
         _check_byte_fallback(ids, name)
+    added = _added_tokens(content.get("added_tokens"), ids, name)
     if as_bytes:
         _check_flags_in_printable_form(added, name)
+    flags = _flags(added, ids, settings["normalization"] is not None, characters=alphabet is not None)
+    # an added token takes the place of a token of the model that is spelled alike
+    with errors_named(name):
+        held = {
+            entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
+            for literal, entry in added.items()
+        }
+    _check_normalized(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
+    unreachable = hidden - held.keys()
+    new = {token_id: token for token_id, token in held.items() if token_id not in table}
+    if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
+        table = table.with_tokens(held, unreachable)
+    elif new:
+        table = grown(table, new, unreachable)
+    with errors_named(f"{name}: model.merges"):
+        merges = read_merge_list(data, *listed, table, ids, unreachable, space)
+        for token_id in merges.parts_among(new):
+            raise FormatError(f"{new[token_id].decode()!r} is an added token, and not in the vocabulary")
+    kept = {key: content["model"][key] for key, nothing in KEPT.items()
+            if content["model"].get(key, nothing) != nothing and (alphabet is None or key == "dropout")}  # fmt: skip
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
-            tokens,
+            table,
             merges,
             {literal: entry["id"] for literal, entry in added.items()},
-            ignore_merges=bool(model.get("ignore_merges")),
+            ignore_merges=bool(content["model"].get("ignore_merges")),
             alphabet=alphabet,
             token_flags=flags,
             kept=kept,
             unreachable=unreachable,
             **settings,
         )
+
+
+def _read_tokens(
+    data: bytes, span: tuple[int, int], content: dict[str, Any], characters: bool, name: str
+) -> tuple[TokenTable, SpelledIds, frozenset[int], str | None]:
+    """The tokens of the model, their ids by spelling, the ids that are not found by their bytes, and the character for
+    a space, None where merges begin from bytes."""
+    space = read_decoder(content.get("decoder"), name)[0] if characters else None
+    with errors_named(f"{name}: model.vocab"):
+        if space is None:
+            table, odd, hidden = read_tokens(data, *span)
+            return table, SpelledIds(table, odd), hidden, None
+        from ..vocabulary.alphabet import Alphabet  # not at the top: most files do without it
+
+        table, byte_ids, odd, hidden = read_characters(data, *span, space)
+        return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden, space
+
+
+def _check_normalized(
+    added: dict[str, dict[str, Any]], ids: SpelledIds, held: Mapping[int, bytes], alphabet: Alphabet | None,
+    ignore_merges: bool, name: str,
+) -> None:
+    """Raise FormatError for an added token that is found in normalized text by other bytes than those that the model
+    takes for it without a merge."""
+    for literal, entry in added.items():
+        token = held[entry["id"]]
+        if alphabet is not None and literal in ids and (len(literal) == 1 or ignore_merges) and (
+            token != alphabet.read_spelled(literal)
+        ):
+            raise FormatError(
+                f"{name}: added token {short_repr(literal)} is normalized, which makes {token!r} of it, and "
+                "is a token of the model, too"
+            )
+
+
+def _steps(content: dict[str, Any], name: str) -> Steps:
+    _check_model(content["model"], name)
+    characters = not is_bytelevel(content, name)
+    normalization, as_bytes = read_normalizer(content.get("normalizer"), f"{name}: normalizer")
+    where = f"{name}: pre_tokenizer"
+    pattern = read_pre_tokenizer(content.get("pre_tokenizer"), where, as_bytes, characters=characters)
+    if not characters and not is_bytelevel(content | {"decoder": None}, name):
+        raise FormatError(
+            f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
+        )
+    template = read_post_processor(content.get("post_processor"), f"{name}: post_processor")
+    if not characters:
+        check_decoder(content.get("decoder"), name)
+    return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes
 
 
 def _check_model(model: dict[str, Any], name: str) -> None:
@@ -276,11 +234,9 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     if model.get("unk_token"):
         with errors_named(f"{name}: model.unk_token"):
             check_literal(model["unk_token"])
-    if "vocab" not in model:
-        raise FormatError(f'{name}: model has no "vocab"')
 
 
-def _added_tokens(entries: Any, ids: Mapping[str, int], name: str) -> dict[str, dict[str, Any]]:
+def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[str, Any]]:
     """literal -> entry of the added tokens."""
     if entries is None:
         return {}
@@ -326,7 +282,7 @@ def _added_tokens(entries: Any, ids: Mapping[str, int], name: str) -> dict[str, 
 
 
 def _flags(
-    added: dict[str, dict[str, Any]], ids: Mapping[str, int], normalizes: bool, characters: bool
+    added: dict[str, dict[str, Any]], ids: SpelledIds, normalizes: bool, characters: bool
 ) -> dict[str, tuple[str, ...]]:
     """literal -> flags, for added tokens with flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
@@ -366,7 +322,7 @@ def _overlap(early: Collection[str], late: Collection[str]) -> bool:
     return False
 
 
-def _check_byte_fallback(ids: Mapping[str, int], name: str) -> None:
+def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
     """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte without a token as such
     tokens as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
     for character in ALPHABET:
@@ -478,10 +434,19 @@ def _added(token_id: int, literal: str, vocab: Vocab) -> dict[str, Any]:
 
 
 def dump_beside(vocab: Vocab) -> dict[str, bytes]:
-    """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json."""
+    """The files, name -> content, with which ``transformers.AutoTokenizer`` loads a directory with a tokenizer.json:
+    those that the vocabulary came with, and a class that reads tokenizer.json as it stands."""
     import json
 
-    config: dict[str, Any] = {"tokenizer_class": "PreTrainedTokenizerFast", "clean_up_tokenization_spaces": False}
-    if vocab.eot_token is not None:
+    kept = {
+        name: text for name, text in vocab.beside.items()
+        if name not in ("config.json", "added_tokens.json")  # one is of the model, one repeats tokenizer.json
+    }  # fmt: skip
+    config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
+    config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config.pop("auto_map", None)  # names code that is not in this directory
+    named = config.keys() | json.loads(kept.get("special_tokens_map.json", "{}"))
+    if vocab.eot_token is not None and "eos_token" not in named:
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
-    return {"tokenizer_config.json": json.dumps(config, ensure_ascii=False, indent=2).encode("utf-8") + b"\n"}
+    kept[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return {name: text.encode("utf-8") for name, text in kept.items()}

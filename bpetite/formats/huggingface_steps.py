@@ -8,20 +8,19 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from .. import patterns
 from ..errors import FormatError, short_repr
-from ..patterns import as_tuple
+from ..patterns import as_setting, as_tuple
 from ..steps.charsmap import Precompiled
 from ..steps.normalizers import FORMS, Normalization, Normalizer, Prepend, Replace
-from ..steps.sequences import SPACES
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
-from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet, Strip
 from .files import errors_named
+from .spelling import SpelledIds
 
 #: The names of behaviors in the file: "MergedWithNext" for "merged_with_next".
 NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}
@@ -37,6 +36,9 @@ PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
 
 #: Regular expressions that Oniguruma and `regex` read alike.
 ALIKE = patterns.STAGES - {patterns.CL100K_POSSESSIVE}
+
+#: Steps that native files have beside those of tokenizer.json.
+OWN: dict[str, Step] = {"PrefixSpace": PrefixSpace(), "Printable": Printable()}
 
 #: The depth to which sequences may be nested.
 DEEPEST = 32
@@ -67,20 +69,20 @@ def _value(step: dict[str, Any], where: str, key: str, kind: type, default: Any 
     return value
 
 
-def _read_pattern(step: dict[str, Any], where: str) -> str:
-    """The regular expression in {"Regex": ...} or {"String": ...}."""
+def _read_pattern(step: dict[str, Any], where: str, native: bool = False) -> str:
+    """The regular expression in {"Regex": ...} or {"String": ...}; of a `native` file, as it stands."""
     pattern = step.get("pattern")
     if isinstance(pattern, dict) and len(pattern) == 1:
         kind, text = next(iter(pattern.items()))
         if isinstance(text, str) and kind == "String":
             if text == " ":
-                return SPACES[-1]
+                return text
             import regex  # these not at the top: most files do without `regex`, which is slow to import
 
             return str(regex.escape(text, special_only=True))
         if isinstance(text, str) and kind == "Regex":
             with errors_named(where):
-                if text in ALIKE:
+                if native or text in ALIKE:
                     return text
                 from .dialects import from_oniguruma
 
@@ -88,32 +90,36 @@ def _read_pattern(step: dict[str, Any], where: str) -> str:
     raise FormatError(f'{where}.pattern must be {{"Regex": ...}} or {{"String": ...}}, not {short_repr(pattern)}')
 
 
-def read_normalizer(content: Any, name: str) -> tuple[Normalization, bool]:
+# A `native` file has steps that tokenizer.json lacks, too, and its patterns are those of `regex`.
+
+
+def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[Normalization, bool]:
     """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
     made: list[Normalizer] = []
     bytelevel = False
-    for step, where in _steps(content, f"{name}: normalizer", "normalizers"):
+    for step, at in _steps(content, where, "normalizers"):
         if bytelevel:
-            raise FormatError(f"{where}: bpetite has no normalizer after ByteLevel, only before it")
+            raise FormatError(f"{at}: bpetite has no normalizer after ByteLevel, only before it")
         if step["type"] == "ByteLevel":
             bytelevel = True
         elif step["type"] in FORMS:
             made.append(step["type"])
         elif step["type"] == "Prepend":
-            made.append(Prepend(_value(step, where, "prepend", str)))
+            made.append(Prepend(_value(step, at, "prepend", str)))
         elif step["type"] == "Replace":
-            made.append(Replace(_read_pattern(step, where), _value(step, where, "content", str)))
+            made.append(Replace(_read_pattern(step, at, native), _value(step, at, "content", str)))
         elif step["type"] == "Strip":
-            made += [Replace(STRIP[key], "") for key in STRIP if _value(step, where, key, bool, True)]
+            made += [Replace(STRIP[key], "") for key in STRIP if _value(step, at, key, bool, True)]
         elif step["type"] == "Nmt":
             made += NMT
         elif step["type"] == "Precompiled":
-            made.append(Precompiled(_value(step, where, "precompiled_charsmap", str), graphemes=True))
+            charsmap = _value(step, at, "precompiled_charsmap", str)
+            own = step if native else {}
+            graphemes, kept = _value(own, at, "graphemes", bool, True), _value(own, at, "kept", str, "")
+            made.append(Precompiled(charsmap, graphemes, kept))
         else:
-            raise FormatError(f"{where}: bpetite does not have the normalizer {step['type']}")
-    if len(made) == 1 and isinstance(made[0], str):
-        return made[0], bytelevel
-    return tuple(made) or None, bytelevel
+            raise FormatError(f"{at}: bpetite does not have the normalizer {step['type']}")
+    return as_setting(made), bytelevel
 
 
 def is_bytelevel(content: dict[str, Any], name: str) -> bool:
@@ -127,41 +133,37 @@ def is_bytelevel(content: dict[str, Any], name: str) -> bool:
 
 
 def read_pre_tokenizer(
-    content: Any, name: str, printable: bool = False, *, characters: bool = False
+    content: Any, where: str, printable: bool = False, *, characters: bool = False, native: bool = False
 ) -> SplitPattern:
     """The split pattern of a file. ``printable``: its normalizer leaves text in printable form; ``characters``: merges
     begin from characters."""
     made: list[Step] = []
     bytelevel = printable
-    for step, where in _steps(content, f"{name}: pre_tokenizer", "pretokenizers"):
+    for step, at in _steps(content, where, "pretokenizers"):
         if bytelevel and Printable() not in made:
             made.append(Printable())
         if step["type"] == "ByteLevel":
             if bytelevel:
-                raise FormatError(f"{where}: a second ByteLevel{', after that of the normalizer' * printable}")
+                raise FormatError(f"{at}: a second ByteLevel{', after that of the normalizer' * printable}")
             bytelevel = True
-            if _value(step, where, "add_prefix_space", bool, True):
+            if _value(step, at, "add_prefix_space", bool, True):
                 made.append(PrefixSpace())
-            if _value(step, where, "use_regex", bool, True):
+            if _value(step, at, "use_regex", bool, True):
                 made.append(patterns.GPT2)
         elif step["type"] == "Split":
-            invert = _value(step, where, "invert", bool, False)
-            made.append(_split(_read_pattern(step, where), _value(step, where, "behavior", str), invert, where))
+            invert = _value(step, at, "invert", bool, False)
+            made.append(_split(_read_pattern(step, at, native), _value(step, at, "behavior", str), invert, at))
         elif step["type"] == "Punctuation":
-            made.append(_split(PUNCTUATION, _value(step, where, "behavior", str, "Isolated"), False, where))
+            made.append(_split(PUNCTUATION, _value(step, at, "behavior", str, "Isolated"), False, at))
         elif step["type"] == "Digits":
-            made.append(r"\p{N}" if _value(step, where, "individual_digits", bool, False) else r"\p{N}+")
-        elif step["type"] == "Metaspace" and characters:
-            made.append(_metaspace(step, where))
+            made.append(r"\p{N}" if _value(step, at, "individual_digits", bool, False) else r"\p{N}+")
+        elif step["type"] == "Metaspace" and (characters or native):
+            made.append(_metaspace(step, at))
+        elif native and step["type"] in OWN:
+            made.append(OWN[step["type"]])
         else:
-            raise FormatError(f"{where}: bpetite does not have the pre-tokenizer {step['type']}")
-    if not bytelevel and not characters:
-        raise FormatError(
-            f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
-        )
-    if not made:
-        return None
-    return made[0] if len(made) == 1 and isinstance(made[0], str) else tuple(made)
+            raise FormatError(f"{at}: bpetite does not have the pre-tokenizer {step['type']}")
+    return as_setting(made)  # type: ignore[no-any-return]
 
 
 def _metaspace(step: dict[str, Any], where: str) -> Metaspace:
@@ -183,29 +185,29 @@ def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
     return pattern if behavior == "Isolated" else Split(pattern, own, invert)
 
 
-def read_post_processor(content: Any, name: str) -> Template | None:
+def read_post_processor(content: Any, where: str) -> Template | None:
     """The template of a file."""
     template: Template | None = None
     trims: list[bool] = []
-    for step, where in _steps(content, f"{name}: post_processor", "processors"):
+    for step, at in _steps(content, where, "processors"):
         # without these settings the library takes a RobertaProcessing for a BertProcessing
         roberta = step["type"] == "RobertaProcessing" and {"trim_offsets", "add_prefix_space"} <= step.keys()
-        if (step["type"] == "ByteLevel" or roberta) and _value(step, where, "trim_offsets", bool, True):
-            trims.append(_value(step, where, "add_prefix_space", bool, True))
+        if (step["type"] == "ByteLevel" or roberta) and _value(step, at, "trim_offsets", bool, True):
+            trims.append(_value(step, at, "add_prefix_space", bool, True))
         if step["type"] == "ByteLevel":
             continue
         if template is not None:
-            raise FormatError(f"{where}: a second post-processor that adds tokens")
+            raise FormatError(f"{at}: a second post-processor that adds tokens")
         if step["type"] in ("RobertaProcessing", "BertProcessing"):
-            template = _roberta_or_bert(step, where, roberta)
+            template = _roberta_or_bert(step, at, roberta)
         elif step["type"] == "TemplateProcessing":
-            ids = _template_ids(step, where)
-            single = _parts(step.get("single"), ids, f"{where}.single")
-            pair = _parts(step.get("pair"), ids, f"{where}.pair")
-            with errors_named(where):
+            ids = _template_ids(step, at)
+            single = _parts(step.get("single"), ids, f"{at}.single")
+            pair = _parts(step.get("pair"), ids, f"{at}.pair")
+            with errors_named(at):
                 template = Template(single, pair)
         else:
-            raise FormatError(f"{where}: bpetite does not have the post-processor {step['type']}")
+            raise FormatError(f"{at}: bpetite does not have the post-processor {step['type']}")
     return (template or BARE).replace(trim_offsets=tuple(trims)) if trims else template
 
 
@@ -303,39 +305,10 @@ def _string(step: dict[str, Any]) -> str:
 # Vocabularies of characters
 
 
-class SpelledCharacters(Mapping[str, int]):
-    """The ids of tokens as a file spells them, read by :func:`bpetite.formats._json_tokens.read_characters`."""
-
-    def __init__(self, tokens: TokenTable, byte_ids: Sequence[int | None], space: str) -> None:
-        self._tokens, self._byte_ids = tokens, byte_ids
-        self._spelling = Alphabet(tuple(byte_ids), space=space)
-
-    def __getitem__(self, spelled: str) -> int:
-        token = self._spelling.read_spelled(spelled)
-        is_byte = len(token) == 1 and len(spelled) > 1
-        token_id = self._byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
-        if token_id is None or self._spelling.spell(token, token_id) != spelled:
-            raise KeyError(spelled)
-        return token_id
-
-    def __iter__(self) -> Iterator[str]:
-        return (self._spelling.spell(token, token_id) for token_id, token in self._tokens.items())
-
-    def __len__(self) -> int:
-        return len(self._tokens)
-
-
 def read_alphabet(
-    content: dict[str, Any], ids: Mapping[str, int], normalization: Normalization, pattern: SplitPattern, name: str
+    content: dict[str, Any], ids: SpelledIds, normalization: Normalization, pattern: SplitPattern, name: str
 ) -> Alphabet:
-    """The alphabet of a file.
-
-    Args:
-        content: The file.
-        ids: spelled token -> id.
-        normalization, pattern: Of the file.
-        name: The file, for error messages.
-    """
+    """The alphabet of a file with this normalization and pattern."""
     model = content["model"]
     space, byte_tokens, strip = read_decoder(content.get("decoder"), name)
     if space and space not in _written_spaces(normalization, pattern):
@@ -356,7 +329,7 @@ def read_alphabet(
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
     with errors_named(name):
         alphabet = Alphabet(
-            byte_ids, None if unknown is None else ids[unknown], bool(model.get("fuse_unk")), space, strip
+            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip
         )
     lacking = [
         byte for byte, token_id in enumerate(byte_ids[:0xF5])
@@ -381,47 +354,33 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
     return written
 
 
-def read_spelled_characters(
-    ids: dict[str, int], added: Collection[str], alphabet: Alphabet, name: str
-) -> tuple[dict[int, bytes], frozenset[int]]:
-    """Return id -> bytes without added tokens, and the ids that no text gives: empty tokens, tokens with a space that
-    is written as another character, and byte tokens of characters that have a token."""
-    unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
-    for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
-        spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)
-        if token_id is not None and spelled in ids:
-            unreachable.add(token_id)
-    with errors_named(name):
-        tokens = {token_id: alphabet.read_spelled(spelled) for spelled, token_id in ids.items() if spelled not in added}
-    return tokens, frozenset(unreachable & tokens.keys())
-
-
 # Writing
 
 
-def write_normalizer(normalization: Normalization) -> Any:
+def write_normalizer(normalization: Normalization, *, native: bool = False) -> Any:
     """The normalizer in a file."""
     made: list[dict[str, Any]] = []
     for one in as_tuple(normalization):
         if isinstance(one, Prepend):
             made.append({"type": "Prepend", "prepend": one.text})
         elif isinstance(one, Replace):
-            pattern = _write_pattern(one.pattern, "normalization")
+            pattern = _write_pattern(one.pattern, "normalization", native)
             made.append({"type": "Replace", "pattern": pattern, "content": one.content})
         elif isinstance(one, Precompiled):
-            if not one.graphemes or one.kept:
+            own = {"graphemes": one.graphemes, "kept": one.kept} if native else {}
+            if not own and (not one.graphemes or one.kept):
                 raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
-            made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap})
+            made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap} | own)
         else:
             made.append({"type": one})
     return _sequence(made, "normalizers")
 
 
-def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False) -> Any:
+def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False, native: bool = False) -> Any:
     """The pre-tokenizer in a file; ``characters`` if merges begin from these."""
     steps = list(as_tuple(pattern))
-    if characters:
-        return _sequence([*map(_write_split, steps)], "pretokenizers")
+    if characters or native:
+        return _sequence([_write_split(step, native) for step in steps], "pretokenizers")
     at = steps.index(Printable()) if Printable() in steps else len(steps)
     before, after = steps[:at], steps[at + 1 :]
     # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern, which OpenAI writes
@@ -441,7 +400,9 @@ def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False) -> A
     return _sequence([*map(_write_split, before), bytelevel, *map(_write_split, after)], "pretokenizers")
 
 
-def _write_split(step: Step) -> dict[str, Any]:
+def _write_split(step: Step, native: bool = False) -> dict[str, Any]:
+    if native and step in OWN.values():
+        return {"type": type(step).__name__}
     if isinstance(step, PrefixSpace | Printable):
         raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
     if isinstance(step, Metaspace):
@@ -451,15 +412,17 @@ def _write_split(step: Step) -> dict[str, Any]:
     split = Split(step) if isinstance(step, str) else step
     return {
         "type": "Split",
-        "pattern": _write_pattern(split.pattern, "split pattern"),
+        "pattern": _write_pattern(split.pattern, "split pattern", native),
         "behavior": NAMES[split.behavior],
         "invert": split.invert,
     }
 
 
-def _write_pattern(pattern: str, part: str) -> dict[str, str]:
-    if pattern in SPACES:
+def _write_pattern(pattern: str, part: str, native: bool = False) -> dict[str, str]:
+    if pattern == " ":
         return {"String": " "}
+    if native:
+        return {"Regex": pattern}
     try:
         from .dialects import to_oniguruma
 
@@ -485,6 +448,8 @@ def write_post_processor(template: Template | None, tokens: Mapping[int, bytes])
             return {"Sequence": {"id": part.text, "type_id": part.type_id}}
         names = [tokens[one].decode("utf-8", "replace") for one in part.ids]
         key = " ".join(names)
+        while special.get(key, {}).get("ids", [*part.ids]) != [*part.ids]:
+            key += "'"  # bytes that are not UTF-8 have one name
         special[key] = {"id": key, "ids": list(part.ids), "tokens": names}
         return {"SpecialToken": {"id": key, "type_id": part.type_id}}
 

@@ -1,12 +1,13 @@
 """bpetite's own format: one JSON file that people can read, with everything that a tokenizer is.
 
 Tokens are spelled in GPT-2's printable form (:mod:`bpetite.bytelevel`), one on each line; a merge is its two tokens
-with a space between. The file names the version of Unicode, and, for people, the version of ``regex`` it was written
-with; loading does not depend on the latter.
+with a space between. A split pattern or a normalization is a string or an array of strings; steps that are more, and
+the template, have the spelling of tokenizer.json (:mod:`.huggingface_steps`). The file names the version of Unicode,
+and, for people, the version of ``regex`` it was written with; loading does not depend on the latter.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
@@ -18,18 +19,18 @@ from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
 from ._json_tokens import read_merge_list, read_tokens
-from .files import errors_named, expect_keys, parse_json, replaced
-from .spelling import check_ids, merge_pairs, same_id
+from .files import errors_named, expect_keys, parse_json
+from .spelling import SpelledIds, check_ids
 
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
-VERSION = 1
+VERSION = 2
 KEYS = ("format", "version", "kind", "pattern", "normalization", "ignore_merges", "errors", "made_with")
 CONTENT = ("special_tokens", "tokens")
 RARE = ("token_flags", "template", "kept", "unicode", "aliases", "unreachable", "train_config", "merges", "alphabet")
-#: The parts that are read from the bytes of the file, and their stand-ins when the rest is read as JSON.
-EMPTY = {"tokens": b"{}", "merges": b"[]"}
+#: The parts that are read from the bytes of the file.
+PARTS = ("tokens", "merges")
 
 
 def head_of(vocab: Vocab) -> dict[str, Any]:
@@ -38,6 +39,8 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
 
     aliases = vocab.aliases
     always, rare = vocab.facts()
+    for key in ("pattern", "normalization"):
+        always[key] = _write_steps(key, always[key])
     head = {
         "format": "bpetite",
         "version": VERSION,
@@ -49,12 +52,40 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
             if literal not in aliases
         },
     }
+    if vocab.template is not None:
+        from .huggingface_steps import write_post_processor  # not at the top: few vocabularies have one
+
+        rare["template"] = write_post_processor(vocab.template, vocab.tokens)
+    if vocab.alphabet is not None:
+        rare["alphabet"] = vocab.alphabet.to_json()
     rare |= {
         "aliases": dict(sorted(aliases.items(), key=lambda item: item[::-1])),
         "unreachable": [[encode_token(vocab.tokens[one]), one] for one in sorted(vocab.unreachable)],
         "train_config": vocab.train_config,
     }
     return head | {name: value for name, value in rare.items() if value}
+
+
+def _write_steps(key: str, setting: Any) -> Any:
+    if patterns.is_plain(setting):
+        return setting
+    from .huggingface_steps import write_normalizer, write_pre_tokenizer  # not at the top: few vocabularies have steps
+
+    return write_pre_tokenizer(setting, native=True) if key == "pattern" else write_normalizer(setting, native=True)
+
+
+def _read_steps(key: str, content: Any, name: str) -> Any:
+    if content is None or isinstance(content, str):
+        return content
+    if isinstance(content, list) and all(isinstance(one, str) for one in content):
+        return tuple(content)
+    if not isinstance(content, dict):
+        raise FormatError(f"{name}: {key} must be a string, an array of strings, an object or null, not {content!r}")
+    from .huggingface_steps import read_normalizer, read_pre_tokenizer
+
+    if key == "pattern":
+        return read_pre_tokenizer(content, f"{name}: pattern", native=True)
+    return read_normalizer(content, f"{name}: normalization", native=True)[0]
 
 
 def dump(vocab: Vocab) -> bytes:
@@ -81,48 +112,14 @@ def _lines(value: dict[str, int] | list[str]) -> str:
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
 
-@without_collector()
-def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
-    """The vocabulary in a file as :func:`dump` writes it, in a tenth of the time of :func:`from_json`; None for another
-    file, which that function reads or finds fault with.
-
-    Tokens and merges come from the bytes of the file; the rest is parsed as JSON, with both left empty.
-
-    Args:
-        data: The file.
-        spans: Its :func:`members`.
-    """
-    table = read_tokens(data, *spans["tokens"]) if "tokens" in spans else None
-    if table is None:
-        return None
-    rest = replaced(data, {spans[key]: empty for key, empty in EMPTY.items() if key in spans})
-    try:
-        content = parse_json(rest, "")
-        specials = _check_head(content, "")
-        unreachable = _read_unreachable(content, "")
-        bytes_of = _literal_bytes(content, _read_alphabet(content))
-        more = {token_id: bytes_of(literal) for literal, token_id in specials.items()} | unreachable
-        if len(more) < len(specials) + len(unreachable) or any(token_id in table for token_id in more):
-            return None
-        table = grown(table, more) if more and not unreachable else table.with_tokens(more, unreachable)
-        if table.repeated or table.hidden != len(unreachable):
-            return None
-        merges = read_merge_list(data, *spans["merges"], table, unreachable=unreachable) if "merges" in spans else None
-        if merges is None and "merges" in spans:
-            return None
-        return _build(content, "", table, merges, specials, unreachable)
-    except (ValueError, TypeError):
-        return None
-
-
-def recognizes(content: Any) -> bool:
-    """True for a JSON value that claims to be of this format."""
-    return isinstance(content, dict) and content.get("format") == "bpetite"
+def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
+    """True for a JSON object that claims to be of this format; ``spans`` are its :func:`members`."""
+    return "format" in spans and data[slice(*spans["format"])].strip() == b'"bpetite"'
 
 
 def _check_head(content: Any, name: str) -> dict[str, int]:
     """Check everything but tokens and merges; returns the special tokens."""
-    if not recognizes(content):
+    if content.get("format") != "bpetite":
         raise FormatError(f'{name}: no bpetite tokenizer: no "format": "bpetite" in it')
     if type(content.get("version")) is not int or content["version"] != VERSION:
         raise FormatError(
@@ -146,16 +143,6 @@ def _read_alphabet(content: dict[str, Any]) -> Alphabet | None:
     return Alphabet.from_json(content["alphabet"])
 
 
-def _literal_bytes(content: dict[str, Any], alphabet: Alphabet | None) -> Callable[[str], bytes]:
-    if alphabet is None:
-        return str.encode
-    from ..steps import normalizers
-
-    normalization = normalizers.from_json(content["normalization"])
-    flags = content.get("token_flags", {})
-    return lambda literal: literal_bytes(literal, alphabet, flags, normalization)
-
-
 def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
     """id -> bytes of the tokens that no text reaches. The file has them as pairs, since two may be spelled alike."""
     tokens: dict[int, bytes] = {}
@@ -174,73 +161,61 @@ def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
 
 
 @without_collector()
-def from_json(content: Any, name: str) -> Vocab:
-    """The vocabulary in the parsed file; ``name`` is for error messages."""
+def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
+    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`.
+
+    Tokens and merges come straight from the bytes of the file; the rest is parsed as JSON.
+    """
+    content = parse_json(data, name, [spans[part] for part in PARTS if part in spans])
     specials = _check_head(content, name)
-    with errors_named(name, (ValueError, TypeError)):
-        bytes_of = _literal_bytes(content, _read_alphabet(content))
-    ids = check_ids(content["tokens"], name, "tokens")
     with errors_named(f"{name}: tokens"):
-        tokens = dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True))
-    if len(tokens) != len(ids):
-        raise FormatError(f"{name}: tokens: {same_id(ids)}")
-    for literal, token_id in specials.items():
-        with errors_named(name):
-            data = bytes_of(check_literal(literal).decode())
-            spelled = encode_token(data)
-        if token_id in tokens:
-            raise FormatError(f"{name}: special_tokens: id {token_id} of {literal!r} belongs to {tokens[token_id]!r}")
-        if ids.get(spelled, -1) > token_id:
-            raise FormatError(f"{name}: special_tokens: {literal!r} has id {token_id}, as a token {ids[spelled]}")
-        tokens[token_id] = data
-        ids.setdefault(spelled, token_id)
+        table, odd, _ = read_tokens(data, *spans["tokens"])
+        decode_tokens_bytes(odd)  # an error for tokens in no printable form
     unreachable = _read_unreachable(content, name)
-    if taken := unreachable.keys() & tokens.keys():
-        raise FormatError(f"{name}: unreachable: the id {min(taken)} belongs to {tokens[min(taken)]!r}")
-    tokens |= unreachable
-
-    merges = merge_pairs(content["merges"], ids, name) if "merges" in content else None
-    return _build(content, name, tokens, merges, specials, unreachable)
-
-
-def _build(
-    content: dict[str, Any],
-    name: str,
-    tokens: Mapping[int, bytes],
-    merges: Sequence[tuple[int, int]] | None,
-    specials: dict[str, int],
-    unreachable: Iterable[int],
-) -> Vocab:
-    settings = {key: content[key] for key in ("pattern", "normalization", "ignore_merges", "errors")}
-    flags = content.get("token_flags", {})
-    kept = content.get("kept", {})
     with errors_named(name, (ValueError, TypeError)):
-        check_unicode(content.get("unicode"))
-        # few files have these settings, and only they wait for the imports
-        if not patterns.is_plain(content["pattern"]):
-            from ..steps import splits
+        settings = _read_settings(content, name)
+        how = settings["alphabet"], settings["token_flags"], settings["normalization"]
+        more = {
+            token_id: literal_bytes(check_literal(literal).decode(), *how) for literal, token_id in specials.items()
+        }
+    for part, found, known in (
+        ("special_tokens", more, table), ("unreachable", unreachable, table), ("unreachable", unreachable, more)
+    ):
+        for token_id, token in found.items():
+            if token_id in known:
+                raise FormatError(f"{name}: {part}: the id {token_id} of {token!r} belongs to {known[token_id]!r}")
+    more |= unreachable
+    with errors_named(name):
+        table = grown(table, more) if more and not unreachable else table.with_tokens(more, unreachable)
+    merges = None
+    if "merges" in spans:
+        with errors_named(f"{name}: merges"):
+            merges = read_merge_list(data, *spans["merges"], table, SpelledIds(table, {}), unreachable.keys())
+    settings["unreachable"] = frozenset(unreachable)
+    with errors_named(name, (ValueError, TypeError)):
+        return Vocab(table, merges, specials | _read_aliases(content, specials), **settings)
 
-            settings["pattern"] = splits.from_json(content["pattern"])
-        if content["normalization"] is not None:
-            from ..steps import normalizers
 
-            settings["normalization"] = normalizers.from_json(content["normalization"])
-        if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
-            raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
-        settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
-        if "template" in content:
-            from ..steps.template import Template
+def _read_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
+    """The fields of a :class:`Vocab` that are not its tokens."""
+    check_unicode(content.get("unicode"))
+    settings = {key: content[key] for key in ("ignore_merges", "errors")}
+    settings |= {key: _read_steps(key, content[key], name) for key in ("pattern", "normalization")}
+    settings |= {"alphabet": _read_alphabet(content), "kept": content.get("kept", {})}
+    flags = content.get("token_flags", {})
+    if not isinstance(flags, dict) or not all(isinstance(some, list) for some in flags.values()):
+        raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
+    settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
+    if "template" in content:
+        from .huggingface_steps import read_post_processor  # not at the top: few files have one
 
-            settings["template"] = Template.from_json(content["template"])
-        if not isinstance(kept, dict):
-            raise ValueError(f"kept must be an object, not {short_repr(kept)}")
-        config = content.get("train_config")
-        if "train_config" in content and not isinstance(config, dict):
-            raise ValueError(f"train_config must be an object, not {short_repr(config)}")
-        settings |= {"kept": kept, "unreachable": frozenset(unreachable)}
-        settings["train_config"] = config
-        settings["alphabet"] = _read_alphabet(content)
-        return Vocab(tokens, merges, specials | _read_aliases(content, specials), **settings)
+        settings["template"] = read_post_processor(content["template"], f"{name}: template")
+    if not isinstance(settings["kept"], dict):
+        raise ValueError(f"kept must be an object, not {short_repr(settings['kept'])}")
+    settings["train_config"] = config = content.get("train_config")
+    if "train_config" in content and not isinstance(config, dict):
+        raise ValueError(f"train_config must be an object, not {short_repr(config)}")
+    return settings
 
 
 def _read_aliases(content: dict[str, Any], specials: dict[str, int]) -> dict[str, int]:

@@ -25,7 +25,6 @@ from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
 from .files import errors_named
-from .huggingface_steps import read_spelled_characters
 
 #: The kinds of pieces, and of models.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -35,7 +34,7 @@ SPACE = "▁"
 #: The most letters of a run that pieces of the same score join.
 LONGEST_RUN = 64
 #: The normalization of a model that changes nothing but spaces.
-PLAIN: Normalization = (Replace(r"\ ", SPACE),)
+PLAIN: Normalization = (Replace(" ", SPACE),)
 
 T = TypeVar("T", int, bytes)
 
@@ -70,7 +69,7 @@ class Rules(NamedTuple):
         made += [Replace(r"\A +", ""), Replace(" {2,}", " ")] if self.trim else []
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
-        made.append(Replace(r"\ ", SPACE))
+        made.append(Replace(" ", SPACE))
         if self.prefix and self.suffix:  # the trimmed text may end in spaces that are spelled
             ending = rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z"
             made.append(Replace(ending if self.trim else r"(?<=[\s\S])\Z", SPACE))
@@ -167,15 +166,8 @@ def vocab_of_pieces(
     flags: tuple[str, ...] = (),
     template: Template | None = None,
 ) -> Vocab:
-    """The vocabulary of pieces, whose ids are their places.
-
-    Args:
-        pieces: The pieces.
-        rules: The work of the normalizer on a text.
-        name: The file, for error messages.
-        flags: The flags of pieces that are put in by the user; by default those with which SentencePiece finds them.
-        template: The template of the vocabulary.
-    """
+    """The vocabulary of pieces, whose ids are their places. ``flags`` are those of pieces that are put in by the user;
+    by default those with which SentencePiece finds them."""
     ids = _ids(pieces, name)
     unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
@@ -191,7 +183,7 @@ def vocab_of_pieces(
         for number, piece in enumerate(pieces)
         if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)
     }
-    tokens, unreachable = read_spelled_characters(ids, special, alphabet, name)
+    tokens, unreachable = _tokens(ids, special, alphabet, name)
     tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
     steps = rules.steps(defined)
@@ -230,6 +222,21 @@ def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
     return ids
 
 
+def _tokens(
+    ids: dict[str, int], special: Collection[str], alphabet: Alphabet, name: str
+) -> tuple[dict[int, bytes], frozenset[int]]:
+    """Return id -> bytes without special tokens, and the ids that no text gives: empty tokens, tokens with a space that
+    is written as another character, and byte tokens of characters that have a token."""
+    unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
+    for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
+        spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)
+        if token_id is not None and spelled in ids:
+            unreachable.add(token_id)
+    with errors_named(name):
+        tokens = {number: alphabet.read_spelled(spelled) for spelled, number in ids.items() if spelled not in special}
+    return tokens, frozenset(unreachable & tokens.keys())
+
+
 def _merges(
     pieces: Sequence[Piece], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
 ) -> list[tuple[int, int]]:
@@ -264,12 +271,7 @@ def _merges(
 
 def _runs(last: Collection[str], letter: str) -> list[tuple[str, str]]:
     """The pairs, in order, that join a run of a letter as pieces of the same score do, the first in the text first;
-    nothing if there are no such pairs, or a piece is no run.
-
-    Args:
-        last: The pieces, which no other contains.
-        letter: The letter.
-    """
+    nothing if there are no such pairs, or a piece is no run. No other piece contains one of `last`."""
     longest = max(map(len, last))
     sizes = {1, *(len(piece) for piece in last)}
     if longest > LONGEST_RUN or any(piece != letter * len(piece) for piece in last):

@@ -1,10 +1,10 @@
-"""Tokens in a printable form, with their ids and merges, in vocab.json, merges.txt and other JSON files."""
+"""The spelling of tokens in JSON files and merges.txt."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..bytelevel import decode_token_bytes, decode_tokens_bytes, encode_token, encode_tokens
+from ..bytelevel import decode_token_bytes, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
@@ -22,41 +22,60 @@ def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
         raise FormatError(
             f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
         )
-    if len(set(ids.values())) != len(ids):
-        raise FormatError(f"{name}: {position}: {same_id(ids)}")
-    return ids
-
-
-def same_id(ids: dict[str, int]) -> str:
-    """An error message that names two tokens with the same id."""
     first: dict[int, str] = {}
     for key, token_id in ids.items():
         if first.setdefault(token_id, key) != key:
-            return f"{short_repr(first[token_id])} and {short_repr(key)} have the same id {token_id}"
-    return "an id occurs twice"
+            here = f"{name}: {position}: {short_repr(first[token_id])} and {short_repr(key)}"
+            raise FormatError(f"{here} have the same id {token_id}")
+    return ids
 
 
-class SpelledTokens(Mapping[str, int]):
-    """The ids of tokens as a file spells them, all in printable form.
+class SpelledIds:
+    """The ids of a file's tokens by their spelling.
 
-    >>> SpelledTokens(TokenTable({5: b" a"}))["Ġa"]
+    Args:
+        tokens: The tokens.
+        odd: The ids of those that are not found by their bytes, by their spelling.
+        alphabet: The characters of which they are spelled; None for the printable form.
+
+    >>> SpelledIds(TokenTable({5: b" a"}), {}).get("Ġa")
     5
     """
 
-    def __init__(self, tokens: TokenTable) -> None:
-        self._tokens = tokens
+    def __init__(self, tokens: TokenTable, odd: Mapping[str, int], alphabet: Alphabet | None = None) -> None:
+        self._tokens, self._odd, self._alphabet = tokens, odd, alphabet
 
-    def __getitem__(self, spelled: str) -> int:
-        try:
-            token_id: int | None = self._tokens.find_id(decode_token_bytes(spelled))
-        except ValueError:
-            token_id = None
-        if token_id is None:
-            raise KeyError(spelled)
-        return token_id
+    def get(self, spelled: str) -> int | None:
+        """The id of a token; None if there is none."""
+        if spelled in self._odd:
+            return self._odd[spelled]
+        alphabet = self._alphabet
+        token_id: int | None
+        if alphabet is None:
+            try:
+                token_id = self._tokens.find_id(decode_token_bytes(spelled))
+            except ValueError:
+                return None
+            return token_id
+        token = alphabet.read_spelled(spelled)
+        is_byte = len(token) == 1 and len(spelled) > 1
+        token_id = alphabet.byte_ids[token[0]] if is_byte else self._tokens.find_id(token)
+        return None if token_id is None or alphabet.spell(token, token_id) != spelled else token_id
 
-    def __iter__(self) -> Iterator[str]:
-        return map(encode_token, self._tokens.values())
+    def of_merge(self, merge: object, apart: bool) -> tuple[int, int]:
+        """The ids of a merge: two tokens with a space between, or `apart`, in a list."""
+        pair = merge if apart else merge.split(" ") if isinstance(merge, str) else None
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+            shape = "a pair of tokens" if apart else "two tokens with one space between"
+            raise ValueError(f"must be {shape}, not {short_repr(merge)}")
+        left, right = map(self.get, pair)
+        if left is None or right is None:
+            missing = pair[0] if left is None else pair[1]
+            raise ValueError(f"{short_repr(merge)}: {short_repr(missing)} is not in the vocabulary")
+        return left, right
+
+    def __contains__(self, spelled: str) -> bool:
+        return self.get(spelled) is not None
 
     def __len__(self) -> int:
         return len(self._tokens)
@@ -70,26 +89,16 @@ def decode_or_utf8(spelled: str) -> bytes:
         return spelled.encode("utf-8", "surrogatepass")
 
 
-def read_spelled(ids: dict[str, int]) -> tuple[dict[int, bytes], frozenset[int]]:
-    """id -> bytes of tokens as a file spells them; and the ids of the unreachable tokens, which are empty or not in
-    printable form."""
-    unreachable = {ids[""]} if "" in ids else set()
+def is_printable(spelled: str) -> bool:
+    """True for a spelling in printable form."""
     try:
-        return dict(zip(ids.values(), decode_tokens_bytes(ids), strict=True)), frozenset(unreachable)
+        return bool(decode_token_bytes(spelled)) or not spelled
     except ValueError:
-        pass
-    tokens: dict[int, bytes] = {}
-    for spelled, token_id in ids.items():
-        try:
-            tokens[token_id] = decode_token_bytes(spelled)
-        except ValueError:
-            tokens[token_id] = decode_or_utf8(spelled)
-            unreachable.add(token_id)
-    return tokens, frozenset(unreachable)
+        return False
 
 
 def spell(vocab: Vocab, what: str) -> dict[int, str]:
-    """id -> token as a file spells it, in the order of ids: the inverse of :func:`read_spelled`.
+    """id -> token as a file spells it, in the order of ids.
 
     Raises:
         FormatError: The file, called ``what``, would make a token reachable that no text reaches.
@@ -103,7 +112,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
         token = vocab.tokens[token_id]
         try:
             spelled[token_id] = token.decode("utf-8")
-            held = not token or token_id in read_spelled({spelled[token_id]: token_id})[1]
+            held = not token or not is_printable(spelled[token_id])
         except UnicodeDecodeError:
             held = False
         if not held or spelled[token_id] in taken:
@@ -133,46 +142,3 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
             f"{vocab.tokens[token_id].decode('utf-8')!r} (vocab.replace(special_tokens=...) makes a "
             "vocabulary without it)"
         )
-
-
-def without_unreachable(
-    merges: tuple[tuple[int, int], ...], unreachable: frozenset[int]
-) -> tuple[tuple[int, int], ...]:
-    """Leave out merges of unreachable tokens, which never apply."""
-    return tuple(pair for pair in merges if unreachable.isdisjoint(pair)) if unreachable else merges
-
-
-def merge_pairs(
-    merges: Any,
-    ids: dict[str, int],
-    name: str,
-    position: Callable[[int], str] = "merge {}".format,
-    *,
-    as_lists: bool = False,
-) -> tuple[tuple[int, int], ...]:
-    """The ids of merges that are spelled as two tokens with a space between, or as lists of two tokens.
-
-    Args:
-        merges: The merges in the file.
-        ids: spelled token -> id.
-        name: The file, for error messages.
-        position: The name of merge number n in error messages.
-        as_lists: Each merge is a list of two tokens.
-    """
-    if not isinstance(merges, list):
-        raise FormatError(f"{name}: merges must be a JSON array, not {short_repr(merges)}")
-    pairs = []
-    shape = "a pair of tokens" if as_lists else "two tokens with one space between"
-    for rank, merge in enumerate(merges):
-        pair = merge
-        if not as_lists:
-            pair = merge.split(" ") if isinstance(merge, str) else None
-        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise FormatError(f"{name}: {position(rank)} must be {shape}, not {short_repr(merge)}")
-        for part in pair:
-            if part not in ids:
-                raise FormatError(
-                    f"{name}: {position(rank)} {short_repr(merge)}: {short_repr(part)} is not in the vocabulary"
-                )
-        pairs.append((ids[pair[0]], ids[pair[1]]))
-    return tuple(pairs)

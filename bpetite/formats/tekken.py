@@ -18,8 +18,7 @@ from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._json_tokens import read_ranked
 from .dialects import from_rust
-from .files import errors_named, parse_json, replaced
-from .tiktoken import canonical_base64
+from .files import errors_named, parse_json
 
 #: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
 UNLISTED = (
@@ -31,70 +30,47 @@ UNLISTED = (
 UNLISTED_VERSIONS = (None, "v1", "v2", "v3", "v7")
 
 
-def recognizes(content: Any) -> bool:
-    """True for a JSON value that looks like tekken.json."""
-    config, vocab = (content.get("config"), content.get("vocab")) if isinstance(content, dict) else (None, None)
-    return isinstance(config, dict) and isinstance(vocab, list)
+def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
+    """True for a JSON object that looks like tekken.json; ``spans`` are its :func:`members`."""
+    parts = ("config", b"{"), ("vocab", b"[")
+    return all(key in spans and data.startswith(opening, spans[key][0]) for key, opening in parts)
 
 
 @without_collector()
-def from_bytes(data: bytes, spans: dict[str, tuple[int, int]]) -> Vocab | None:
-    """Read the vocabulary of a regular file without an object for each token. None for any other file:
-    :func:`from_json` reads it, or names its fault. ``spans`` is :func:`.members` of the file."""
-    if not spans.keys() >= {"config", "vocab"}:
-        return None
-    try:
-        content = parse_json(replaced(data, {spans["vocab"]: b"[]"}), "")
-        if not recognizes(content):
-            return None
-        literals, ranks = _head(content, MAX_ID, "")
-        table = read_ranked(data, *spans["vocab"], [*map(check_literal, literals)], ranks)
-        return None if table is None else _build(content, table, literals)
-    except ValueError:
-        return None
+def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
+    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`.
 
-
-@without_collector()
-def from_json(content: Any, name: str) -> Vocab:
-    """The vocabulary in the parsed file; ``name`` is for error messages."""
-    if not recognizes(content):
+    The ranks come straight from the bytes of the file; the rest is parsed as JSON.
+    """
+    if not recognizes(data, spans):
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
-    entries = content["vocab"]
-    literals, ranks = _head(content, len(entries), name)
-    ranked = []
-    for rank, entry in enumerate(entries[:ranks]):
-        if not isinstance(entry, dict) or entry.get("rank") != rank or type(entry["rank"]) is not int:
-            raise FormatError(f"{name}: vocab[{rank}] must be an object of rank {rank}, not {short_repr(entry)}")
-        spelled = entry.get("token_bytes")
-        token = canonical_base64(spelled.encode()) if isinstance(spelled, str) and spelled.isascii() else None
-        if token is None:
-            raise FormatError(f"{name}: vocab[{rank}].token_bytes is not base64: {short_repr(entry)}")
-        ranked.append(token)
+    content = parse_json(data, name, [spans["vocab"]])
+    literals, size = _head(content, name)
     with errors_named(name):
-        return _build(content, dict(enumerate([*map(check_literal, literals), *ranked])), literals)
+        first = [*map(check_literal, literals)]
+    with errors_named(f"{name}: vocab"):
+        table, ranks = read_ranked(data, *spans["vocab"], first, size - len(first))
+    if not len(first) <= size <= len(first) + ranks:
+        raise FormatError(f"{name}: {size} tokens, {len(first)} of them special, do not fit {ranks} ranks")
+    specials = {literal: token_id for token_id, literal in enumerate(literals)}
+    with errors_named(name):
+        return Vocab(table, None, specials, pattern=from_rust(content["config"]["pattern"]))
 
 
-def _head(content: dict[str, Any], entries: int, name: str) -> tuple[list[str], int]:
-    """The literals of the special tokens, and the number of ranks that are tokens, of so many."""
+def _head(content: dict[str, Any], name: str) -> tuple[list[str], int]:
+    """The literals of the special tokens, and the number of tokens."""
     config = content["config"]
     if not isinstance(config.get("pattern"), str):
         raise FormatError(f"{name}: config.pattern must be a str, not {short_repr(config.get('pattern'))}")
     size = _count(config, "default_vocab_size", name)
     reserved = _count(config, "default_num_special_tokens", name)
-    if not reserved <= size <= reserved + entries:
-        raise FormatError(f"{name}: {size} tokens, {reserved} of them special, do not fit {entries} ranks")
     listed = content.get("special_tokens")
     if listed is None and config.get("version") not in UNLISTED_VERSIONS:
         raise FormatError(
             f"{name}: no special_tokens in it, which version {short_repr(config['version'])} has to list; files up to "
             "v7 may leave them out"
         )
-    return _special_tokens(listed, reserved, name), size - reserved
-
-
-def _build(content: dict[str, Any], tokens: Mapping[int, bytes], literals: list[str]) -> Vocab:
-    specials = {literal: token_id for token_id, literal in enumerate(literals)}
-    return Vocab(tokens, None, specials, pattern=from_rust(content["config"]["pattern"]))
+    return _special_tokens(listed, reserved, name), size
 
 
 def _count(config: dict[str, Any], key: str, name: str) -> int:

@@ -11,9 +11,8 @@ from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from ..patterns import as_tuple
+from ..patterns import as_tuple, unescaped
 from ..record import Record
-from . import sequences
 from .charsmap import Precompiled, compiled, mapped
 
 if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
@@ -34,17 +33,15 @@ class Replace(Record):
     pattern: str
     content: str
 
+    def __post_init__(self) -> None:
+        vars(self)["pattern"] = unescaped(self.pattern)
+
     @property
     def writes_spaces(self) -> str:
         """The text that it writes for every space; "" if it does something else."""
-        return self.content if self.pattern in sequences.SPACES else ""
+        return self.content if self.pattern == " " else ""
 
 
-FIELDS: sequences.StepFields = {
-    Prepend: {"prepend": str},
-    Replace: {"replace": str, "content": str},
-    Precompiled: {"charsmap": str, "graphemes": bool, "kept": str},
-}
 Normalizer = str | Prepend | Replace | Precompiled
 Normalization = Normalizer | tuple[Normalizer, ...] | None
 
@@ -157,8 +154,3 @@ def _sorted_marks(form: Any, run: str) -> str:
     for _, group in groupby(decomposed, lambda mark: classes[mark] > 0):
         parts += sorted(group, key=classes.__getitem__)
     return "".join(parts)
-
-
-#: A normalization as a JSON value, and back.
-to_json: Callable[[Any], Any] = partial(sequences.to_json, classes=FIELDS)
-from_json: Callable[[Any], Any] = partial(sequences.from_json, name="normalization", classes=FIELDS)

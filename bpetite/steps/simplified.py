@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from ..patterns import as_tuple, is_plain
 from .normalizers import Normalization, Prepend, Replace
-from .sequences import SPACES
 from .splits import Metaspace, Split, SplitPattern, Step
 
 if TYPE_CHECKING:
@@ -93,7 +92,7 @@ def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
 
 def _is_at_spaces(step: Step) -> bool:
     """True for a split that leaves a text without spaces as it is."""
-    return isinstance(step, Split) and step.pattern in SPACES and not step.invert
+    return isinstance(step, Split) and step.pattern == " " and not step.invert
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:

@@ -5,13 +5,12 @@ and so does the text between them. The classes here are the other steps. A token
 :mod:`bpetite.engine.pipeline`, any other in the compiled scanner.
 """
 import re
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..patterns import PatternLike, as_tuple
+from ..patterns import PatternLike, as_setting, as_tuple, unescaped
 from ..record import Record
-from . import sequences
 
 if TYPE_CHECKING:
     import regex
@@ -37,6 +36,7 @@ class Split(Record):
     def __post_init__(self) -> None:
         if self.behavior not in BEHAVIORS:
             raise ValueError(f"behavior {self.behavior!r} is not one of {', '.join(BEHAVIORS)}")
+        vars(self)["pattern"] = unescaped(self.pattern)
 
 
 class PrefixSpace(Record):
@@ -76,20 +76,19 @@ class Printable(Record):
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
 
 
-FIELDS: sequences.StepFields = {
-    Split: {"split": str, "behavior": str, "invert": bool},
-    PrefixSpace: {},
-    Metaspace: {"space": str, "prefix": str, "split": bool},
-    Printable: {},
-}
 Step = str | Split | PrefixSpace | Metaspace | Printable
 SplitPattern = Step | tuple[Step, ...] | None
 #: A split pattern as callers give it, see :func:`bpetite.patterns.resolve`.
 SplitPatternLike = SplitPattern | PatternLike
 
 
-def check(pattern: Any) -> None:
-    """Raise TypeError unless this is a split pattern, and ValueError unless its regular expressions compile."""
+def checked(pattern: Any) -> SplitPattern:
+    """A split pattern in the one form of all that cut alike by the same expressions.
+
+    Raises:
+        TypeError: It is no split pattern.
+        ValueError: A regular expression does not compile, or a step cannot stand where it does.
+    """
     steps = as_tuple(pattern)
     if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -102,8 +101,11 @@ def check(pattern: Any) -> None:
     for step in steps:
         if isinstance(step, str | Split):
             expression = step if isinstance(step, str) else step.pattern
-            if expression not in sequences.SPACES:
+            if expression != " ":
                 compiled(expression)
+    # "isolated" cuts at both ends of each match, inverted or not, as a pattern alone does
+    alone = [step.pattern if isinstance(step, Split) and step.behavior == "isolated" else step for step in steps]
+    return as_setting([unescaped(step) if isinstance(step, str) else step for step in alone])  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=256)
@@ -205,8 +207,3 @@ def _stretches(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[in
         at = last = end
     if at < len(text):
         yield at, len(text), False
-
-
-#: A pattern as a JSON value: strings as they are, other steps as objects; and back.
-to_json: Callable[[Any], Any] = partial(sequences.to_json, classes=FIELDS)
-from_json: Callable[[Any], Any] = partial(sequences.from_json, name="pattern", classes=FIELDS)

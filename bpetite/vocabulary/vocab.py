@@ -150,14 +150,17 @@ class Vocab(Record):
         else:
             merges = self.merges if isinstance(self.merges, MergeList) else MergeList(self.merges)
             vars(self).update(merges=merges, merge_results=merges.results(tokens, unreachable))
-        if not patterns.is_known(self.pattern):
+        if patterns.is_known(self.pattern):
+            vars(self)["pattern"] = patterns.as_setting(patterns.as_tuple(self.pattern))
+        else:
             from ..steps import splits
 
-            splits.check(self.pattern)
+            vars(self)["pattern"] = splits.checked(self.pattern)
         if self.normalization is not None:
             from ..steps import normalizers
 
             normalizers.check(self.normalization)
+            vars(self)["normalization"] = patterns.as_setting(patterns.as_tuple(self.normalization))
         if type(self.ignore_merges) is not bool:
             raise TypeError(f"ignore_merges is a bool, not {self.ignore_merges!r}")
         if not isinstance(self.errors, str):
@@ -384,21 +387,19 @@ class Vocab(Record):
         return any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
 
     def facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The settings as JSON values: those that every file has, and those that it has where they are set."""
-        from ..steps import normalizers, splits
-
+        """The settings by name: those that every file has, and those that it has where they are set."""
         return {
             "kind": self.kind,
-            "pattern": splits.to_json(self.pattern),
-            "normalization": normalizers.to_json(self.normalization),
+            "pattern": self.pattern,
+            "normalization": self.normalization,
             "ignore_merges": self.ignore_merges,
             "errors": self.errors,
         }, {
             "token_flags": {literal: list(flags) for literal, flags in sorted(self.token_flags.items())},
-            "template": None if self.template is None else self.template.to_json(),
+            "template": self.template,
             "kept": dict(sorted(self.kept.items())),
             "unicode": UNICODE,
-            "alphabet": None if self.alphabet is None else self.alphabet.to_json(),
+            "alphabet": self.alphabet,
         }
 
     def fingerprint(self) -> str:
@@ -416,7 +417,8 @@ class Vocab(Record):
         rare["unreachable"] = sorted(self.unreachable)
         # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
         settings |= {name: value for name, value in rare.items() if value}
-        digest.update(json.dumps(settings, sort_keys=True).encode() + b"\n")
+        written = json.dumps(settings, sort_keys=True, default=lambda step: {type(step).__name__: step.settings()})
+        digest.update(written.encode() + b"\n")
         tokens = self.tokens.items()
         digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
         digest.update(b"merges\n")

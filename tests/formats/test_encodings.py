@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bpetite
 from bpetite.formats import encodings
 from bpetite.formats.encodings import encoding_name, encoding_name_for_model, find_name
 
@@ -31,8 +32,9 @@ def test_any_name_leads_where_tiktoken_leads(start: str, end: str) -> None:
 def test_names_of_encodings_and_models() -> None:
     for alias, name in (("cl100k", "cl100k_base"), ("o200k_harmony", "o200k_harmony"), ("r50k", "r50k_base")):
         assert encoding_name(alias) == find_name(alias) == name
-    for model, name in (("gpt-2", "gpt2"), ("gpt-oss-20b", "o200k_harmony"), ("ft:gpt-4o:me::x", "o200k_base")):
-        assert encoding_name_for_model(model) == find_name(model) == name
+    assert encoding_name_for_model("gpt-2") == find_name("gpt-2") == "gpt2"
+    for model, name in (("gpt-oss-20b", "o200k_harmony"), ("ft:gpt-4o:me::x", "o200k_base")):
+        assert (encoding_name_for_model(model), find_name(model)) == (name, None)
     for path in ("gpt-4o-mine.json", "./gpt2", "openai-community/gpt2", r"x\gpt2", "gpt2.tiktoken"):
         assert find_name(path) is None
 
@@ -51,3 +53,11 @@ def test_what_is_unknown_gets_the_nearest() -> None:
             encoding_name_for_model(near)
     with pytest.raises(KeyError, match="name its encoding"):
         encoding_name_for_model("sentencepiece")
+
+
+@pytest.mark.parametrize("name", ["gpt-4-my-finetune", "o1-mine", "gpt-4o-2024-08-06"])
+def test_a_missing_folder_is_no_model(name: str) -> None:
+    with pytest.raises(FileNotFoundError, match=rf"no such file or folder.*encoding_for_model\('{name}'\)"):
+        bpetite.Tokenizer.load(name)
+    with pytest.raises(ValueError, match=rf"{name}.*encoding_for_model"):
+        bpetite.get_encoding(name)

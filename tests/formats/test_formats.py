@@ -120,21 +120,21 @@ Damage = Callable[[str], str]
 DAMAGED: dict[str, tuple[Damage, str]] = {
     "cut by one byte": (lambda text: text[:-3], r"not JSON at line \d+, column \d+"),
     "something behind it": (lambda text: text + "{}", "not JSON at line"),
-    "another version": (lambda text: text.replace('"version": 1', '"version": 99'), "version 99"),
-    "a version that is no integer": (lambda text: text.replace('"version": 1', '"version": true'), "version True"),
+    "another version": (lambda text: text.replace('"version": 2', '"version": 99'), "version 99"),
+    "a version that is no integer": (lambda text: text.replace('"version": 2', '"version": true'), "version True"),
     "another kind": (lambda text: text.replace('"kind": "merges"', '"kind": "wordpiece"'), "kind 'wordpiece'"),
     "ranks with merges": (lambda text: text.replace('"kind": "merges"', '"kind": "ranks"'), "kind 'ranks' with"),
     "an unknown key": (lambda text: text.replace('"errors"', '"surprise": 1, "errors"'), "unknown key 'surprise'"),
     "a missing key": (lambda text: text.replace('"errors": "strict",', ""), "no 'errors'"),
     "a key twice": (lambda text: text.replace('"errors"', '"kind": "merges", "errors"'), "'kind' occurs twice"),
     "a token twice": (lambda text: text.replace('"th": 256', '"th": 256, "th": 999'), "'th' occurs twice"),
-    "an id twice": (lambda text: text.replace('"th": 256', '"th": 257'), "'th' and 'Ġc' have the same id 257"),
-    "an id below 0": (lambda text: text.replace('"the": 259', '"the": -1'), "id -1 is outside"),
-    "an id above 2^32-1": (lambda text: text.replace('"the": 259', '"the": 4294967296'), "id 4294967296 is outside"),
+    "an id twice": (lambda text: text.replace('"th": 256', '"th": 257'), "b'th' and b' c' have the same id 257"),
+    "an id below 0": (lambda text: text.replace('"the": 259', '"the": -1'), "id -1 of 'the' is outside"),
+    "an id above 2^32-1": (lambda text: text.replace('"the": 259', '"the": 4294967296'), "4294967296 of 'the' is out"),
     "an id of 5000 digits": (lambda text: text.replace('"the": 259', '"the": ' + "9" * 5000), "digit|outside"),
     "an id that is no integer": (lambda text: text.replace('"the": 259', '"the": 259.0'), "'the' must be an integer"),
     "a special of an id above 2^32-1": (lambda text: text.replace(": 260", ": 4294967296"), "4294967296 is outside"),
-    "NaN": (lambda text: text.replace('"the": 259', '"the": NaN'), "NaN"),
+    "NaN": (lambda text: text.replace('"the": 259', '"the": NaN'), "must be an integer, not nan"),
     "a byte out of range": (lambda text: text.replace('"the": 259', '"the界": 259'), "U\\+754C.* at 3 stands for no"),
     "a token that was not encoded": (lambda text: text.replace('"the": 259', '"the ": 259'), "U\\+0020.* at 3"),
     "an empty token": (lambda text: text.replace('"the": 259', '"": 259'), "merge 3 .*b'the', which is no"),
@@ -147,7 +147,7 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "a special of a taken id": (lambda text: text.replace(": 260", ": 256"), "256.*b'th'"),
     "a special that is a later token": (
         lambda text: text.replace('"<｜世界｜>"', '"the"').replace('"the": 259', '"the": 999'),
-        "'the' has id 260, as a token 999",
+        "ids 260 and 999 have the same bytes b'the'",
     ),
     "a lone surrogate": (lambda text: text.replace('"<｜世界｜>"', r'"\ud800"'), "lone surrogate"),
     "an unknown normalization": (
@@ -162,8 +162,19 @@ DAMAGED: dict[str, tuple[Damage, str]] = {
     "no object": (lambda text: "[1, 2]", "no tokenizer in any known format"),
     "a bare number": (lambda text: "17", "no tokenizer in any known format"),
     **{
-        f"nested deep, {opening}": (lambda text, opening=opening: opening * 1_000_000, "nested too deep")
-        for opening in ("[", '{"a":', '{"model":', "[[{}],")
+        f"nested deep, {opening}": (lambda text, opening=opening: opening * 1_000_000, message)
+        for opening, message in (
+            ("[", "JSON array is no tokenizer"), ("[[{}],", "JSON array is no tokenizer"),
+            ('{"a":', "line 1, column 6: a value without an end"),
+            ('{"model":', "line 1, column 19: a value without an end"),
+        )
+    },
+    **{
+        f"nested deep in {part}": (
+            lambda text, part=part, value=value: text.replace(part, part + value.format("[" * 9**5 + "]" * 9**5)),
+            "nested too deep|maximum recursion",
+        )
+        for part, value in (('"errors": ', '{}, "x": '), ('"tokens": {', '"x":{},'), ('"merges": [', "{},"))
     },
     "no text at all": (lambda text: "\0" * 100, "no tokenizer in any known format"),
 }
@@ -199,7 +210,7 @@ def test_a_directory_with_no_tokenizer_is_refused(tmp_path: Path, format: str | 
 def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
     place = tmp_path / "tok.json"
     place.write_bytes(formats.native.dump(SMALL).replace(b'"the"', b'"\xff"'))
-    with pytest.raises(FormatError, match=r"tok\.json: byte \d+ \(0xff\) is not UTF-8"):
+    with pytest.raises(FormatError, match=r"tok\.json: tokens: byte \d+ \(0xff\) is not UTF-8"):
         formats.load(place)
     for data in (b"\x80\x04\x95" + bytes(100), b"PK\x03\x04" + bytes(50), bytes(range(256))):
         place.write_bytes(data)

@@ -189,9 +189,27 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[hub\]'"):
         Tokenizer.from_pretrained("someone/json")
-    monkeypatch.setitem(sys.modules, "bpetite.adapters.transformers", None)
+    monkeypatch.delitem(sys.modules, "bpetite.adapters.transformers", raising=False)
+    monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
         TRAINED.as_transformers()
+
+
+def test_a_package_that_is_there_and_refuses_is_not_told_as_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As transformers refuses another release of tokenizers than it wants."""
+    (tmp_path / "transformers.py").write_text("raise ImportError('tokenizers>=0.22 is required')")
+    (tmp_path / "huggingface_hub.py").write_text("import a_package_that_is_not_there")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in [*sys.modules]:
+        if name.partition(".")[0] in ("transformers", "huggingface_hub") or name == "bpetite.adapters.transformers":
+            monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ImportError, match=r"transformers is installed, but cannot be imported: tokenizers>=0.22"):
+        TRAINED.as_transformers()
+    with pytest.raises(ImportError, match=r"huggingface_hub is installed.*a_package_that_is_not_there") as caught:
+        Tokenizer.from_pretrained("someone/json")
+    assert not isinstance(caught.value, MissingExtraError)
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Reading vocabularies from the bytes of a file: what is accepted is what the way through `json` gives."""
+"""Reading vocabularies from the bytes of a file: what is accepted is what `json` accepts, in any form, whole or not."""
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +14,7 @@ from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native
 from bpetite.formats._json_tokens import members, read_characters, read_merge_list, read_merges, read_tokens
 from bpetite.formats.files import parse_json
+from bpetite.formats.spelling import SpelledIds
 from bpetite.vocabulary._tokens import TokenTable
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
@@ -43,20 +44,53 @@ def changed(data: Any, whole: bytes) -> bytes:
 @pytest.mark.parametrize(
     "text",
     ["", "[]", "{", '{"a"}', '{"a":}', '{"a":1', '{"a":1,}', '{"a":1}}', '{"a":01}', '{"a":-1}', '{"a":1.0}',
-     '{"a":1e1}', '{"a":4294967296}', '{"a":99999999999999999999999}', '{"a":"1"}', '{"a":1,"b":1}', '{"a b":1}',
-     '{"a\\n":1}', '{"界":1}',
-     '{"\\ud83d\\ude00":1}', '{"\\u00ad":1}', '{"a\n":1}', '{"\x7f":1}', '{"a":1 "b":2}', '{"a":true}', "{'a':1}",
+     '{"a":1e1}', '{"a":4294967296}', '{"a":99999999999999999999999}', '{"a":"1"}', '{"a":1,"b":1}', '{"a b":"1"}',
+     '{"a\n":1}', '{"a":1 "b":2}', '{"a":true}', "{'a':1}",
      *(b'{"' + spelled + b'":1}' for spelled in (b"\xff", b"\xc2", b"\xc0\x80", b"\xc4\x41", b"\xe4\xbd"))],
 )  # fmt: skip
 def test_tokens_not_accepted(text: str | bytes) -> None:
-    assert read_tokens(text.encode() if isinstance(text, str) else text) is None
+    with pytest.raises(ValueError, match=r"line 1, column|is not UTF-8|same id 1"):
+        read_tokens(text.encode() if isinstance(text, str) else text)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1,\n "é": 1.5}', "line 2, column 2: the id of 'é' must be an integer, not 1.5"),
+        ('{"a": 1, "b": -1}', "line 1, column 10: the id -1 of 'b' is outside 0..4294967295"),
+        ('{"a": 1, "界 \\ud800": 2}', "line 1, column 10: '界 .ud800' holds a lone surrogate at 2"),
+        ('{"a": 1, "b": 2 "c": 3}', "not JSON at line 1, column 17: no comma, and no end of an array or object"),
+        ('{"a": 1, "\\x": 2}', "not JSON at line 1, column 11: Invalid .escape"),
+        ('{"a": 1, "b": nul}', "not JSON at line 1, column 15: Expecting value"),
+        ('{"é": 1, "a": ' + "9" * 5000 + "}", "not JSON at line 1, column 10: Exceeds the limit"),
+        ('{"a": 1, "b": 2, "a": 3}', "b'a' occurs twice, with the ids 1 and 3"),
+        ('{"a": 1, "a": 1}', "b'a' and b'a' have the same id 1"),
+        ('{"": 1, "": 3}', "b'' occurs twice, with the ids 1 and 3"),
+        ('{"界": 1, "界": 3}', "line 1, column 10: '界' occurs twice"),
+        ("[5]", r"line 1, column 1: must be a JSON object, not \[5\]"),
+    ],
+)
+def test_a_fault_is_told_with_its_place(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_tokens(text.encode())
+
+
+def test_tokens_in_no_printable_form_are_not_found_by_their_bytes() -> None:
+    table, odd, hidden = read_tokens('{"Ġ": 7, " ": 3, "a b": 4, "界": 1, "\\ud83d\\ude00\\n": 2, "": 9}'.encode())
+    assert dict(table) == {1: "界".encode(), 2: "😀\n".encode(), 3: b" ", 4: b"a b", 7: b" ", 9: b""}
+    assert odd == {" ": 3, "a b": 4, "界": 1, "😀\n": 2, "": 9}
+    assert hidden == {1, 2, 3, 4, 9}
+    assert (table.find_id(b" "), table.find_id("界".encode())) == (7, None)
+    listed = '["Ġ Ġ", " Ġ", "界 Ġ"]'.encode()
+    merges = read_merge_list(listed, 0, len(listed), table, SpelledIds(table, odd), hidden)
+    assert merges == ((7, 7),)
 
 
 @given(st.lists(st.text('a"\\/\n\x00\x7fé漢🙂', max_size=6), unique=True), st.booleans())
 @example(["🙂\U0010ffff"], True)
 def test_spelled_tokens_are_read(spelled: list[str], escaped: bool) -> None:
     data = json.dumps({token: number for number, token in enumerate(spelled)}, ensure_ascii=escaped).encode()
-    table, _, _ = read_characters(data, 0, len(data), "")
+    table, _, _, _ = read_characters(data, 0, len(data), "")
     assert dict(table) == {number: token.encode() for number, token in enumerate(spelled)}
 
 
@@ -66,23 +100,49 @@ def test_spelled_tokens_are_read(spelled: list[str], escaped: bool) -> None:
 )  # fmt: skip
 def test_spelled_tokens_not_accepted(escape: str) -> None:
     text = f'{{"{escape}":1}}'.encode()
-    assert read_characters(text, 0, len(text), "") is None
+    with pytest.raises(ValueError, match=r"lone surrogate|not JSON at line 1, column"):
+        read_characters(text, 0, len(text), "")
+
+
+def test_spaces_in_spelled_tokens() -> None:
+    data = '{"▁": 0, "a b": 1, "<0x20>": 2, "<0x0A>": 3, "▁b": 4}'.encode()
+    table, byte_ids, odd, hidden = read_characters(data, 0, len(data), "▁")
+    assert dict(table) == {0: b" ", 1: b"a b", 2: b" ", 3: b"\n", 4: b" b"}
+    assert ({2, 3} <= {*byte_ids}, odd, hidden) == (True, {"a b": 1}, {1, 2})
+    table, _, odd, hidden = read_characters(data, 0, len(data), "")
+    assert (table[0], odd, hidden) == ("▁".encode(), {}, set())
 
 
 def test_no_merges() -> None:
     table = TokenTable(VOCAB.tokens)
-    assert read_merges(b"#version: 0.2\n", table) == read_merge_list(b"[ ]", 0, 3, table) == ()
+    ids = SpelledIds(table, {})
+    assert read_merges(b"#version: 0.2\n", table, ids) == read_merge_list(b"[ ]", 0, 3, table, ids) == ()
     for text in (b"#version", b"a", b"a b", b"a b\n\n", b"a  b\n", b"a b c\n", b" b\n", b"\n", b"a b\r", b"zz a\n"):
-        assert read_merges(text, table) is None
-    for text in (b"", b"[", b"[,]", b'["a b"', b'["a b",]', b'["ab"]', b'[["a", "b"]]', b'["a b"]]'):
-        assert read_merge_list(text, 0, len(text), table) is None
+        with pytest.raises(ValueError, match=r"line [12], column 1: "):
+            read_merges(text, table, ids)
+    for text in (b"", b"[", b"[,]", b'["a b"', b'["a b",]', b'["ab"]', b'[["a", "b", ""]]', b'["a b"]]', b'["\xff b"]'):
+        with pytest.raises(ValueError, match=r"line 1, column \d+: |is not UTF-8"):
+            read_merge_list(text, 0, len(text), table, ids)
+
+
+def test_faults_far_behind_are_told_with_their_rank() -> None:
+    """Merges are looked up many at a time."""
+    table = TokenTable(VOCAB.tokens)
+    for at in (0, 5, 15, 16, 40):
+        for bad, fault in (("zz a", "'zz a': 'zz' is not in the vocabulary"), ("a", "must be two tokens")):
+            lines = ["a b"] * at + [bad] + ["a b"] * 20
+            with pytest.raises(ValueError, match=f"line {at + 1}, column 1: merge {at} {fault}"):
+                read_merges("".join(f"{line}\n" for line in lines).encode(), table, SpelledIds(table, {}))
+            listed = json.dumps(lines, indent=0).encode()
+            with pytest.raises(ValueError, match=f"line {at + 2}, column 1: merge {at} {fault}"):
+                read_merge_list(listed, 0, len(listed), table, SpelledIds(table, {}))
 
 
 def test_places_outside_the_file_are_refused() -> None:
     table = TokenTable(VOCAB.tokens)
     for start, stop in ((-1, 2), (0, 3), (2, 1), (3, -1)):
         with pytest.raises(ValueError, match="of 2 bytes"):
-            read_merge_list(b"[]", start, stop, table)
+            read_merge_list(b"[]", start, stop, table, {})
         if (start, stop) != (0, -1):
             with pytest.raises(ValueError, match="of 2 bytes"):
                 read_tokens(b"{}", start, stop)
@@ -90,20 +150,34 @@ def test_places_outside_the_file_are_refused() -> None:
 
 def test_the_members_of_a_model_are_found_too() -> None:
     text = b' {"model": {"vocab": {"a": 1}, "n": null} , "model.m": [2]} '
-    assert {key: text[start:stop].strip() for key, (start, stop) in (members(text) or {}).items()} == {
-        "model.vocab": b'{"a": 1}', "model.n": b"null", "model": b'{"vocab": {"a": 1}, "n": null}', "model.m": b"[2]",
+    assert {key: text[start:stop].strip() for key, (start, stop) in members(text).items()} == {
+        ("model", "vocab"): b'{"a": 1}', ("model", "n"): b"null", "model": b'{"vocab": {"a": 1}, "n": null}',
+        "model.m": b"[2]",
     }  # fmt: skip
     assert members(b'{"model": {}}') == {"model": (10, 12)}
+    assert members(b"{}") == {}
+    assert [*members('{"\\u0061": 1, "é": {"model": {}}, "\\"": 2}'.encode())] == ["a", "é", '"']
+
+
+def test_a_key_with_a_dot_is_no_member_of_the_model() -> None:
+    content = json.loads(TOKENIZER_JSON)
+    content["model.merges"] = content["model"].pop("merges")
+    with pytest.raises(FormatError, match='model has no "merges"'):
+        huggingface.read(json.dumps(content).encode(), "x")
+    content["model"]["merges"] = content.pop("model.merges")[:1]
+    content["model.vocab"], content["model.merges"] = {}, [1]
+    assert len(huggingface.read(json.dumps(content).encode(), "x").merges or ()) == 1
 
 
 @pytest.mark.parametrize(
     "text",
-    ["", "[]", "{}", '{"a":1,"a":2}', '{"a":1', '{"a":[}', '{"a":"}', '{"a', '{"a":1}x', '{"\\u0061":1}', '{"é":1}',
+    ["", "[]", '{"a":1,"a":2}', '{"a":1', '{"a":[}', '{"a":"}', '{"a', '{"a":1}x',
      '{"a":1]}', '{"a":"\\', '{"model": {"a"}}', '{"model": {"a": 1}', '{"model": {"a": 1, "a": 2}}', '{"model": {,}}',
-     '{"model": {"n": 1}, "model.n": 2}'],
+     '{"\\x": 1}', '{"a": }'],
 )  # fmt: skip
 def test_members_not_found(text: str) -> None:
-    assert members(text.encode()) is None
+    with pytest.raises(ValueError, match=r"not JSON at line 1, column \d+: |the key 'a' occurs twice"):
+        members(text.encode())
 
 
 @given(st.lists(st.text(st.characters(max_codepoint=0x150)) | st.text("abĠĊ"), max_size=4))
@@ -117,20 +191,12 @@ def test_printable_forms_are_decoded(printables: list[str]) -> None:
     assert decoded(decode_tokens_bytes) == decoded(lambda each: [*map(decode_token_bytes, each)])
 
 
-def load(path: Path, merges: Path | None, plain: bool) -> Vocab | str:
-    """The vocabulary in a file, or what is wrong with it."""
-    data = path.read_bytes()
-    form: Any = huggingface if path.name == "tokenizer.json" else native
+def load(path: Path) -> Vocab | None:
+    """The vocabulary in a file, None where it is refused."""
     try:
-        if merges is not None:
-            if plain:
-                return gpt2.from_json(parse_json(path.read_bytes(), str(path)), str(path), merges)
-            return gpt2.load(path, merges)
-        vocab = None if plain else form.from_bytes(data, members(data) or {})
-        made: Vocab = form.from_json(parse_json(data, str(path)), str(path)) if vocab is None else vocab
-        return made
-    except FormatError as bad:
-        return str(bad)
+        return gpt2.load(path, path.with_name("merges.txt")) if path.name == gpt2.VOCAB else formats.load(path)
+    except FormatError:
+        return None
 
 
 tokens = st.dictionaries(st.integers(0, 2**32 - 1), st.binary(max_size=6), max_size=8)
@@ -138,10 +204,10 @@ tokens = st.dictionaries(st.integers(0, 2**32 - 1), st.binary(max_size=6), max_s
 
 @settings(max_examples=200)
 @given(st.data(), tokens, st.booleans(), st.sampled_from([None, 1]))
-def test_files_load_as_they_do_through_json(
+def test_files_load_as_what_json_makes_of_them(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, tokens: dict[int, bytes], escaped: bool, indent: int
 ) -> None:
-    """In any form, whole or damaged, with the same message."""
+    """In any form, whole or damaged: what `json` reads loads as what it writes of it, and nothing else loads."""
     folder = tmp_path_factory.getbasetemp() / "spelled"
     folder.mkdir(exist_ok=True)
 
@@ -161,29 +227,44 @@ def test_files_load_as_they_do_through_json(
     for name, forms in (("native.json", [NATIVE, form(json.loads(NATIVE))]),
                         ("tokenizer.json", [TOKENIZER_JSON, form(content)])):  # fmt: skip
         whole[name] = data.draw(st.sampled_from(forms))
-    for name, written in whole.items():
-        (folder / name).write_bytes(changed(data, written) or b"{}")
-    for name, pairs in ((gpt2.VOCAB, folder / gpt2.MERGES), ("native.json", None), ("tokenizer.json", None)):
-        assert load(folder / name, pairs, plain=False) == load(folder / name, pairs, plain=True)
+    damaged = {name: changed(data, written) or b"{}" for name, written in whole.items()}
+    for name, written in damaged.items():
+        (folder / name).write_bytes(written)
+    for name in (gpt2.VOCAB, "native.json", "tokenizer.json"):
+        read = load(folder / name)
+        try:
+            again = json.dumps(parse_json(damaged[name], "x")).encode()
+        except FormatError:
+            assert read is None
+        else:
+            (folder / name).write_bytes(again)
+            assert load(folder / name) == read
 
 
-def test_whole_files_take_the_short_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_forms_of_a_file(tmp_path: Path) -> None:
     for name, whole in FILES.items():
         (tmp_path / name).write_bytes(whole)
-    (tmp_path / "native.json").write_bytes(NATIVE)
-    ranks = native.dump(TRAINED.to_ranks().to_vocab())
-    for module in (gpt2, huggingface, native):
-        monkeypatch.setattr(module, "from_json", None)
     for strings in (False, True):
         content = json.loads(TOKENIZER_JSON)
         if not strings:
             content["model"]["merges"] = [merge.split(" ") for merge in content["model"]["merges"]]
         (tmp_path / "tokenizer.json").write_text(json.dumps(content, ensure_ascii=strings), encoding="utf-8")
         assert formats.load(tmp_path / "tokenizer.json") == VOCAB
-    assert formats.load(tmp_path / "native.json") == VOCAB
-    assert native.from_bytes(ranks, members(ranks) or {}) == TRAINED.to_ranks().to_vocab()
     assert gpt2.load_directory(tmp_path) == VOCAB
     without_specials = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, [])
     assert without_specials == Vocab(VOCAB.tokens, VOCAB.merges, {})
     added = gpt2.load(tmp_path / gpt2.VOCAB, tmp_path / gpt2.MERGES, ["<new>"])
     assert added.special_tokens == {"<new>": max(VOCAB.tokens) + 1}
+
+
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_fault_beside_tokens_and_merges_has_its_line_and_column(indent: int | None, tmp_path: Path) -> None:
+    content = json.loads(TOKENIZER_JSON)
+    content["é"] = content["é\n"] = {}
+    content["last"] = "here"
+    text = json.dumps(content, ensure_ascii=False, indent=indent).replace('"here"', "nul")
+    line, column = text[: text.index("nul}" if indent is None else "nul\n")].count("\n") + 1, 0
+    column = len(text.split("\n")[line - 1].partition("nul")[0]) if indent else text.index("nul}")
+    (tmp_path / "tokenizer.json").write_text(text, encoding="utf-8")
+    with pytest.raises(FormatError, match=f"not JSON at line {line}, column {column + 1}: Expecting value"):
+        formats.load(tmp_path / "tokenizer.json")

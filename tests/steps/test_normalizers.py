@@ -1,5 +1,4 @@
-"""Normalization against `unicodedata` and `str.replace`; its JSON form; what is refused."""
-import json
+"""Normalization against `unicodedata` and `str.replace`; what is refused."""
 import unicodedata
 from itertools import pairwise
 from typing import Any
@@ -9,7 +8,6 @@ import regex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite.patterns import as_tuple
 from bpetite.steps import normalizers
 from bpetite.steps.normalizers import FORMS, RUN, Normalization, Prepend, Replace, normalizer
 
@@ -40,21 +38,6 @@ def test_several_steps_are_applied_in_order(text: str, several: tuple[Any, ...])
     for step in several:
         expected = normalize(step, expected)
     assert normalize(several, text) == expected
-
-
-@given(st.one_of(st.none(), steps, st.lists(steps).map(tuple)))
-def test_json_gives_back_the_steps(normalization: Any) -> None:
-    normalizers.check(normalization)
-    again = normalizers.from_json(json.loads(json.dumps(normalizers.to_json(normalization))))
-    assert as_tuple(again) == as_tuple(normalization)
-
-
-@pytest.mark.parametrize("step", [7, {}, {"prepend": 1}, {"replace": "a"}, {"prepend": "a", "content": "b"}])
-def test_json_that_is_never_written(step: Any) -> None:
-    with pytest.raises(ValueError, match="normalization has the unknown step "):
-        normalizers.from_json(["NFC", step])
-    with pytest.raises(ValueError, match="normalization must be a string, an array or null, not "):
-        normalizers.from_json(step)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,4 @@
-"""Splits against plain regular expressions and against `tokenizers`; their JSON form; what is refused."""
-import json
+"""Splits against plain regular expressions and against `tokenizers`; what is refused."""
 from typing import Any
 
 import pytest
@@ -51,43 +50,10 @@ def test_a_space_that_was_put_in_is_no_part_of_the_text() -> None:
         splits.apply(Printable(), fragments)
 
 
-steps = st.one_of(regexes, plain_splits, st.just(PrefixSpace()), st.just(Printable()))
-
-
-@given(st.one_of(st.none(), steps, st.lists(steps).map(tuple)))
-def test_json_gives_back_the_steps(pattern: Any) -> None:
-    again = splits.from_json(json.loads(json.dumps(splits.to_json(pattern))))
-    assert as_tuple(again) == as_tuple(pattern)
-    if pattern is None or isinstance(pattern, str | tuple):
-        assert again == pattern
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        7,
-        None,
-        {},
-        {"step": "Suffix"},
-        {"split": "a"},
-        {"split": "a", "behavior": "isolated", "invert": 0},
-        {"split": "a", "behavior": "isolated", "invert": False, "more": 1},
-    ],
-)
-def test_json_that_is_never_written(step: Any) -> None:
-    with pytest.raises(ValueError, match="pattern has the unknown step "):
-        splits.from_json(["a", step])
-    if step is not None:
-        with pytest.raises(ValueError, match="pattern must be a string, an array or null, not "):
-            splits.from_json(step)
-
-
 def test_an_unknown_behavior() -> None:
     message = "behavior 'sideways' is not one of isolated, removed, merged_with_previous, merged_with_next, contiguous"
     with pytest.raises(ValueError, match=message):
         Split("a", "sideways")
-    with pytest.raises(ValueError, match=message):
-        splits.from_json([{"split": "a", "behavior": "sideways", "invert": False}])
 
 
 @pytest.mark.parametrize(
@@ -104,10 +70,19 @@ def test_an_unknown_behavior() -> None:
 )
 def test_what_is_no_pattern(pattern: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        splits.check(pattern)
+        splits.checked(pattern)
 
 
 @given(st.one_of(st.none(), regexes, plain_splits, st.lists(st.one_of(regexes, plain_splits)).map(tuple)))
 def test_what_is_a_pattern(pattern: Any) -> None:
-    splits.check(pattern)
-    splits.check((PrefixSpace(), *as_tuple(pattern), Printable(), "a", Split("b", "contiguous")))
+    again = splits.checked(pattern)
+    assert splits.checked(again) == again
+    splits.checked((PrefixSpace(), *as_tuple(pattern), Printable(), "a", Split("b", "contiguous")))
+
+
+def test_equal_steps_are_equal() -> None:
+    assert Split(r"\ ", "removed") == Split(" ", "removed")
+    forms = [" ", r"\ ", Split(" "), (Split(r"\ "),), (" ",), (Split(" ", invert=True),)]
+    assert {splits.checked(form) for form in forms} == {" "}
+    assert splits.checked(PrefixSpace()) == splits.checked((PrefixSpace(),)) == (PrefixSpace(),)
+    assert splits.checked(()) is None

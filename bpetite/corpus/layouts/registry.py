@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import FormatError, MissingExtraError
+from ...errors import FormatError, failed_import
 from ..read.paths import AnyPath, path_of, read_numbers
 from .layout import LENGTHS, Layout, OpenShard, gzip_file
 from .token_file import NPY_HEADER, NpyFile, TokenFile, count_tokens, npy_header
@@ -235,8 +235,8 @@ class Parquet(Layout):
     def require(self) -> None:
         try:
             import pyarrow  # noqa: F401 - only whether it is installed
-        except ImportError:
-            raise MissingExtraError("writing .parquet", "pyarrow", "corpus") from None
+        except ImportError as failed:
+            raise failed_import(failed, "writing .parquet", "pyarrow", "corpus") from None
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         import pyarrow as pa

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from ...errors import MissingExtraError
+from ...errors import failed_import
 from ...training.counting.documents import Part
 from .blocks import Block, Piece, Position, Reading
 from .expanding import DamagedError
@@ -38,8 +38,8 @@ def require(inputs: Sequence[Input]) -> None:
         if what in read:
             try:
                 importlib.import_module(package)
-            except ModuleNotFoundError:
-                raise MissingExtraError(f"reading .{what}", package, "corpus") from None
+            except ImportError as failed:
+                raise failed_import(failed, f"reading .{what}", package, "corpus") from None
 
 
 def parsers(inputs: Sequence[Input]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from itertools import dropwhile, zip_longest
 from typing import Any, BinaryIO, TypeVar, cast
 from urllib.parse import unquote, urlsplit
 
-from ...errors import MissingExtraError
+from ...errors import failed_import
 
 Result = TypeVar("Result")
 
@@ -95,14 +95,14 @@ def store_of(url: str) -> tuple[Any, str]:
     """The filesystem that a URL is of, and the path in it."""
     try:
         from fsspec.core import url_to_fs
-    except ImportError:
-        raise MissingExtraError(f"a URL ({url})", "fsspec", "remote") from None
+    except ImportError as failed:
+        raise failed_import(failed, f"a URL ({url})", "fsspec", "remote") from None
     try:
         filesystem, path = url_to_fs(url)
-    except ImportError as missing:
+    except ImportError as failed:
         if url.startswith(("s3://", "s3a://")):
-            raise MissingExtraError(f"a URL ({url})", "s3fs", "remote") from None
-        raise ImportError(f"{url}: {missing}") from None
+            raise failed_import(failed, f"a URL ({url})", "s3fs", "remote") from None
+        raise ImportError(f"{url}: {failed}") from None
     except ValueError as wrong:
         raise ValueError(f"{url}: {wrong}") from None
     return filesystem, path
