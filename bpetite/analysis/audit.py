@@ -239,7 +239,7 @@ def _examples(
     lengths = sorted({len(literal) for literal in vocab.special_tokens})
     for other in vocab.special_tokens:
         parts = {other[at : at + length] for length in lengths for at in range(len(other) - length + 1)}
-        for literal in sorted(parts & vocab.special_tokens.keys() - {other}):
+        for literal in sorted(part for part in parts if part != other and part in vocab.special_tokens):
             yield "overlapping-specials", {"special": literal, "inside": other}
     known = {token for token_id, token in vocab.tokens.items() if token_id not in vocab.not_looked_up}
     for byte in range(256):

@@ -164,7 +164,7 @@ def encode(
     Raises:
         ValueError: There is no template; its logic depends on a special token in a text that is not trusted (``in``,
             ``==``, ``split``), and so on whether this is one.
-        jinja2.TemplateError: The template is no Jinja, or refuses the messages.
+        jinja2.TemplateError: The template is no Jinja, refuses the messages, or has a fault; then with its line.
         TypeError: A message is no dict.
         UnicodeEncodeError: A text holds a lone surrogate.
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import pairwise
+from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import TemplateError, nodes
@@ -90,15 +91,30 @@ class ChatTemplate:
     """A compiled template.
 
     Attributes:
-        render: Gives the text of a context.
         has_generation: It has generation blocks.
     """
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, name: str) -> None:
         made = _environment.from_string(source)
         made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
-        self.render: Callable[[dict[str, Any]], str] = made.render
+        self._name = name
+        self._render: Callable[[dict[str, Any]], str] = made.render
         self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
+
+    def render(self, context: dict[str, Any]) -> str:
+        """The text of a context.
+
+        Raises:
+            jinja2.TemplateError: The template refuses the context, or has a fault, with its line.
+        """
+        try:
+            return self._render(context)
+        except (TemplateError, MemoryError):
+            raise
+        except Exception as error:
+            lines = [line for frame, line in walk_tb(error.__traceback__) if frame.f_code.co_filename == "<template>"]
+            place = f"{self._name}, line {lines[-1]}" if lines else self._name
+            raise TemplateError(f"{place}: {type(error).__name__}: {error}") from error
 
     @contextmanager
     def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
@@ -195,10 +211,11 @@ class Model:
             known = f"no default template: give template=, one of {', '.join(sorted(self._own))}"
             none = "no chat template: load the folder of its model, or give template="
             raise ValueError(f"the tokenizer has {known if self._own else none}")
+        name = f"chat template {template!r}" if template in self._own else "the chat template"
         source = self._own.get(template, template)
         compiled = self._compiled.get(source)
         if compiled is None:
             if len(self._compiled) >= KEPT:
                 self._compiled.clear()
-            compiled = self._compiled[source] = ChatTemplate(source)
+            compiled = self._compiled[source] = ChatTemplate(source, name)
         return compiled
