@@ -50,7 +50,7 @@ CALLS: dict[str, Callable[[], object]] = {
     "lstrip of white space": lambda: SPACES.encode(" " * 200_001),
     "lstrip, other white space": lambda: SPACES.encode(" \t" * 100_000),
     "audit of a chain": lambda: analysis.audit(chain(2000)),
-    "audit of special tokens": lambda: analysis.audit(made(special={f"<|{k}|>": 300 + k for k in range(40_000)})),
+    "audit of special tokens": lambda: analysis.audit(made(special={f"<|{k}|>": 300 + k for k in range(80_000)})),
     "merges of ranks": lambda: Tokenizer(BYTES | {256 + k: b"a" * (k + 2) for k in range(1000)}, None).to_merges(),
 }
 
