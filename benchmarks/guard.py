@@ -66,6 +66,7 @@ def work(tok: Tokenizer, whole: str) -> dict[str, Callable[[], Any]]:
     assert scanner is not None
     return {
         "array": repeated(TIMES, lambda: tok.encode_to_numpy(whole)),
+        "array, no word known": lambda: tok.with_cache(64 << 20).encode_to_numpy(whole),
         "list": repeated(TIMES, lambda: tok.encode_ordinary(whole)),
         "batch": repeated(TIMES, lambda: tok.encode_batch_to_numpy(documents, num_threads=1)),
         "calls of 20 characters": repeated(5000, lambda: tok.encode(short)),
