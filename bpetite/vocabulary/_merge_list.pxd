@@ -12,10 +12,9 @@ cdef class Results:
     cdef array ids                 # of the tokens that the merges give, in rank order; with room for all merges
     cdef array lengths             # slot -> lengths, modulo 64, of the left parts of the merges that give it; or ALL,
     cdef bint repeated             # if two of them may be equal
-    cdef bytearray room, marks     # the memory of
-    cdef uint8_t* buffer           # for the bytes of a merge, and of
-    cdef const uint8_t* hidden     # slot -> 1 for a token that is not found by its bytes; NULL if equal bytes are found
-    cdef Py_ssize_t last           # the slot of the last one; below -1 after a merge that gives none
+    cdef bytearray room            # the memory of
+    cdef uint8_t* buffer           # for the bytes of a merge
+    cdef bint failed               # a merge gave no token
 
     # Add the token of a merge of two slots; nothing after a merge that gives none.
     cdef void add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil

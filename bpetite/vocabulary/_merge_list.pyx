@@ -156,47 +156,30 @@ cdef class Results:
     """
 
     def __cinit__(self, TokenTable tokens not None, unreachable, Py_ssize_t most):
-        self.tokens, self.last, self.ids = tokens, -1, clone(new_array("I"), most, False)
+        self.tokens, self.ids = tokens, clone(new_array("I"), most, False)
         self.lengths = clone(new_array("Q"), tokens.size + 1, True)        # an empty one has no memory to clear
         self.room = bytearray(2 * tokens.longest)
         self.buffer = <uint8_t*> <char*> self.room
-        if not tokens.repeated and tokens.hidden == len(unreachable):
-            self.marks = tokens.marks(unreachable)
-            self.hidden = <uint8_t*> <char*> self.marks
 
     cdef void add(self, TokenTable tokens, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
-        cdef Py_ssize_t last = self.last, n, m
+        cdef Py_ssize_t slot, n, m
         cdef uint64_t length
-        if last < -1 or left < 0 or right < 0:
-            self.last = -2
+        if self.failed or left < 0 or right < 0:
+            self.failed = True
             return
         n = tokens.starts[left + 1] - tokens.starts[left]
         m = tokens.starts[right + 1] - tokens.starts[right]
-        # Most lists have the merges of one token after those of another, in the order of the ids.
-        if self.hidden == NULL or last < 0 or not is_joined(tokens, last, left, right):
-            last += 1
-            if (self.hidden == NULL or last == tokens.size or self.hidden[last]
-                    or not is_joined(tokens, last, left, right)):
-                memcpy(self.buffer, tokens.blob + tokens.starts[left], n)
-                memcpy(self.buffer + n, tokens.blob + tokens.starts[right], m)
-                last = tokens.find(self.buffer, n + m)
-        self.last = last if last >= 0 else -2
-        if last >= 0:
-            self.ids.data.as_uints[self.size] = tokens.ids[last]
+        memcpy(self.buffer, tokens.blob + tokens.starts[left], n)
+        memcpy(self.buffer + n, tokens.blob + tokens.starts[right], m)
+        slot = tokens.find(self.buffer, n + m)
+        self.failed = slot < 0
+        if slot >= 0:
+            self.ids.data.as_uints[self.size] = tokens.ids[slot]
             self.size += 1
             length = <uint64_t> 1 << (n & 63)
-            if self.lengths.data.as_ulonglongs[last] & length:
+            if self.lengths.data.as_ulonglongs[slot] & length:
                 self.repeated, length = True, ALL
-            self.lengths.data.as_ulonglongs[last] |= length
-
-
-cdef inline bint is_joined(TokenTable tokens, Py_ssize_t slot, Py_ssize_t left, Py_ssize_t right) noexcept nogil:
-    """True if a token has the bytes of two others, one after the other."""
-    cdef const uint64_t* starts = tokens.starts
-    cdef const uint8_t* token = tokens.blob + starts[slot]
-    cdef uint64_t n = starts[left + 1] - starts[left], m = starts[right + 1] - starts[right]
-    return (starts[slot + 1] - starts[slot] == n + m and memcmp(token, tokens.blob + starts[left], n) == 0
-            and memcmp(token + n, tokens.blob + starts[right], m) == 0)
+            self.lengths.data.as_ulonglongs[slot] |= length
 
 
 cdef refuse_repeated(MergeList merges, TokenTable tokens, Results found):
