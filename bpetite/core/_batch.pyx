@@ -289,7 +289,7 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     cdef IdMemory made
     cdef text_view view
     view_text(text, &view)
-    if not encoder.scanned_alone or view.length < ALONE:
+    if view.length < ALONE or not encoder.scans(&view):
         return encoder.encode(worker, text, specials)
     job = _LongText()
     job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
@@ -466,7 +466,7 @@ cdef class _Batch(Job):
         if not self.encoder.scanned_alone:
             while i < stop and status == DONE:
                 status = begin_text(self, worker, i)
-                self.encoder.encode_in_python(worker, self.text(i), self.specials)
+                self.encoder.encode(worker, self.text(i), self.specials)
                 status |= end_text(self, worker, i)
                 i += status == DONE
         with nogil:

@@ -17,7 +17,8 @@ cdef extern from "core/worker_slots.h":
 cdef class Encoder:
     cdef EncodingTables tables     # None before the set-up
     cdef SpecialSets specials
-    cdef bint scanned_alone        # the scanner alone cuts text: no Python is needed
+    cdef bint scanned_alone        # the scanner alone cuts every text: no Python is needed
+    cdef bint normalizes           # the scanner cuts what is in a normal form already
     cdef object _pretokenizer
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
@@ -39,6 +40,8 @@ cdef class Encoder:
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
     # Take a worker for a helper thread; it starts from the copied cache if that holds much more.
     cdef Worker take_taught(self)
+    # True if the scanner alone cuts this text: it is in the normal form, if there is one.
+    cdef bint scans(self, const text_view* view) except -1
     # Append the ids of a text. Special tokens of `specials` are recognised; None recognises none.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1

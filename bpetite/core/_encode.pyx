@@ -8,7 +8,7 @@ Only a compiled scanner knows the certain part of a text, so any other tokenizer
 """
 cimport cython
 from cpython.array cimport array, clone
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcpy, memmove
 
@@ -28,6 +28,11 @@ from ._worker cimport BP_BLOCK, EncodingTables, Worker, bp_cache_loosen
 from array import array as new_array
 
 from ._threads import thread_count
+
+cdef extern from "headers/normal_form.h" nogil:
+    bint bp_not_normal(const uint8_t* text, Py_ssize_t n, Py_ssize_t at, const uint8_t* table, Py_ssize_t* start,
+                       Py_ssize_t* end) noexcept
+    bint bp_units_normal(int width, const void* units, Py_ssize_t n, const uint8_t* table, uint32_t low) noexcept
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -200,6 +205,7 @@ cdef class Encoder:
         self.specials = specials
         self.scanned_alone = (tables.scanner is not None and normalize is None
                               and (pipeline is None or pipeline.scanned_alone))
+        self.normalizes = tables.scanner is not None and normalize is not None and pipeline is None
         self._pretokenizer = pretokenizer
         self._normalize = normalize
         self._pipeline = pipeline
@@ -212,7 +218,7 @@ cdef class Encoder:
         from ..splitting.certain_cuts import certain_cuts  # not at the top: few texts are so long
 
         if self._cuts is None:
-            self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals), False) or False
+            self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals), self.normalizes) or False
         return self._cuts or None
 
     # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
@@ -294,7 +300,7 @@ cdef class Encoder:
         cdef Py_ssize_t offset = 0
         cdef int status
         view_text(text, &view)
-        if not self.scanned_alone:
+        if not self.scans(&view):
             return self.encode_in_python(worker, text, specials)
         if view.length <= KEEP_LOCK:
             status = encode_text(worker, specials, &view, &offset)
@@ -303,6 +309,22 @@ cdef class Encoder:
                 bp_cache_loosen(&worker.cache)
                 status = encode_text(worker, specials, &view, &offset)
         return check_status(status, text, offset) if status != DONE else 0
+
+    cdef bint scans(self, const text_view* view) except -1:
+        cdef Py_ssize_t start, end
+        cdef const uint8_t* values
+        cdef uint32_t low
+        cdef bytes table
+        if self.scanned_alone or not self.normalizes:
+            return self.scanned_alone
+        if view.utf8 != NULL and bp_utf8_count(view.utf8, view.length) == view.length:
+            return True                        # no normal form changes ASCII
+        table, low = self._normalize.table, self._normalize.low
+        values = <const uint8_t*> PyBytes_AS_STRING(table)
+        with nogil:
+            if view.utf8 != NULL:
+                return not bp_not_normal(view.utf8, view.length, 0, values, &start, &end)
+            return bp_units_normal(view.width, view.units, view.length, values, low)
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
@@ -354,12 +376,30 @@ cdef Worker _best(Encoder encoder, Worker own):
     return best
 
 
+cdef bytes _normalized(object normalize, bytes data):
+    """A text in a normal form: the text itself, but for parts that are not in the form."""
+    cdef bytes table = normalize.table
+    cdef const uint8_t* values = <const uint8_t*> PyBytes_AS_STRING(table)
+    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
+    cdef Py_ssize_t n = PyBytes_GET_SIZE(data), done = 0, start = 0, end = 0
+    cdef list parts = []
+    cdef bint found = True
+    while found:
+        with nogil:
+            found = bp_not_normal(text, n, done, values, &start, &end)
+        if found:
+            parts.append(data[done:start])
+            parts.append(normalize(data[start:end].decode("utf-8")).encode("utf-8"))
+            done = end
+    return b"".join([*parts, data[done:]]) if parts else data
+
+
 cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base) except -1:
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
     if encoder._normalize is not None and not data.isascii():
-        data = encoder._normalize(data.decode("utf-8")).encode("utf-8")
+        data = _normalized(encoder._normalize, data)
     if not data:
         return 0
     if encoder.tables.scanner is None:
@@ -385,7 +425,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     cdef view_range part
     cdef Py_ssize_t size = FIRST_PART, missing
     view_text(text, &view)
-    if not (encoder.scanned_alone or _is_plain(encoder, text)):
+    if not encoder.scans(&view):
         if refused is not None:
             refused.refuse(text)
         encoder.encode(worker, text, specials)
@@ -412,12 +452,6 @@ cdef bytes _utf8(const text_view* view, Py_ssize_t n):
         return PyBytes_FromStringAndSize(<const char*> view.utf8, n)
     cdef bytes data = PyBytes_FromStringAndSize(NULL, n * widest + BP_UTF8_SLACK)
     return data[:bp_utf8_from_units(view.width, view.units, 0, n, <uint8_t*> PyBytes_AS_STRING(data), &bad)]
-
-
-cdef bint _is_plain(Encoder encoder, object text):
-    """True if a compiled scanner alone cuts this text; normalization does not change ASCII."""
-    return (encoder._pipeline is None and encoder.tables.scanner is not None
-            and isinstance(text, str) and text.isascii())
 
 
 cdef object token_ends(Worker worker):

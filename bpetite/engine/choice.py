@@ -31,7 +31,7 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | Non
         return pipeline.pretokenizer, None, pipeline
     normalize = None
     if vocab.normalization is not None:
-        from ..steps.normalizers import normalizer
+        from ..steps.normalizers import NormalForm
 
-        normalize = normalizer(vocab.normalization)
+        normalize = NormalForm(str(vocab.normalization))
     return pretokenizer(pattern), normalize, None

@@ -18,18 +18,16 @@ tokenizer with rare steps from tokenizer.json (rewritten text, flags of special 
 from __future__ import annotations
 
 import sys
-import unicodedata
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cache, lru_cache
 from itertools import accumulate, chain, starmap
 
 from ..core._dropout import Dropout
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
-from ..steps.normalizers import normalize
+from ..steps.normalizers import begins_anew, normalize
 from .call_options import SpecialSelection
 
 #: Bytes that are read again with each chunk.
@@ -183,7 +181,7 @@ class Normalized:
         text = data.decode("utf-8")
         at: int | None = len(text)
         if not final:
-            at = next((at for at in range(len(text) - 1, -1, -1) if starts_afresh(text[at], self.form)), None)
+            at = next((at for at in range(len(text) - 1, -1, -1) if begins_anew(text[at], self.form)), None)
         if at is None:  # the whole text is open
             self.parts.append(text)
             return []
@@ -191,28 +189,6 @@ class Normalized:
         closed = "".join(self.parts)
         self.parts = [text[at:]]
         return self.text.feed(normalize(self.form, closed).encode("utf-8"), final)
-
-
-@lru_cache(maxsize=4096)
-def starts_afresh(char: str, form: str) -> bool:
-    """True if the normal form of text that begins with `char` does not depend on the text before it.
-
-    So it is if the first character of its decomposition is no mark and, in the composed forms, not the second part of
-    any character: then nothing before it can be reordered past it or absorb it (Unicode Standard Annex 15, 9.1).
-    """
-    first = unicodedata.normalize("NFKD" if "K" in form else "NFD", char)[0]
-    if unicodedata.combining(first):
-        return False
-    return "D" in form or first not in second_parts()
-
-
-@cache
-def second_parts() -> frozenset[str]:
-    """The characters that composition can absorb into the one before them."""
-    hangul = (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))
-    decompositions = (unicodedata.decomposition(chr(code)) for code in range(0x30000))
-    pairs = (parts.split() for parts in decompositions if parts and not parts.startswith("<"))
-    return frozenset([*map(chr, hangul), *(chr(int(parts[1], 16)) for parts in pairs if len(parts) == 2)])
 
 
 def encode_joined(tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials) -> list[int]:

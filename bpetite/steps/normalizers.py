@@ -145,6 +145,54 @@ def normalize(form: Any, text: str) -> str:
     return unicodedata.normalize(form, "".join([*parts, text[done:]]) if parts else text)
 
 
+@cache
+def quick_checks(form: Any) -> bytes:
+    """The quick check of a normal form for code points below 0x30000; all others begin anew.
+
+    Returns:
+        bytes[0x30000]: 0 for a character that begins anew: its combining class is 0, and it neither changes nor
+        composes with what is before it; 255 for one that may change or compose so; else its combining class.
+
+    Source: Unicode Standard Annex 15, section 9 (``NFC_Quick_Check``)
+    """
+    made = bytearray(map(unicodedata.combining, map(chr, range(0x30000))))
+    for code in range(0xA0, 0x30000):
+        char = chr(code)
+        if not unicodedata.is_normalized(form, char):
+            made[code] = 255
+        parts = unicodedata.decomposition(char).split()
+        if len(parts) == 2 and form.endswith("C") and not parts[0].startswith("<"):
+            made[int(parts[1], 16)] = 255  # it may compose with the character before it
+    if form.endswith("C"):
+        made[0x1161:0x1176] = b"\xff" * 0x15  # vowels and last consonants of Hangul
+        made[0x11A8:0x11C3] = b"\xff" * 0x1B
+    return bytes(made)
+
+
+def begins_anew(char: str, form: Any) -> bool:
+    """True if the normal form of text that begins with a character does not depend on the text before it."""
+    return ord(char) >= 0x30000 or quick_checks(form)[ord(char)] == 0
+
+
+class NormalForm:
+    """The function that puts a text into one of :data:`FORMS`, with its `quick_checks`."""
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+
+    def __call__(self, text: str) -> str:
+        return normalize(self.form, text)
+
+    @property
+    def table(self) -> bytes:
+        return quick_checks(self.form)
+
+    @property
+    def low(self) -> int:
+        """A power of two; all characters below it begin anew."""
+        return 0x200 if self.form == "NFC" else 0x80
+
+
 def _sorted_marks(form: Any, run: str) -> str:
     """Decompose a run of marks and sort it by combining class; marks of class 0 keep their places."""
     table = {mark: unicodedata.normalize(form, mark) for mark in set(run)}
