@@ -10,11 +10,10 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
-
-from ..record import Record
 
 #: The most bytes of a grapheme that tokenizers looks up as a whole.
 GRAPHEME = 5
@@ -22,7 +21,8 @@ GRAPHEME = 5
 MOST = 1 << 22
 
 
-class Precompiled(Record):
+@dataclass(frozen=True)
+class Precompiled:
     """Replace characters by a map of SentencePiece.
 
     Args:

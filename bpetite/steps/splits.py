@@ -6,11 +6,11 @@ and so does the text between them. The classes here are the other steps. A token
 """
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..patterns import PatternLike, as_setting, as_tuple, unescaped
-from ..record import Record
 
 if TYPE_CHECKING:
     import regex
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
 
-class Split(Record):
+@dataclass(frozen=True)
+class Split:
     """Cut at the matches of a pattern.
 
     Args:
@@ -36,10 +37,11 @@ class Split(Record):
     def __post_init__(self) -> None:
         if self.behavior not in BEHAVIORS:
             raise ValueError(f"behavior {self.behavior!r} is not one of {', '.join(BEHAVIORS)}")
-        vars(self)["pattern"] = unescaped(self.pattern)
+        object.__setattr__(self, "pattern", unescaped(self.pattern))
 
 
-class PrefixSpace(Record):
+@dataclass(frozen=True)
+class PrefixSpace:
     """Put a space before each fragment that does not start with one."""
 
 
@@ -47,7 +49,8 @@ class PrefixSpace(Record):
 PREFIXES = ("never", "always", "first")
 
 
-class Metaspace(Record):
+@dataclass(frozen=True)
+class Metaspace:
     """Write `space` for each space, put one before the text, and cut before each.
 
     Args:
@@ -72,7 +75,8 @@ class Metaspace(Record):
         return wanted and not text.startswith((" ", self.space))
 
 
-class Printable(Record):
+@dataclass(frozen=True)
+class Printable:
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
 
 

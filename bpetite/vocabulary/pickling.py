@@ -10,6 +10,7 @@ A tokenizer with attributes of a class of somebody else is made anew, and gets t
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -32,7 +33,7 @@ def pickled(vocab: Any) -> tuple[bytes, bytes]:
     content = io.BytesIO()
     pickler = pickle.Pickler(content, 5)
     pickler.fast = True  # no references to equal objects: equal vocabularies have the same bytes
-    pickler.dump(vocab.settings())
+    pickler.dump({field.name: getattr(vocab, field.name) for field in fields(vocab) if field.init})
     return hashlib.sha256(content.getvalue()).digest(), content.getvalue()
 
 

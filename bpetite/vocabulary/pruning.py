@@ -11,6 +11,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -114,10 +115,11 @@ def renumbered(
     special_tokens = {literal: ids[old] for literal, old in vocab.special_tokens.items() if old in ids}
     template = vocab.template
     if template is not None:
-        template = template.replace(**{name: tuple(
-            part.replace(ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
+        template = replace(template, **{name: tuple(
+            replace(part, ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
         ) for name in ("single", "pair")})  # fmt: skip
-    return vocab.replace(
+    return replace(
+        vocab,
         tokens={new: vocab.tokens[old] for old, new in ids.items()},
         merges=merges,
         special_tokens=special_tokens,
