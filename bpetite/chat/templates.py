@@ -174,9 +174,9 @@ class Model:
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Model:
         """The templates of a tokenizer."""
-        kept = vars(tokenizer._vocab)
-        model: Model | None = kept.get("_chat_model")
-        return kept.setdefault("_chat_model", cls(tokenizer)) if model is None else model
+        derived = tokenizer._vocab.derived
+        model: Model | None = derived.get("chat")
+        return derived.setdefault("chat", cls(tokenizer)) if model is None else model
 
     def may_have_special(self, text: str) -> bool:
         """True unless the first characters of special tokens tell that the text has none."""

@@ -86,7 +86,6 @@ cdef class MergeList:
         """
         cdef Results found = self.found
         cdef Py_ssize_t rank
-        self.found = None                      # asked for once, mostly
         if found is None or found.tokens is not tokens:
             found = Results(tokens, unreachable, self.size)
             for rank in range(self.size):
@@ -98,7 +97,11 @@ cdef class MergeList:
                 refuse_unreachable(self, tokens, rank, unreachable)
         if found.size < self.size:
             refuse(self, tokens, found.size, unreachable)
-        resize(found.ids, self.size)
+        if len(found.ids) > self.size:
+            resize(found.ids, self.size)
+        if not found.repeated:
+            found.lengths = None               # nobody reads them again
+        self.found = found                     # a vocabulary with other settings asks for the same ones
         return found.ids
 
     def parts_among(self, ids not None):

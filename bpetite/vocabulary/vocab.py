@@ -119,7 +119,8 @@ class Vocab:
             unreachable = _check_unreachable(unreachable, tokens).difference(self.special_tokens.values())
         if tokens.empty:
             unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
-        if tokens.hidden != len(unreachable):  # of a loader that did not know of them
+        # of a loader that did not know of them, or of a vocabulary with others
+        if tokens.hidden != len(unreachable) or any(tokens.find_id(tokens[one]) == one for one in unreachable):
             tokens = tokens.with_tokens({}, unreachable)
         put("tokens", tokens)
         put("unreachable", unreachable)
@@ -344,6 +345,11 @@ class Vocab:
     def never_merged(self) -> frozenset[int]:
         """The ids that no merge gives."""
         return self.not_looked_up if self.merges is None else self.skipped
+
+    @cached_property
+    def derived(self) -> dict[str, Any]:
+        """Values that other rooms make from this vocabulary once, by name; no part of it."""
+        return {}
 
     @cached_property
     def alphabet_table(self) -> AlphabetTable | None:

@@ -76,6 +76,15 @@ def test_values_do_not_change() -> None:
     assert (other == one, hash(other) == hash(one), replace(one, errors="replace") == one) == (True, True, False)
 
 
+def test_other_tokens_become_unreachable() -> None:
+    tokens = {**AB, 3: b"x", 4: b"y"}
+    other = replace(vocab(tokens=tokens, unreachable=frozenset({3})), unreachable=frozenset({4}))
+    assert (other.token_table.find_id(b"x"), other.token_table.find_id(b"y")) == (3, None)
+    assert other.find(b"y") == 4
+    with pytest.raises(ValueError, match="gives b'ab', which is no token"):
+        replace(other, unreachable=frozenset({2}))
+
+
 def test_build_places_special_tokens() -> None:
     built = Vocab.build(AB, [(b"a", b"b")], ["<s>", "ab", "<t>"])
     assert built.special_tokens == {"<s>": 3, "ab": 2, "<t>": 4}
