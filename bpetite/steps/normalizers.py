@@ -1,6 +1,6 @@
 """Normalizers, which rewrite text before it is split: Unicode normalization, and more steps of tokenizer.json.
 
-Python sorts the combining marks behind a character by insertion: normalizing n of them takes n^2 steps, with the
+Python sorts the combining marks after a character by insertion: normalizing n of them takes n^2 steps, with the
 interpreter lock held. Here long runs of marks are sorted first, and then Python has none to move.
 """
 from __future__ import annotations
@@ -119,7 +119,7 @@ RUN = 64
 
 @cache
 def _marks() -> tuple[regex.Pattern[str], regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and behind a place.
+    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and after a place.
     `regex` may know more marks than Python, or fewer, which costs only time."""
     import regex
 

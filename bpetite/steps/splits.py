@@ -15,8 +15,7 @@ from ..patterns import PatternLike, as_setting, as_tuple, unescaped
 if TYPE_CHECKING:
     import regex
 
-#: The fates of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
-#: matches next to it.
+#: A match becomes a fragment, nothing, a part of the fragment before or after it, one fragment with adjacent matches.
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
 
@@ -87,12 +86,8 @@ SplitPatternLike = SplitPattern | PatternLike
 
 
 def checked(pattern: Any) -> SplitPattern:
-    """A split pattern in the one form of all that cut alike by the same expressions.
-
-    Raises:
-        TypeError: It is no split pattern.
-        ValueError: A regular expression does not compile, or a step cannot stand where it does.
-    """
+    """A split pattern in the one form of all that cut alike by the same expressions. ValueError if a regular expression
+    does not compile, or a step cannot stand where it does."""
     steps = as_tuple(pattern)
     if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -120,26 +115,16 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
 
 
 class Fragment(NamedTuple):
-    """A part of a text.
-
-    Args:
-        text: The characters, after the steps so far.
-        start: The index in the text of its first character that was not inserted.
-        put_in: The number of characters at its front that were inserted.
-    """
+    """A part of a text, after the steps so far."""
 
     text: str
-    start: int = 0
-    put_in: int = 0
+    start: int = 0  # the place in the text of the first character that was not inserted
+    put_in: int = 0  # characters at the front that were inserted
 
 
 def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text.
-
-    Args:
-        step: The step.
-        fragments: The fragments.
-        is_first: The whole text begins with the first fragment, rather than with a special token.
+    """Apply one step, but :class:`Printable`, to the fragments of one text. The text begins with the first fragment if
+    `is_first`, else with a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']

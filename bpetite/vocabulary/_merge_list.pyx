@@ -74,16 +74,8 @@ cdef class MergeList:
         return made
 
     def results(self, TokenTable tokens not None, unreachable=frozenset()):
-        """The id of the token that each merge gives, an ``array('I')``.
-
-        Args:
-            tokens: The vocabulary.
-            unreachable: Ids that are no part of a merge.
-
-        Raises:
-            ValueError: The first merge of an unknown or an unreachable token, of bytes that are no token, or that is
-                listed twice; with its rank.
-        """
+        """The id of the token that each merge gives, an ``array('I')``. ValueError with the rank of the first merge of
+        an unknown or `unreachable` token, of bytes that are no token, or that is listed twice."""
         cdef Results found = self.found
         cdef Py_ssize_t rank
         if found is None or found.tokens is not tokens:
@@ -150,13 +142,7 @@ Sequence.register(MergeList)
 
 @final
 cdef class Results:
-    """The tokens that the merges of a list give.
-
-    Args:
-        tokens: The vocabulary.
-        unreachable: Its ids that are no part of a merge.
-        most: The most merges.
-    """
+    """The tokens that the merges of a list give, at most so many. No merge has an unreachable token as a part."""
 
     def __cinit__(self, TokenTable tokens not None, unreachable, Py_ssize_t most):
         self.tokens, self.last, self.ids = tokens, -1, clone(new_array("I"), most, False)
@@ -175,7 +161,7 @@ cdef class Results:
             return
         n = tokens.starts[left + 1] - tokens.starts[left]
         m = tokens.starts[right + 1] - tokens.starts[right]
-        # Most lists have the merges of one token after those of another, in the order of the ids.
+        # Most lists have the merges of one token after the merges of another, in the order of the ids.
         if self.hidden == NULL or last < 0 or not is_joined(tokens, last, left, right):
             last += 1
             if (self.hidden == NULL or last == tokens.size or self.hidden[last]

@@ -1,4 +1,4 @@
-"""The alphabet of a vocabulary whose merges begin from characters, as those that SentencePiece makes."""
+"""The alphabet of a vocabulary whose merges begin from characters, as SentencePiece makes them."""
 from __future__ import annotations
 
 import re

@@ -23,7 +23,7 @@ Needs = Mapping[int, tuple[int, ...]]
 
 
 def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
-    """The parts of each token that merges make, those of the first merge first.
+    """The parts of each token that merges make, from its first merge to its last.
 
     >>> needs(Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None))
     {2: (0, 1)}
@@ -40,7 +40,7 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
 
 
 def always_kept(vocab: Vocab) -> set[int]:
-    """The ids of special tokens, and of bytes that text can have; of characters, those that stand for any."""
+    """The ids of special tokens and single bytes; with an alphabet, of its tokens that stand for any character."""
     if vocab.alphabet is not None:
         stand_ins = (*vocab.alphabet.byte_ids, vocab.alphabet.unknown)
         return {token_id for token_id in (*stand_ins, *vocab.special_tokens.values()) if token_id is not None}
@@ -65,17 +65,8 @@ def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
 
 def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fixed: set[int], excess: int) -> set[int]:
     """The tokens that are left when `excess` leaves have gone one after the other: always the leaf of least use, among
-    equals the highest id. The use of a token that goes counts for its parts from then on.
-
-    Args:
-        tokens: All ids.
-        parts: See :func:`needs`.
-        used: id -> number of uses; 0 for a missing id.
-        fixed: Ids that stay, with all that they need.
-        excess: The number of tokens to go.
-
-    Raises:
-        ValueError: Fewer tokens can go.
+    equals the highest id. The use of a token that goes counts for its parts from then on. The `fixed` tokens stay, with
+    all that they need. ValueError if fewer tokens can go.
 
     >>> sorted(largest_use(range(5), {2: (0, 1), 3: (2, 1), 4: (1, 1)}, {3: 1, 4: 9}, {0, 1}, 2))
     [0, 1, 4]
@@ -104,9 +95,7 @@ def renumbered(
     vocab: Vocab, kept: Collection[int], train_config: dict[str, Any] | None = None
 ) -> tuple[Vocab, dict[int, int]]:
     """The vocabulary of some of the tokens, numbered from 0 in the order of their ids; and old id -> new id.
-
-    IN: no kept token needs one that goes.
-    """
+    IN: no kept token needs one that goes."""
     ids = {old: new for new, old in enumerate(sorted(kept))}
     merges = vocab.merges
     if merges is not None:

@@ -119,7 +119,7 @@ class Vocab:
             unreachable = _check_unreachable(unreachable, tokens).difference(self.special_tokens.values())
         if tokens.empty:
             unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
-        # of a loader that did not know of them, or of a vocabulary with others
+        # the table may be of a loader that did not know of these, or of a vocabulary with others
         if tokens.hidden != len(unreachable) or any(tokens.find_id(tokens[one]) == one for one in unreachable):
             tokens = tokens.with_tokens({}, unreachable)
         put("tokens", tokens)
@@ -377,7 +377,7 @@ class Vocab:
         return any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
 
     def facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The settings by name: those that every file has, and those that it has where they are set."""
+        """The settings by name: settings of every file, and settings that a file has only if they are set."""
         return {
             "kind": self.kind,
             "pattern": self.pattern,
@@ -405,7 +405,7 @@ class Vocab:
         settings, rare = self.facts()
         settings["special_tokens"] = sorted(self.special_tokens.items(), key=lambda item: item[::-1])
         rare["unreachable"] = sorted(self.unreachable)
-        # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
+        # without the settings that are not set: then a further setting changes no fingerprint
         settings |= {name: value for name, value in rare.items() if value}
         written = json.dumps(settings, sort_keys=True, default=lambda step: {type(step).__name__: vars(step)})
         digest.update(written.encode() + b"\n")
