@@ -453,8 +453,6 @@ class BytePairs(Sequence[tuple[bytes, bytes]]):
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, list | tuple | BytePairs) else NotImplemented
 
-    __hash__ = None  # type: ignore[assignment]
-
     def __add__(self, other: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         return [*self, *other]
 
