@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -44,7 +45,7 @@ def vocabulary() -> Path:
     if not all(written):
         packaged = Tokenizer.load("bpetite-32k").to_vocab()
         # files of GPT-2 hold one spelling of its pattern, and the packaged tokenizer has the possessive one
-        ours = Tokenizer.from_vocab(packaged.replace(pattern=patterns.GPT2))
+        ours = Tokenizer.from_vocab(replace(packaged, pattern=patterns.GPT2))
         ours.save(folder / "gpt2", format="gpt2")
         ours.save(folder / "gpt2" / "tokenizer.json", format="huggingface")
     return folder / "gpt2"

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from .training.counting.texts import Corpus
     from .training.options import SpecialIds, TieBreak
     from .vocabulary.special_literals import SpecialTokens
-    from .vocabulary.vocab import ErrorHandler, Settings
+    from .vocabulary.vocab import ErrorHandler
 
 Path = str | os.PathLike[str]
 
@@ -91,8 +91,9 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         normalization: Normalization = None,
         errors: ErrorHandler = "strict",
     ) -> None:
-        settings: Settings = {"normalization": normalization, "errors": errors}
-        self._set(Vocab.build(vocab, merges, special_tokens, pattern=pattern, **settings))
+        self._set(Vocab.build(
+            vocab, merges, special_tokens, pattern=pattern, normalization=normalization, errors=errors
+        ))  # fmt: skip
 
     def _set(self, vocab: Vocab, cache_bytes: int = 64 << 20) -> None:
         self._set_up(vocab, cache_bytes, *engine_parts(vocab))

@@ -13,6 +13,7 @@ import sys, tempfile
 from pathlib import Path
 from _testcapi import remove_mem_hooks, set_nomemory
 from threads_stress import calls_of
+from dataclasses import replace
 from bpetite import Tokenizer, count_pretokens, serving
 from bpetite.steps.template import Template, TemplatePart
 
@@ -24,7 +25,7 @@ tok.save(f"{folder}/tokenizer.json", format="huggingface")
 ranks.save(f"{folder}/t.tiktoken")
 tok.save(f"{folder}/gpt2", format="gpt2")
 template = Template((TemplatePart((ids[0],)), TemplatePart(text="A")), ())
-around = Tokenizer.from_vocab(tok.to_vocab().replace(template=template))
+around = Tokenizer.from_vocab(replace(tok.to_vocab(), template=template))
 every = [*calls_of(tok, text, folder).items(), *calls_of(ranks, text, folder).items()]
 calls = [call for name, call in every if name != "pickle"]  # CPython says that the import of a module failed
 calls += [

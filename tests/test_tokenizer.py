@@ -6,6 +6,7 @@ import pydoc
 import sys
 from array import array
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -225,7 +226,7 @@ def test_with_characters_of_all_versions_encoding_is_the_reference(pattern: str,
     ids, spans = tok.encode_with_offsets(text + "<s>" + text)
     assert ids == expected
     assert all(0 <= start <= end <= 2 * len(text) + 3 for start, end in spans)
-    steps = Tokenizer.from_vocab(tok.to_vocab().replace(pattern=(pattern, Split("zz", "removed"))))
+    steps = Tokenizer.from_vocab(replace(tok.to_vocab(), pattern=(pattern, Split("zz", "removed"))))
     assert steps.scanner == "pipeline"
     assert steps.encode(text + "<s>" + text) == expected
 
@@ -233,7 +234,7 @@ def test_with_characters_of_all_versions_encoding_is_the_reference(pattern: str,
 def test_added_tokens_that_are_words_look_at_unicode_16() -> None:
     """U+1C89 is a letter from 16.0 on, U+11DE0 a digit from 17.0 on."""
     tok = Tokenizer.train("ab", 256, special_tokens=["ab"])
-    marked = Tokenizer.from_vocab(tok.to_vocab().replace(token_flags={"ab": ("single_word",)}))
+    marked = Tokenizer.from_vocab(replace(tok.to_vocab(), token_flags={"ab": ("single_word",)}))
     assert len(marked.encode("\u1c89ab")) == 5
     assert marked.encode("\U00011de0ab")[-1] == tok.special_tokens["ab"]
 

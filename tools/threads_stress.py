@@ -13,6 +13,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,7 @@ def calls_of(tok: Tokenizer, text: str, folder: Path) -> dict[str, Callable[[], 
         "token_bytes": lambda: b"".join(map(tok.token_bytes, ids)) == content,
         "token_id": lambda: tok.token_id(tok.token_bytes(ids[0])),
         "fingerprint": lambda: (tok.fingerprint(), hash(tok), repr(tok), len(tok)),
-        "to_vocab": lambda: Vocab(**tok.to_vocab().settings()) == tok.to_vocab(),
+        "to_vocab": lambda: replace(tok.to_vocab()) == tok.to_vocab(),
         "from_vocab": lambda: Tokenizer.from_vocab(tok.to_vocab()) == tok,
         "with_cache": lambda: tok.with_cache(1 << 16).encode(short),
         "train": lambda: Tokenizer.train([short], 270).fingerprint(),
@@ -144,7 +145,7 @@ def shared_objects(tok: Tokenizer, text: str) -> list[Callable[[], Any]]:
 
 
 def stress(seed: int, folder: Path) -> None:
-    fresh = [Tokenizer.from_vocab(Vocab(**tok.to_vocab().settings())) for tok in tokenizers()]
+    fresh = [Tokenizer.from_vocab(replace(tok.to_vocab())) for tok in tokenizers()]
     work = texts(seed, 3, 200)
     calls = [[calls_of(tok, text, folder) for text in work] for tok in tokenizers()]
     expected = [[{name: call() for name, call in of_text.items()} for of_text in of_tok] for of_tok in calls]

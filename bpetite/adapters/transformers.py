@@ -5,6 +5,7 @@ import inspect
 import json
 import os
 import tempfile
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from transformers import AddedToken, PreTrainedTokenizerBase
@@ -35,7 +36,7 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     if (prefix_space := options.get("add_prefix_space", settings.get("add_prefix_space"))) is not None:
         tokenizer = _with_prefix_space(tokenizer, prefix_space)
     # errors= says nothing to a backend, and tokenizer.json has no place for it
-    vocab = tokenizer.to_merges().to_vocab().replace(errors="strict")
+    vocab = replace(tokenizer.to_merges().to_vocab(), errors="strict")
     files = beside | {"tokenizer.json": huggingface.dump(vocab).decode("utf-8")}
     if not beside and tokenizer.eot_token is not None:
         options.setdefault("eos_token", tokenizer.token_bytes(tokenizer.eot_token).decode("utf-8"))
@@ -84,4 +85,4 @@ def _with_prefix_space(tokenizer: Tokenizer, wanted: bool) -> Tokenizer:
     patterns_of: dict[bool, SplitPattern] = {False: GPT2, True: (PrefixSpace(), GPT2)}
     if vocab.pattern not in patterns_of.values() or vocab.pattern == patterns_of[wanted]:
         return tokenizer
-    return type(tokenizer).from_vocab(vocab.replace(pattern=patterns_of[wanted]))
+    return type(tokenizer).from_vocab(replace(vocab, pattern=patterns_of[wanted]))

@@ -81,7 +81,7 @@ class ChatEncoding:
     @cached_property
     def assistant_mask(self) -> list[int]:
         """1 for each token that an assistant has written, 0 for others: the tokens of generation blocks if the template
-        has some, else those of the content of its messages.
+        has some, else the tokens of the content of its messages.
 
         Raises:
             ValueError: A message of an assistant has no span; it is named.
@@ -195,7 +195,7 @@ def encode(
     for message, keys in zip(chat, kept, strict=True):
         doubtful += [value for key, value in message.items() if key not in keys]
     literals = {text[start:end] for start, end in special_spans(tokenizer, text)}.union(literals_in(tokenizer, text))
-    as_it_is = tokenizer._pipeline is None  # JSON may escape what is not ASCII, and normalizers change what is
+    as_it_is = tokenizer._pipeline is None  # JSON may escape other characters than ASCII, and normalizers rewrite ASCII
     char = next(free_characters(every + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
     change = partial(_masked, tokenizer, char, masking(char, frozenset(literals), any_text=not as_it_is))
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}

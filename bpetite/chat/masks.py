@@ -38,17 +38,13 @@ class Masked(str):
     """A text for the output of a template, with masks in it, which the template's logic takes for another text.
 
     Both have the same length. A method that is not here works on the masks, and gives a plain str.
-
-    Attributes:
-        seen: The text that comparisons, searches, ``split`` and ``strip`` see.
     """
 
     __slots__ = ("seen",)
-    seen: str
+    seen: str  # the text that comparisons, searches, ``split`` and ``strip`` see
 
     @classmethod
     def of(cls, text: str, seen: str) -> Masked:
-        """The text with masks, and the text that logic sees."""
         made = cls(text)
         made.seen = seen
         return made
@@ -117,10 +113,9 @@ def _forms(char: str) -> frozenset[str]:
 
 @lru_cache(maxsize=512)
 def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[[str], str]:
-    """A function that puts a mask in place of each character of a text that can become one of these literals', in
-    another case; of ``any_text``, as normalizers change more. White space and what is escaped stays, unless it is in
-    one of the literals: a quote becomes a backslash then, which JSON escapes in as many characters.
-    """
+    """A function that masks every character that may be part of a literal after a change of case. With `any_text` it
+    masks every character, because a normalizer may change more than case. White space and characters that are escaped
+    stay, unless a literal has them: a quote then becomes a backslash, which JSON escapes in as many characters."""
     spelled = "".join(literals)
     alphabet = {form for one in spelled for form in _forms(one)}
 
@@ -143,8 +138,8 @@ def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[
 
 
 def free_characters(text: str, first: str = "") -> Iterator[str]:
-    """Printable characters without case and normal forms that are not in a text: some that are asked for first, and
-    rare ideographs."""
+    """Printable characters without case and normal forms that a text does not have: some given ones, then rare
+    ideographs."""
     return (char for char in chain(first, map(chr, range(0x20000, 0x2A6E0))) if char not in text)
 
 
@@ -189,7 +184,7 @@ def equal_but_for(text: str, masked: str, chars: str) -> bool:
 
 
 def content_spans(messages: Messages, text: str, render: Render, literals: Literals) -> dict[int, Span]:
-    """The part of the text that comes from the content of each message; none for those that are not found.
+    """The part of the text that comes from the content of each message, if it is found.
 
     Each content is rendered as masks, a character of its own in place of each of its characters. The text must be equal
     but for these. Else white space stays, and what ``literals`` finds, as templates look for some special tokens.
@@ -205,11 +200,7 @@ def content_spans(messages: Messages, text: str, render: Render, literals: Liter
 
 
 def block_spans(text: str, render: Render, template: ChatTemplate) -> list[Span]:
-    """The parts of the text that generation blocks put out.
-
-    Raises:
-        ValueError: The template reads what a block puts out.
-    """
+    """The parts of the text that generation blocks put out; ValueError if the template reads what a block puts out."""
     chars = free_characters(text)
     edges = next(chars), next(chars)
     with template.generation_edges(*edges):

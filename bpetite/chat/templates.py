@@ -88,11 +88,7 @@ _environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
 
 class ChatTemplate:
-    """A compiled template.
-
-    Attributes:
-        has_generation: It has generation blocks.
-    """
+    """A compiled template, with generation blocks or without."""
 
     def __init__(self, source: str, name: str) -> None:
         made = _environment.from_string(source)
@@ -128,7 +124,7 @@ class ChatTemplate:
 
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
-    those that are white space, and with what they take of the text around them."""
+    special tokens that are white space, and all with the white space that they take."""
     if not Model.of(tokenizer).may_have_special(text):
         return []
     spans = tokenizer._special_spans(text)
@@ -143,7 +139,7 @@ def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> l
 
 
 def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
-    """The special tokens that a text spells anywhere, but white space; they begin in those that are found."""
+    """The special tokens that a text spells anywhere, but white space: each begins inside one that a search finds."""
     longest = max(map(len, tokenizer.special_tokens), default=0)
     spans = special_spans(tokenizer, text, spaces=True)
     near = "\0".join(text[start : end + longest] for start, end in spans)
@@ -151,11 +147,7 @@ def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
 
 
 class Model:
-    """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it.
-
-    Attributes:
-        named: Variable -> literal of the special tokens that the settings of ``transformers`` name.
-    """
+    """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it."""
 
     #: The characters that special tokens begin with, and have nowhere else; None where searches have to tell.
     _firsts: set[str] | None = None
@@ -167,6 +159,7 @@ class Model:
             config |= json.loads(beside.get("special_tokens_map.json", "{}"))
         values = {name: config.get(name) for name in NAMED}
         texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()}
+        #: Variable -> literal of the special tokens that the settings of ``transformers`` name.
         self.named: dict[str, str] = {name: text for name, text in texts.items() if isinstance(text, str)}
         folder = "additional_chat_templates/"
         own = {name[len(folder) : -6]: text for name, text in beside.items() if name.startswith(folder)}
@@ -177,11 +170,11 @@ class Model:
             own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
         self._own: dict[str, str] = own
         self._compiled: dict[str, ChatTemplate] = {}
-        literals, pipeline = sorted(tokenizer.special_tokens), tokenizer._pipeline
+        literals = sorted(tokenizer.special_tokens)
         firsts = {literal[0] for literal in literals}
         if (
             len(firsts) <= FEW
-            and (pipeline is None or pipeline.scanned_alone)
+            and not tokenizer._cut_in_python
             and all(firsts.isdisjoint(literal[1:]) for literal in literals)
             and not any(longer.startswith(literal) for literal, longer in pairwise(literals))
         ):
@@ -189,21 +182,16 @@ class Model:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Model:
-        """The templates of a tokenizer."""
-        kept = vars(tokenizer._vocab)
-        model: Model | None = kept.get("_chat_model")
-        return kept.setdefault("_chat_model", cls(tokenizer)) if model is None else model
+        derived = tokenizer._vocab.derived
+        model: Model | None = derived.get("chat")
+        return derived.setdefault("chat", cls(tokenizer)) if model is None else model
 
     def may_have_special(self, text: str) -> bool:
         """True unless the first characters of special tokens tell that the text has none."""
         return self._firsts is None or any(map(text.__contains__, self._firsts))
 
     def template(self, template: str | None, with_tools: bool) -> ChatTemplate:
-        """The template of a source, or the model's template of this name; None for the model's own.
-
-        Raises:
-            ValueError: None is given, and the model has none, or several and no default.
-        """
+        """The template of a source, or the model's template of this name; None for the model's own, if it has one."""
         if template is None:
             names = (*["tool_use"] * with_tools, "default")
             template = next((name for name in names if name in self._own), None)

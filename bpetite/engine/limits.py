@@ -30,8 +30,7 @@ BOUNDARIES = {"paragraph": re.compile(r"\n\s*\n"), "line": re.compile(r"\n")}
 class Splitter(Protocol):
     """A compiled regular expression, of ``re`` or of ``regex``."""
 
-    def finditer(self, string: str, /) -> Iterator[Any]:
-        """Yield its matches in a text."""
+    def finditer(self, string: str, /) -> Iterator[Any]: ...
 
 
 class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("tokens", int)])):
@@ -48,19 +47,7 @@ class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("
 
 
 class Edges:
-    """The edges of a text, with its start and end.
-
-    Args:
-        tokenizer: The tokenizer.
-        text: The text.
-        limit: Little is read after the first ``limit`` tokens; the whole text when None.
-        allowed_special: As for :meth:`bpetite.Tokenizer.encode`; the next one likewise.
-
-    Attributes:
-        at: int64[n]: the edges in characters, ascending.
-        tokens: int64[n]: the number of tokens before each.
-        total: The number of tokens that were read.
-    """
+    """The edges of a text, with its start and end. With a `limit`, little is read after so many tokens."""
 
     def __init__(
         self, tokenizer: TokenizerBase, text: str, limit: int | None, allowed_special: SpecialSelection,
@@ -68,7 +55,7 @@ class Edges:
     ) -> None:  # fmt: skip
         most = 4 * len(text) if limit is None else min(limit, 4 * len(text))
         ends, data = tokenizer._token_ends(text, most, allowed_special, disallowed_special)
-        specials = tokenizer._vocab.special_tokens  # of those that share an id, only one has its literal for bytes
+        specials = tokenizer._vocab.special_tokens  # if they share an id, only one of them has its literal for bytes
         rewritten = tokenizer._cut_in_python or (tokenizer._vocab.normalization is not None and not text.isascii())
         characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
         found = None
@@ -80,9 +67,10 @@ class Edges:
         self.tokenizer: TokenizerBase = tokenizer
         self.text: str = text
         self.allowed_special: SpecialSelection = allowed_special
-        self.at: memoryview = at.data  # bisect reads it faster than an array
-        self.tokens: memoryview = tokens.data
-        self.total: int = self.tokens[-1]
+        #: int64[n]: the edges in characters, ascending. bisect reads a memoryview faster than an array.
+        self.at: memoryview = at.data
+        self.tokens: memoryview = tokens.data  # int64[n]: the number of tokens before each edge
+        self.total: int = self.tokens[-1]  # tokens that were read
 
     def count(self, start: int, end: int | None = None) -> int:
         """The number of tokens of a part of the text by itself."""
@@ -215,8 +203,8 @@ def chunks(
     Args:
         text: The text.
         max_tokens: The most tokens of a chunk, 1 or more. The tokens of a template are not counted.
-        overlap: Each chunk begins so many tokens of the text, or a few more, before the end of the previous one; later
-            if it would not get beyond that end.
+        overlap: Each chunk repeats at least the last ``overlap`` tokens of the previous one; fewer if it could not
+            advance otherwise.
         boundaries: Preferred ends of chunks: after a "paragraph" (blank lines), a "line", or the matches of a compiled
             regular expression. The last such place in a chunk counts; a chunk without one ends as usual. The rest of a
             text that fits is one chunk.

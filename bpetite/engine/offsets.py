@@ -26,14 +26,10 @@ _combining_run = re.compile(r"[\0-\x7f]?[^\0-\x7f]+")
 
 
 class Origin:
-    """The text that tokens spell, and its origin.
-
-    Attributes:
-        starts: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
-        ends: See ``starts``.
-    """
+    """The text that tokens spell, and its origin."""
 
     def __init__(self) -> None:
+        #: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
         self.starts: list[int] = []
         self.ends: list[int] = []
         self._parts: list[bytes] = []
@@ -107,10 +103,6 @@ def _trace(
 def align(form: str, text: str) -> tuple[str, Sequence[int]]:
     """A text in a normal form, and for each of its characters the index of its origin in the text.
 
-    Args:
-        form: "NFC", "NFD", "NFKC" or "NFKD".
-        text: The text.
-
     >>> align("NFC", "cafe\\u0301s")
     ('cafés', [0, 1, 2, 3, 5])
     """
@@ -134,7 +126,7 @@ def align(form: str, text: str) -> tuple[str, Sequence[int]]:
 
 
 def _aligned(form: str, run: str) -> Iterator[tuple[str, int]]:
-    """(character, index of its origin): each takes the place of the next unused character, together with those that
+    """(character, index of its origin). Each takes the places of the next unused character and of the characters that
     composing removes; an added character shares the place of the one before it."""
     at = 0
     for char, change in _changes(form, run):

@@ -42,13 +42,7 @@ class PaddedBatch:
 
 
 class Rows:
-    """The rows of texts, before padding.
-
-    Args:
-        tokenizer: Encodes the texts.
-        texts: The texts.
-        pad_token: As for :meth:`bpetite.Tokenizer.encode_padded`, and so are the options.
-    """
+    """The rows of texts, before padding; for the options see :meth:`bpetite.Tokenizer.encode_padded`."""
 
     def __init__(
         self, tokenizer: TokenizerBase, texts: Iterable[Text], pad_token: str | int | None, options: RowOptions

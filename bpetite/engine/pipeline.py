@@ -39,16 +39,8 @@ Span = tuple[int | None, list[Fragment], Sequence[int], Sequence[int]]
 
 
 class Pipeline:
-    """Text to special tokens and to the ordinary text between them, which the compiled core encodes.
-
-    Attributes:
-        pretokenizer: Splits ordinary text in the core; "none" if it is split here.
-        scanned_alone: True if the core does everything that the vocabulary asks for. Then the pipeline only traces.
-
-    Args:
-        vocab: The vocabulary.
-        pattern: The vocabulary's, or one that cuts alike, see :mod:`bpetite.steps.simplified`.
-    """
+    """Text to special tokens and to the ordinary text between them, which the compiled core encodes. `pattern` is the
+    vocabulary's, or one that cuts alike (:mod:`bpetite.steps.simplified`)."""
 
     def __init__(self, vocab: Vocab, pattern: SplitPattern) -> None:
         self._flags = vocab.token_flags
@@ -62,15 +54,16 @@ class Pipeline:
             self._unknown = b"" if vocab.alphabet.unknown is None else vocab.tokens[vocab.alphabet.unknown]
         steps = as_tuple(pattern)
         at = steps.index(Printable()) if Printable() in steps else len(steps)
-        # the steps that see the text, and those that see its printable form
+        # steps that see the text, and steps that see its printable form
         self._steps, self._late_steps = steps[:at], steps[at + 1 :]
         self._prefix_space = steps[:1] == (PrefixSpace(),)
         plain = self._steps[1:] if self._prefix_space else self._steps
+        #: Splits ordinary text in the core; "none" if it is split here.
         self.pretokenizer: Pretokenizer = pretokenizer(None)
         if is_plain(plain) and not self._late_steps:
             self.pretokenizer = pretokenizer(plain or None)
             self._steps = ()
-        self.scanned_alone: bool = False
+        self.scanned_alone: bool = False  # if the core does all that the vocabulary asks for, the pipeline only traces
         self.prefix: str = ""
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
@@ -92,18 +85,14 @@ class Pipeline:
     def items(
         self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None, after: int = 0
     ) -> Iterator[int | bytes | tuple[bytes, array[int]]]:
-        """Yield the items that the core turns into ids, in order.
+        """Yield the items that the core turns into ids, in order: the id of a special token; bytes to be cut by
+        :attr:`pretokenizer` and encoded; or bytes with the ends of the pre-tokens in them.
 
         Args:
-            text: The text.
             allowed: The special tokens to recognise; None for none.
             trusted: (start, end) in characters of the parts in which they are recognised, as they are written; None for
                 the whole text.
             after: Leaves out what comes from the characters before this one; none of them is trusted.
-
-        Yields:
-            The id of a special token; bytes to be cut by :attr:`pretokenizer` and encoded; or bytes with the ends of
-            the pre-tokens in them.
         """
         # where normalization drops the beginning of a text, no Metaspace may take the rest for it
         trace = after > 0 or any(isinstance(step, Metaspace) for step in self._steps)
@@ -280,19 +269,14 @@ class _Finder:
     """Finds special tokens with their flags, as ``find_matches`` of ``tokenizers`` does."""
 
     def __init__(
-        self,
-        literals: dict[str, str],
-        special_tokens: dict[str, int],
-        flags: dict[str, tuple[str, ...]],
+        self, literals: dict[str, str], special_tokens: dict[str, int], flags: dict[str, tuple[str, ...]]
     ) -> None:
         self._ids = [special_tokens[literal] for literal in literals.values()]
         self._flags = [frozenset(flags.get(literal, ())) for literal in literals.values()]
         self._specials = Specials({text: number for number, text in enumerate(literals)})
 
     def cut(
-        self,
-        text: str,
-        trusted: Sequence[tuple[int, int]] | None = None,
+        self, text: str, trusted: Sequence[tuple[int, int]] | None = None
     ) -> Iterator[tuple[int, int, int | None]]:
         """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
         done, seen, regex = 0, text, splits.compiled

@@ -33,7 +33,7 @@ from .call_options import SpecialSelection
 #: Bytes that are read again with each chunk.
 SHORT = 64
 
-#: The special tokens that a call recognises, and those that it refuses or None.
+#: The special tokens that a call recognises, and the ones that it refuses or None.
 chosen_specials: Callable[
     [TokenizerBase, SpecialSelection, SpecialSelection], tuple[Specials, Specials | None]
 ] = TokenizerBase._specials
@@ -102,7 +102,7 @@ def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
     for text in data:
         held += text
         refused.refuse(held, offset, "byte")
-        done = max(len(held) - refused.longest + 1, 0)  # what is left is too short to hold one
+        done = max(len(held) - refused.longest + 1, 0)  # the rest is too short to hold one
         held, offset = held[done:], offset + done
         yield text
 
@@ -155,7 +155,6 @@ class OpenSpecials:
         self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:
-        """As for :class:`OpenText`."""
         data = self.open + data
         tokens, limit = self.specials.cut_beginning(data, final)
         ids: list[int] = []
@@ -177,7 +176,6 @@ class Normalized:
         self.parts: list[str] = []
 
     def feed(self, data: bytes, final: bool) -> list[int]:
-        """As for :class:`OpenText`."""
         text = data.decode("utf-8")
         at: int | None = len(text)
         if not final:

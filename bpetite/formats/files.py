@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal, NoReturn, TypeAlias
 
@@ -197,5 +198,4 @@ def with_settings(vocab: Vocab, folder: str) -> Vocab:
                     continue
                 content = json.dumps({"model_type": value["model_type"]})
         settings[name] = content
-    vars(vocab)["beside"] = settings
-    return vocab
+    return replace(vocab, beside=settings)

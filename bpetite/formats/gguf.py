@@ -11,6 +11,7 @@ import json
 import mmap
 import os
 import struct
+from dataclasses import replace
 from typing import Any
 
 from .. import patterns
@@ -136,7 +137,7 @@ def read(path: Source) -> Vocab:
         "pre_tokenizer": write_pre_tokenizer(PATTERNS[pre]),
         "decoder": {"type": "ByteLevel"},
     }
-    return huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name).replace(template=template)
+    return replace(huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name), template=template)
 
 
 def _template(metadata: _Metadata, *, begins: bool) -> Template | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import patterns
@@ -208,7 +209,7 @@ def read_post_processor(content: Any, where: str) -> Template | None:
                 template = Template(single, pair)
         else:
             raise FormatError(f"{at}: bpetite does not have the post-processor {step['type']}")
-    return (template or BARE).replace(trim_offsets=tuple(trims)) if trims else template
+    return replace(template or BARE, trim_offsets=tuple(trims)) if trims else template
 
 
 def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Template:
@@ -439,7 +440,7 @@ def write_post_processor(template: Template | None, tokens: Mapping[int, bytes])
         {"type": "ByteLevel", "add_prefix_space": keeps_space, "trim_offsets": True, "use_regex": True}
         for keeps_space in template.trim_offsets
     ]
-    if made and template.replace(trim_offsets=()) == BARE:
+    if made and replace(template, trim_offsets=()) == BARE:
         return _sequence(made, "processors")
     special: dict[str, dict[str, Any]] = {}
 

@@ -14,6 +14,7 @@ whole. Either the last step joins two parts to the token, or the token is never 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import zip_longest
 
 from ..vocabulary._merge_builder import last_steps
@@ -33,7 +34,7 @@ def to_merges(vocab: Vocab) -> Vocab:
     if vocab.merges is not None:
         return vocab
     merges, unreached = last_steps(vocab.token_table, vocab.not_looked_up)
-    return vocab.replace(merges=merges, ignore_merges=unreached > 0)
+    return replace(vocab, merges=merges, ignore_merges=unreached > 0)
 
 
 def to_ranks(vocab: Vocab) -> Vocab:
@@ -50,7 +51,7 @@ def to_ranks(vocab: Vocab) -> Vocab:
     """
     if vocab.merges is None:
         return vocab
-    ranks = vocab.replace(merges=None, ignore_merges=False)
+    ranks = replace(vocab, merges=None, ignore_merges=False)
     back = to_merges(ranks)
     assert back.merges is not None  # narrowed for the type checker
     tokens = vocab.tokens

@@ -139,6 +139,6 @@ def refuse_aliases(vocab: Vocab, what: str) -> None:
     for literal, token_id in vocab.aliases.items():
         raise FormatError(
             f"{what} cannot hold the special token {literal!r}, which has the id {token_id} of "
-            f"{vocab.tokens[token_id].decode('utf-8')!r} (vocab.replace(special_tokens=...) makes a "
-            "vocabulary without it)"
+            f"{vocab.tokens[token_id].decode('utf-8')!r} (dataclasses.replace(vocab, special_tokens=...) "
+            "makes a vocabulary without it)"
         )

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _given(tokenizer: Tokenizer, ids: Ids) -> tuple[list[int], bytes]:
     """The ids as ints, and their bytes; raises as :meth:`bpetite.Tokenizer.decode_bytes` does."""
     ids = list(ids) if isinstance(ids, Iterator) else ids
-    data = tokenizer.decode_bytes(ids)  # raises for what are no ids
+    data = tokenizer.decode_bytes(ids)  # raises for values that are no ids
     return ids.tolist() if hasattr(ids, "tolist") else [*map(index, ids)], data
 
 

@@ -33,19 +33,12 @@ REACH = 512
 
 @dataclass(frozen=True)
 class CertainCuts:
-    """Finds certain cuts.
-
-    Attributes:
-        tables: Of the pattern's scanner; None where there is no pattern.
-        scanner: It cuts by pairs of characters; None where there is a pattern.
-        literals: Special tokens and separators, which cut a text before the pattern does.
-        ascii_only: Use ASCII characters alone: a normal form leaves an ASCII character as it is if ASCII follows it.
-    """
+    """Finds certain cuts: by the tables of a scanner, or without a pattern by a scanner of pairs of characters."""
 
     tables: ScannerTables | None
     scanner: Scanner | None
-    literals: tuple[bytes, ...]
-    ascii_only: bool
+    literals: tuple[bytes, ...]  # special tokens and separators, which cut a text before the pattern does
+    ascii_only: bool  # see ASCII characters alone: a normal form leaves them as they are if ASCII follows
 
     @cached_property
     def margin(self) -> int:
@@ -58,7 +51,7 @@ class CertainCuts:
 
     @cached_property
     def _by_head(self) -> dict[bytes, list[bytes]]:
-        """The literals, of which there may be thousands, by their first two bytes."""
+        """The literals, maybe thousands, by their first two bytes."""
         found = defaultdict(list)
         for literal in self.literals:
             found[literal[:2]].append(literal)
@@ -155,11 +148,8 @@ class CertainCuts:
 
 
 def certain_cuts(pretokenizer: Pretokenizer, literals: Sequence[str], normalized: bool) -> CertainCuts | None:
-    """The certain cuts of a pre-tokenizer; None if it has none, as one whose pattern is not compiled.
-
-    Args:
-        literals: Special tokens and separators, which cut a text first.
-        normalized: Whether a normal form of Unicode changes the text before.
+    """The certain cuts of a pre-tokenizer; None if it has none, as one whose pattern is not compiled. The `literals`,
+    special tokens and separators, cut a text first; before that, a normal form of Unicode may change the text.
 
     >>> from .pretokenizer import pretokenizer
     >>> cuts = certain_cuts(pretokenizer(), ["<|endoftext|>"], normalized=False)

@@ -20,7 +20,7 @@ class Pretokenizer:
 
     `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
     "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
-    first three have a `scanner`. `tables` are those of a compiled pattern.
+    first three have a `scanner`. `tables` belong to a compiled pattern.
     """
 
     def __init__(
@@ -96,15 +96,8 @@ def split_one(stage: Stage, text: str) -> Iterator[str]:
 
 
 def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
-    """The pre-tokenizer of a pattern, compiled on its first use in a process.
-
-    Args:
-        pattern: A regular expression, several, or None.
-        scanner_kind: "vector", "tables" or "regex"; the fastest that the pattern allows when None.
-
-    Raises:
-        ValueError: It is no regular expression, with the position; it does not compile to this kind.
-    """
+    """The pre-tokenizer of a pattern, compiled on its first use in a process; the fastest kind that the pattern allows
+    unless one is named. ValueError if the pattern does not compile to this kind."""
     if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
         isinstance(stage, str) for stage in as_tuple(pattern)
     ):
@@ -133,7 +126,7 @@ def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
 @lru_cache(maxsize=64)
 def compiled(stages: tuple[str, ...]) -> ScannerTables | str:
     """The tables of a scanner for regular expressions, each inside the parts of the one before; or the reason why they
-    cannot be compiled. Raises ValueError for what is no regular expression."""
+    cannot be compiled. ValueError if one is no regular expression."""
     if tables := shipped(stages):
         return tables
     from .compile.compile_pattern import compile_pattern  # here: few patterns need these

@@ -1,7 +1,7 @@
 """Maps of SentencePiece's normalizers (nmt_nfkc and the like), which replace some strings by others.
 
 A map is a double array (of Darts-clone) of the strings. Their values are places in a list of replacements, each with a
-NUL behind it.
+NUL after it.
 
 Sources: ``normalizer.cc`` in https://github.com/google/sentencepiece, https://github.com/s-yata/darts-clone, and for
 graphemes https://github.com/huggingface/spm_precompiled
@@ -10,11 +10,10 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
 from typing import NamedTuple
-
-from ..record import Record
 
 #: The most bytes of a grapheme that tokenizers looks up as a whole.
 GRAPHEME = 5
@@ -22,7 +21,8 @@ GRAPHEME = 5
 MOST = 1 << 22
 
 
-class Precompiled(Record):
+@dataclass(frozen=True)
+class Precompiled:
     """Replace characters by a map of SentencePiece.
 
     Args:
@@ -38,21 +38,15 @@ class Precompiled(Record):
 
 
 class CharsMap(NamedTuple):
-    """
-    Args:
-        table: String -> replacement.
-        longest: The most characters of a string.
-        places: Matches what is kept, as the first group, else the first character of strings that may be in the table.
-    """
-
-    table: dict[str, str]
-    longest: int
+    table: dict[str, str]  # string -> replacement
+    longest: int  # characters of a string
+    #: Its first group matches text that is kept; otherwise it matches the first character of strings in the table.
     places: re.Pattern[str]
 
 
 @lru_cache(maxsize=8)
 def compiled(step: Precompiled) -> CharsMap:
-    """The table of a map. Raises ValueError for what is none, and a bad `kept`."""
+    """The table of a map. ValueError if it is no map, or `kept` is no regular expression."""
     import binascii  # these not at the top: most files do without them
     import struct
     from base64 import b64decode

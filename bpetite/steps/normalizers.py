@@ -1,18 +1,18 @@
 """Normalizers, which rewrite text before it is split: Unicode normalization, and more steps of tokenizer.json.
 
-Python sorts the combining marks behind a character by insertion: normalizing n of them takes n^2 steps, with the
+Python sorts the combining marks after a character by insertion: normalizing n of them takes n^2 steps, with the
 interpreter lock held. Here long runs of marks are sorted first, and then Python has none to move.
 """
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from ..patterns import as_tuple, unescaped
-from ..record import Record
 from .charsmap import Precompiled, compiled, mapped
 
 if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
@@ -21,20 +21,22 @@ if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files ha
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 
 
-class Prepend(Record):
+@dataclass(frozen=True)
+class Prepend:
     """Put `text` before a text that is not empty."""
 
     text: str
 
 
-class Replace(Record):
+@dataclass(frozen=True)
+class Replace:
     """Replace every match of a regular expression by `content`, taken literally."""
 
     pattern: str
     content: str
 
     def __post_init__(self) -> None:
-        vars(self)["pattern"] = unescaped(self.pattern)
+        object.__setattr__(self, "pattern", unescaped(self.pattern))
 
     @property
     def writes_spaces(self) -> str:
@@ -49,8 +51,9 @@ Normalization = Normalizer | tuple[Normalizer, ...] | None
 def check(normalization: Any) -> None:
     """Raise ValueError unless this is a normalization."""
     for one in as_tuple(normalization):
+        put_in = one.text if isinstance(one, Prepend) else one.content if isinstance(one, Replace) else ""
         try:
-            str([*one.settings().values()][-1] if isinstance(one, Prepend | Replace) else "").encode("utf-8")
+            str(put_in).encode("utf-8")
         except UnicodeEncodeError as bad:
             raise ValueError(f"normalization {one!r} puts in a lone surrogate, {bad.object[bad.start]!r}") from None
         if isinstance(one, Replace) and not one.writes_spaces:
@@ -116,7 +119,7 @@ RUN = 64
 
 @cache
 def _marks() -> tuple[regex.Pattern[str], regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and behind a place.
+    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and after a place.
     `regex` may know more marks than Python, or fewer, which costs only time."""
     import regex
 

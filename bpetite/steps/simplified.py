@@ -96,11 +96,8 @@ def _is_at_spaces(step: Step) -> bool:
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
-    """The spaces put before texts, if a normalization and steps do no more than that, and write `space` for each.
-
-    Returns:
-        "" for none, "always", "missing" where there is none, "first" likewise at the beginning of the whole text; None
-        where they do more.
+    """When a space is put before a text: "" for never, "always", "missing" where the text has none, "first" likewise at
+    the beginning of the whole text. None if normalization and steps do more than that and writing `space` for spaces.
 
     >>> space_before((Prepend("▁"), Replace(" ", "▁")), (), "▁"), space_before(None, (Metaspace("▁", "first"),), "▁")
     ('always', 'first')

@@ -6,21 +6,21 @@ and so does the text between them. The classes here are the other steps. A token
 """
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..patterns import PatternLike, as_setting, as_tuple, unescaped
-from ..record import Record
 
 if TYPE_CHECKING:
     import regex
 
-#: The fates of a match: a fragment of its own, nothing, part of the fragment before or after, one fragment with the
-#: matches next to it.
+#: A match becomes a fragment, nothing, a part of the fragment before or after it, one fragment with adjacent matches.
 BEHAVIORS = ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
 
 
-class Split(Record):
+@dataclass(frozen=True)
+class Split:
     """Cut at the matches of a pattern.
 
     Args:
@@ -36,10 +36,11 @@ class Split(Record):
     def __post_init__(self) -> None:
         if self.behavior not in BEHAVIORS:
             raise ValueError(f"behavior {self.behavior!r} is not one of {', '.join(BEHAVIORS)}")
-        vars(self)["pattern"] = unescaped(self.pattern)
+        object.__setattr__(self, "pattern", unescaped(self.pattern))
 
 
-class PrefixSpace(Record):
+@dataclass(frozen=True)
+class PrefixSpace:
     """Put a space before each fragment that does not start with one."""
 
 
@@ -47,7 +48,8 @@ class PrefixSpace(Record):
 PREFIXES = ("never", "always", "first")
 
 
-class Metaspace(Record):
+@dataclass(frozen=True)
+class Metaspace:
     """Write `space` for each space, put one before the text, and cut before each.
 
     Args:
@@ -72,7 +74,8 @@ class Metaspace(Record):
         return wanted and not text.startswith((" ", self.space))
 
 
-class Printable(Record):
+@dataclass(frozen=True)
+class Printable:
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
 
 
@@ -83,12 +86,8 @@ SplitPatternLike = SplitPattern | PatternLike
 
 
 def checked(pattern: Any) -> SplitPattern:
-    """A split pattern in the one form of all that cut alike by the same expressions.
-
-    Raises:
-        TypeError: It is no split pattern.
-        ValueError: A regular expression does not compile, or a step cannot stand where it does.
-    """
+    """A split pattern in the one form of all that cut alike by the same expressions. ValueError if a regular expression
+    does not compile, or a step cannot stand where it does."""
     steps = as_tuple(pattern)
     if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -116,26 +115,16 @@ def compiled(pattern: str) -> "regex.Pattern[str]":
 
 
 class Fragment(NamedTuple):
-    """A part of a text.
-
-    Args:
-        text: The characters, after the steps so far.
-        start: The index in the text of its first character that was not inserted.
-        put_in: The number of characters at its front that were inserted.
-    """
+    """A part of a text, after the steps so far."""
 
     text: str
-    start: int = 0
-    put_in: int = 0
+    start: int = 0  # the place in the text of the first character that was not inserted
+    put_in: int = 0  # characters at the front that were inserted
 
 
 def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text.
-
-    Args:
-        step: The step.
-        fragments: The fragments.
-        is_first: The whole text begins with the first fragment, rather than with a special token.
+    """Apply one step, but :class:`Printable`, to the fragments of one text. The text begins with the first fragment if
+    `is_first`, else with a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']

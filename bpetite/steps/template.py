@@ -2,12 +2,12 @@
 the white space that is left out of the offsets of tokens."""
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import chain
 
-from ..record import Record
 
-
-class TemplatePart(Record):
+@dataclass(frozen=True)
+class TemplatePart:
     """Token ids, or the first or second text.
 
     Args:
@@ -21,7 +21,8 @@ class TemplatePart(Record):
     type_id: int = 0
 
 
-class Template(Record):
+@dataclass(frozen=True)
+class Template:
     """The ids that ``add_special_tokens=True`` puts around one text, and around a pair of texts.
 
     Args:

@@ -9,6 +9,7 @@ where it is a pre-token, can differ: ranks join its parts as soon as a new token
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from .. import patterns
@@ -56,7 +57,7 @@ def extend(
         if vocab.ignore_merges or engine_parts(vocab)[2] is not None:
             raise ValueError("superwords extend a plain merge list; this tokenizer takes pre-tokens that are tokens "
                              "whole, or has steps beyond a pattern")  # fmt: skip
-        vocab, max_words = vocab.replace(pattern=patterns.resolve(superword_pattern)), MAX_WORDS
+        vocab, max_words = replace(vocab, pattern=patterns.resolve(superword_pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
     counts = count_as(_cutting(vocab, placed), corpus, num_threads, progress)
     merger = new_merger(options, max_words)
@@ -77,7 +78,7 @@ def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
         known = vocab.find(literal.encode())
         new[literal] = new[literal] if known is None else known
     tokens = {**vocab.tokens, **{token_id: literal.encode() for literal, token_id in new.items()}}
-    return vocab.replace(tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
+    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
@@ -124,4 +125,4 @@ def _extended(
     merges = None
     if vocab.merges is not None:
         merges = [*vocab.merges, *merger.merges(list(ids.values()))]
-    return vocab.replace(tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)
+    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)

@@ -21,12 +21,8 @@ cdef enum:
 
 @final
 cdef class AlphabetTable:
-    """First ids of a text.
-
-    Args:
-        tokens: The vocabulary.
-        alphabet: Its :class:`bpetite.vocabulary.alphabet.Alphabet`.
-        excluded: Ids that ordinary text does not give.
+    """The first ids of a text, from an :class:`bpetite.vocabulary.alphabet.Alphabet`. Ordinary text does not give the
+    `excluded` ids.
 
     >>> from bpetite import Vocab
     >>> from bpetite.vocabulary.alphabet import Alphabet
@@ -62,7 +58,7 @@ cdef class AlphabetTable:
         free(self.ids)
 
     def unknown_runs(self, str text not None):
-        """[(start, end), ...] in characters of those that become the id for unknown ones, each the origin of one id."""
+        """Character spans that map to the unknown id, one span per id."""
         cdef list runs = []
         cdef Py_ssize_t at, start = -1
         if not self.lacking or self.unknown == 0:

@@ -37,20 +37,12 @@ cdef enum:
 
 
 def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None):
-    """The merge table of a vocabulary.
+    """The merge table of a list, whose :meth:`MergeList.results` may be given, or of the ranks kind, where `merges` is
+    None: then every split of a token into two tokens is a pair, and its rank is the place of the joined token in the
+    order of the ids.
 
-    Args:
-        tokens: The vocabulary.
-        merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None for the ranks kind:
-            every split of a token into two tokens is a pair, and the rank of a pair is the place of the joined token in
-            the order of the ids.
-        excluded: Ids that no merge gives, and that take no part in merges of the ranks kind; an empty token never
-            does. A merge of a list that would give one keeps its rank and is never applied.
-        results: What :meth:`MergeList.results` gives, if that is known.
-
-    Raises:
-        TypeError, ValueError: As :class:`MergeList` and its results.
-        MemoryError: No memory for the table.
+    No merge gives an `excluded` id: a merge of a list that would give one keeps its rank and is never applied. In the
+    ranks kind these ids take no part in merges at all; an empty token never does.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
     >>> table = build_merge_table(TokenTable({0: b"a", 1: b"b", 2: b"ab"}), [(0, 1)])
@@ -249,19 +241,9 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
 
 
 def last_steps(TokenTable tokens not None, excluded=frozenset(), *, bint characters=False):
-    """The last step of each token when its bytes are merged by ranks, without tokens of its length.
-
-    Args:
-        tokens: The vocabulary.
-        excluded: Ids that take no part; an empty token never does.
-        characters: Merging begins from characters.
-
-    Returns:
-        Pairs of ids, the two parts that are joined last, in the order of the ids of the tokens that they make; and the
-        number of tokens of two bytes or more that are not reached.
-
-    Raises:
-        MemoryError: No memory for the tables.
+    """The last step of each token when its bytes, or `characters`, are merged by ranks, without tokens of its length:
+    pairs of the ids that are joined last, in the order of the ids of the tokens that they make; and the number of
+    tokens of two bytes or more that are not reached. Ids that are `excluded`, and empty tokens, take no part.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
     >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bba"}))

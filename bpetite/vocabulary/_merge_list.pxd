@@ -24,6 +24,6 @@ cdef class MergeList:
     cdef readonly Py_ssize_t size
     cdef token_t* pairs            # the ids of each merge, 2 * size
     cdef uint64_t capacity         # of pairs
-    cdef Results found             # of a reader that knows them; or None
+    cdef Results found             # of a reader that knows them, or of the last call; or None
 
     cdef bint add(self, token_t left, token_t right) noexcept nogil    # false without memory

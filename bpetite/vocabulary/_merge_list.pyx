@@ -74,19 +74,10 @@ cdef class MergeList:
         return made
 
     def results(self, TokenTable tokens not None, unreachable=frozenset()):
-        """The id of the token that each merge gives, an ``array('I')``.
-
-        Args:
-            tokens: The vocabulary.
-            unreachable: Ids that are no part of a merge.
-
-        Raises:
-            ValueError: The first merge of an unknown or an unreachable token, of bytes that are no token, or that is
-                listed twice; with its rank.
-        """
+        """The id of the token that each merge gives, an ``array('I')``. ValueError with the rank of the first merge of
+        an unknown or `unreachable` token, of bytes that are no token, or that is listed twice."""
         cdef Results found = self.found
         cdef Py_ssize_t rank
-        self.found = None                      # asked for once, mostly
         if found is None or found.tokens is not tokens:
             found = Results(tokens, unreachable, self.size)
             for rank in range(self.size):
@@ -98,7 +89,11 @@ cdef class MergeList:
                 refuse_unreachable(self, tokens, rank, unreachable)
         if found.size < self.size:
             refuse(self, tokens, found.size, unreachable)
-        resize(found.ids, self.size)
+        if len(found.ids) > self.size:
+            resize(found.ids, self.size)
+        if not found.repeated:
+            found.lengths = None               # nobody reads them again
+        self.found = found                     # a vocabulary with other settings asks for the same ones
         return found.ids
 
     def parts_among(self, ids not None):
@@ -147,13 +142,7 @@ Sequence.register(MergeList)
 
 @final
 cdef class Results:
-    """The tokens that the merges of a list give.
-
-    Args:
-        tokens: The vocabulary.
-        unreachable: Its ids that are no part of a merge.
-        most: The most merges.
-    """
+    """The tokens that the merges of a list give, at most so many. No merge has an unreachable token as a part."""
 
     def __cinit__(self, TokenTable tokens not None, unreachable, Py_ssize_t most):
         self.tokens, self.ids = tokens, clone(new_array("I"), most, False)

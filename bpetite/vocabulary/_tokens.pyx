@@ -125,7 +125,7 @@ cdef int take_memory(TokenTable table, TokenList tokens) except -1:
     """Give a new table the memory of tokens in the order of their ids, and an index without entries."""
     cdef uint64_t length, total
     cdef Py_ssize_t slot, size = tokens.size
-    if tokens.room(16) == NULL or not tokens.add(0, 0):    # what stands behind the last
+    if tokens.room(16) == NULL or not tokens.add(0, 0):    # the bytes after the last token
         raise MemoryError()
     total = tokens.starts[size]
     memset(tokens.data + total, 0, 16)

@@ -115,13 +115,8 @@ cdef inline Py_ssize_t character_before(const uint8_t* text, Py_ssize_t at) noex
 
 
 def word_cuts(TokenTable tokens not None, MergeTable table not None, AlphabetTable alphabet=None, *, bint split=False):
-    """Cuts where no merge of a table joins.
-
-    Args:
-        tokens: The vocabulary.
-        table: The merges.
-        alphabet: Its characters; None where its alphabet is bytes.
-        split: Cut before every space, too; no merge joins across it then.
+    """Cuts where no merge of a table joins; with `split` also before every space, across which no merge joins then. No
+    `alphabet` where the alphabet is bytes.
 
     >>> from bpetite import Tokenizer
     >>> vocab = Tokenizer.train("ab ab ab", 258).to_vocab()

@@ -1,11 +1,11 @@
-"""The alphabet of a vocabulary whose merges begin from characters, as those that SentencePiece makes."""
+"""The alphabet of a vocabulary whose merges begin from characters, as SentencePiece makes them."""
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ..errors import short_repr
-from ..record import Record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 Strip: TypeAlias = Literal["none", "one", "token"]
 
 
-class Alphabet(Record):
+@dataclass(frozen=True)
+class Alphabet:
     """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
 
     Args:
@@ -87,16 +88,16 @@ class Alphabet(Record):
     def renumbered(self, ids: Mapping[int, int]) -> Alphabet:
         """The alphabet after its tokens got other ids: old id -> new id."""
         byte_ids = tuple(None if token_id is None else ids[token_id] for token_id in self.byte_ids)
-        return self.replace(byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
+        return replace(self, byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
 
     def to_json(self) -> dict[str, Any]:
         """The alphabet as a JSON value."""
-        return self.settings() | {"byte_ids": list(self.byte_ids)}
+        return vars(self) | {"byte_ids": list(self.byte_ids)}
 
     @classmethod
     def from_json(cls, value: Any) -> Alphabet:
         """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
-        if not isinstance(value, dict) or value.keys() != {*cls.names}:
+        if not isinstance(value, dict) or value.keys() != {field.name for field in fields(cls)}:
             raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(value)}")
         if not isinstance(value["byte_ids"], list):
             raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(value['byte_ids'])}")

@@ -1,19 +1,20 @@
 """Pickles of vocabularies and tokenizers: the fields of the vocabulary under a key, read where the process lacks it.
 
-A pool of processes sends its function with each piece of work, and so the tokenizer with each. The content is made once
-for a vocabulary and kept; its key is its SHA-256. Where a process has a tokenizer of the same class and key, unpickling
-gives that one: it lives, maybe since before the process was forked, or it is one of the last few that were unpickled,
-since a pool lets go of its function between two pieces of work.
+A pool of processes sends its function with each task, and so the tokenizer with each. The content is made once for a
+vocabulary and kept; its key is its SHA-256. If a process has a tokenizer of the same class and key, unpickling gives
+that one. It may come from before a fork. The last few that were unpickled stay alive, because a pool drops its function
+between two tasks.
 
 A tokenizer with attributes of a class of somebody else is made anew, and gets them.
 """
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 from weakref import WeakValueDictionary
 
-#: The tokenizers of this process by their ids; their hash would be that of all their content.
+#: id() -> tokenizer of this process; a hash would read all of its content.
 LIVE: WeakValueDictionary[int, Any] = WeakValueDictionary()
 
 #: The last unpickled tokenizers that a process keeps.
@@ -32,16 +33,12 @@ def pickled(vocab: Any) -> tuple[bytes, bytes]:
     content = io.BytesIO()
     pickler = pickle.Pickler(content, 5)
     pickler.fast = True  # no references to equal objects: equal vocabularies have the same bytes
-    pickler.dump(vocab.settings())
+    pickler.dump({field.name: getattr(vocab, field.name) for field in fields(vocab) if field.init})
     return hashlib.sha256(content.getvalue()).digest(), content.getvalue()
 
 
 def vocab_of(kind: Any, key: bytes, content: bytes) -> Any:
-    """The vocabulary of a pickle.
-
-    Raises:
-        ValueError: The content has another key; or as for Vocab: it is checked as any other.
-    """
+    """The vocabulary of a pickle, which is checked like any other. ValueError if the content has another key."""
     import hashlib
     import pickle
 
@@ -58,7 +55,7 @@ def reduced(tokenizer: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[s
 
 
 def unpickled(kind: Any, of: Any, key: bytes, content: bytes, shared: bool) -> Any:
-    """The tokenizer of a pickle; raises ValueError as :func:`vocab_of`."""
+    """The tokenizer of a pickle; for the errors see :func:`vocab_of`."""
     global _last
     known = _known(kind, key) if shared else None
     if known is None:

@@ -11,6 +11,7 @@ import heapq
 import json
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -22,7 +23,7 @@ Needs = Mapping[int, tuple[int, ...]]
 
 
 def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
-    """The parts of each token that merges make, those of the first merge first.
+    """The parts of each token that merges make, from its first merge to its last.
 
     >>> needs(Vocab({0: b"a", 1: b"b", 2: b"ab"}, ((0, 1),), {}, pattern=None))
     {2: (0, 1)}
@@ -39,7 +40,7 @@ def needs(vocab: Vocab) -> dict[int, tuple[int, ...]]:
 
 
 def always_kept(vocab: Vocab) -> set[int]:
-    """The ids of special tokens, and of bytes that text can have; of characters, those that stand for any."""
+    """The ids of special tokens and single bytes; with an alphabet, of its tokens that stand for any character."""
     if vocab.alphabet is not None:
         stand_ins = (*vocab.alphabet.byte_ids, vocab.alphabet.unknown)
         return {token_id for token_id in (*stand_ins, *vocab.special_tokens.values()) if token_id is not None}
@@ -64,17 +65,8 @@ def closure(wanted: Iterable[int], parts: Needs) -> set[int]:
 
 def largest_use(tokens: Iterable[int], parts: Needs, used: Mapping[int, int], fixed: set[int], excess: int) -> set[int]:
     """The tokens that are left when `excess` leaves have gone one after the other: always the leaf of least use, among
-    equals the highest id. The use of a token that goes counts for its parts from then on.
-
-    Args:
-        tokens: All ids.
-        parts: See :func:`needs`.
-        used: id -> number of uses; 0 for a missing id.
-        fixed: Ids that stay, with all that they need.
-        excess: The number of tokens to go.
-
-    Raises:
-        ValueError: Fewer tokens can go.
+    equals the highest id. The use of a token that goes counts for its parts from then on. The `fixed` tokens stay, with
+    all that they need. ValueError if fewer tokens can go.
 
     >>> sorted(largest_use(range(5), {2: (0, 1), 3: (2, 1), 4: (1, 1)}, {3: 1, 4: 9}, {0, 1}, 2))
     [0, 1, 4]
@@ -103,9 +95,7 @@ def renumbered(
     vocab: Vocab, kept: Collection[int], train_config: dict[str, Any] | None = None
 ) -> tuple[Vocab, dict[int, int]]:
     """The vocabulary of some of the tokens, numbered from 0 in the order of their ids; and old id -> new id.
-
-    IN: no kept token needs one that goes.
-    """
+    IN: no kept token needs one that goes."""
     ids = {old: new for new, old in enumerate(sorted(kept))}
     merges = vocab.merges
     if merges is not None:
@@ -114,10 +104,11 @@ def renumbered(
     special_tokens = {literal: ids[old] for literal, old in vocab.special_tokens.items() if old in ids}
     template = vocab.template
     if template is not None:
-        template = template.replace(**{name: tuple(
-            part.replace(ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
+        template = replace(template, **{name: tuple(
+            replace(part, ids=tuple(ids[old] for old in part.ids)) for part in getattr(template, name)
         ) for name in ("single", "pair")})  # fmt: skip
-    return vocab.replace(
+    return replace(
+        vocab,
         tokens={new: vocab.tokens[old] for old, new in ids.items()},
         merges=merges,
         special_tokens=special_tokens,

@@ -11,11 +11,7 @@ SpecialTokens: TypeAlias = Sequence[str] | Mapping[str, int] | None
 
 
 def check_literal(literal: object) -> bytes:
-    """The UTF-8 of a special token's literal.
-
-    Raises:
-        TypeError: It is not a str.
-        ValueError: It is empty or holds a lone surrogate.
+    """The UTF-8 of a special token's literal; an error if a literal cannot be this object.
 
     >>> check_literal("<é>")
     b'<\\xc3\\xa9>'
@@ -33,22 +29,12 @@ def check_literal(literal: object) -> bytes:
 def place_specials(
     special_tokens: SpecialTokens, tokens: Mapping[int, bytes], find: Callable[[bytes], int | None]
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[int, bytes]]:
-    """The ids of special tokens, their flags, and the tokens that are new.
+    """Three dicts: literal -> id; literal -> flags of the literals that are the only token of a byte; id -> bytes of
+    the literals that were no tokens. `find` gives the id of a token by its bytes, or None.
 
-    Args:
-        special_tokens: Literals, or literal -> id. A literal without an id keeps the id of the token with its bytes;
-            others get the ids after the highest one, in the order given. If literals share an id, the token keeps its
-            bytes if they are one of the literals, else it gets the first one.
-        tokens: id -> bytes.
-        find: Gives the id of a token of these bytes, or None.
-
-    Returns:
-        literal -> id; literal -> ("added",) of those that are the only token of a byte; id -> bytes of the literals
-        that were no tokens.
-
-    Raises:
-        TypeError: ``special_tokens`` is one str, a literal is no str, or an id no int.
-        ValueError: A literal is empty or holds a lone surrogate; an id belongs to another token.
+    A literal without an id keeps the id of the token with its bytes; others get the ids after the highest one, in the
+    order given. If literals share an id, the token keeps its bytes if they are one of the literals; else it gets the
+    bytes of the first one.
 
     >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0}.get)
     ({'<s>': 1, 'a': 0}, {}, {1: b'<s>'})

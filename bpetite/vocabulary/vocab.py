@@ -8,13 +8,13 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias, overload
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from .. import patterns
 from .._merge import MergeTable
 from ..errors import check_integer, short_repr
-from ..record import Record
 from ..splitting.pattern.unicode_data import UNICODE
 from . import pickling
 from ._merge_builder import build_merge_table
@@ -23,30 +23,11 @@ from ._tokens import TokenTable
 from .special_literals import SpecialTokens, check_literal, place_specials
 
 if TYPE_CHECKING:  # imported at run time only for the few vocabularies that have it
-    from typing import TypedDict
-
-    from typing_extensions import Unpack
-
     from ..steps.normalizers import Normalization
     from ..steps.splits import SplitPattern, SplitPatternLike
     from ..steps.template import Template
     from ._alphabet import AlphabetTable
     from .alphabet import Alphabet
-
-    class Settings(TypedDict, total=False):
-        """The fields of a :class:`Vocab` that have defaults, but the pattern."""
-
-        normalization: Normalization
-        ignore_merges: bool
-        alphabet: Alphabet | None
-        errors: ErrorHandler
-        token_flags: dict[str, tuple[str, ...]]
-        template: Template | None
-        kept: dict[str, Any]
-        unreachable: frozenset[int]
-        name: str | None
-        beside: dict[str, str]
-        train_config: dict[str, Any] | None
 
 
 #: The treatment of bytes that are not UTF-8 in decoding. Any other name that is registered with
@@ -64,8 +45,9 @@ FLAGS = ("lstrip", "rstrip", "single_word", "normalized", "spelled", "plain", "a
 QUIET_FLAGS = frozenset(("plain", "added"))
 
 
-class Vocab(Record):
-    """A validated vocabulary; immutable by contract, comparable, picklable.
+@dataclass(frozen=True, repr=False)
+class Vocab:
+    """A validated vocabulary; immutable by contract, comparable, picklable. ``dataclasses.replace`` makes another one.
 
     Args:
         tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order; gaps are allowed.
@@ -117,16 +99,18 @@ class Vocab(Record):
     ignore_merges: bool = False
     alphabet: Alphabet | None = None
     errors: ErrorHandler = "strict"
-    token_flags: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 - each has its own copy
+    token_flags: dict[str, tuple[str, ...]] = field(default_factory=dict)
     template: Template | None = None
-    kept: dict[str, Any] = {}  # noqa: RUF012
+    kept: dict[str, Any] = field(default_factory=dict)
     unreachable: frozenset[int] = frozenset()
-    name: str | None = None
-    beside: dict[str, str] = {}  # noqa: RUF012
-    train_config: dict[str, Any] | None = None
-    not_compared: ClassVar[tuple[str, ...]] = ("name", "beside", "train_config")
+    name: str | None = field(default=None, compare=False)
+    beside: dict[str, str] = field(default_factory=dict, compare=False)
+    train_config: dict[str, Any] | None = field(default=None, compare=False)
+    #: The resulting id of each merge, uint32 in rank order; empty for the ranks kind.
+    merge_results: array[int] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
+        put = partial(object.__setattr__, self)  # the fields take their one form, and nothing changes after that
         if self.merges is not None and not isinstance(self.merges, Iterable):
             raise TypeError(f"merges is a tuple of pairs of ids, or None for ranks, not {short_repr(self.merges)}")
         tokens = self.tokens if isinstance(self.tokens, TokenTable) else TokenTable(self.tokens, self.unreachable)
@@ -135,32 +119,33 @@ class Vocab(Record):
             unreachable = _check_unreachable(unreachable, tokens).difference(self.special_tokens.values())
         if tokens.empty:
             unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
-        if tokens.hidden != len(unreachable):  # of a loader that did not know of them
+        # the table may be of a loader that did not know of these, or of a vocabulary with others
+        if tokens.hidden != len(unreachable) or any(tokens.find_id(tokens[one]) == one for one in unreachable):
             tokens = tokens.with_tokens({}, unreachable)
-        vars(self).update(tokens=tokens, unreachable=unreachable)
+        put("tokens", tokens)
+        put("unreachable", unreachable)
         if tokens.repeated:
             _check_tokens(tokens, self.special_tokens, unreachable)
         _check_specials({literal: self.literal_bytes(literal) for literal in self.special_tokens},
                         self.special_tokens, self.tokens)  # fmt: skip
         _check_flags(self.token_flags, self.special_tokens, self.alphabet)
-        #: The resulting id of each merge, uint32 in rank order; empty for the ranks kind.
-        self.merge_results: array[int]
         if self.merges is None:
-            vars(self)["merge_results"] = array("I")
+            put("merge_results", array("I"))
         else:
             merges = self.merges if isinstance(self.merges, MergeList) else MergeList(self.merges)
-            vars(self).update(merges=merges, merge_results=merges.results(tokens, unreachable))
+            put("merges", merges)
+            put("merge_results", merges.results(tokens, unreachable))
         if patterns.is_known(self.pattern):
-            vars(self)["pattern"] = patterns.as_setting(patterns.as_tuple(self.pattern))
+            put("pattern", patterns.as_setting(patterns.as_tuple(self.pattern)))
         else:
             from ..steps import splits
 
-            vars(self)["pattern"] = splits.checked(self.pattern)
+            put("pattern", splits.checked(self.pattern))
         if self.normalization is not None:
             from ..steps import normalizers
 
             normalizers.check(self.normalization)
-            vars(self)["normalization"] = patterns.as_setting(patterns.as_tuple(self.normalization))
+            put("normalization", patterns.as_setting(patterns.as_tuple(self.normalization)))
         if type(self.ignore_merges) is not bool:
             raise TypeError(f"ignore_merges is a bool, not {self.ignore_merges!r}")
         if not isinstance(self.errors, str):
@@ -188,7 +173,7 @@ class Vocab(Record):
         special_tokens: SpecialTokens = None,
         *,
         pattern: SplitPatternLike = patterns.GPT2,
-        **settings: Unpack[Settings],
+        **settings: Any,
     ) -> Vocab:
         """A Vocab from merges in bytes and special tokens with or without ids.
 
@@ -198,7 +183,7 @@ class Vocab(Record):
             special_tokens: Literals, or literal -> id. A literal that is a token keeps that token's id; others get
                 the ids after the highest one, in the order given.
             pattern: The split pattern, see :func:`bpetite.patterns.resolve`.
-            settings: The fields of Vocab that have defaults.
+            settings: Further fields of Vocab.
 
         Raises:
             ValueError: As for Vocab; for a merge of bytes that are no token, with its rank.
@@ -362,6 +347,11 @@ class Vocab(Record):
         return self.not_looked_up if self.merges is None else self.skipped
 
     @cached_property
+    def derived(self) -> dict[str, Any]:
+        """Values that other rooms make from this vocabulary once, by name; no part of it."""
+        return {}
+
+    @cached_property
     def alphabet_table(self) -> AlphabetTable | None:
         """The characters that merges begin from, as the compiled core reads them; None where these are bytes."""
         if self.alphabet is None:
@@ -387,7 +377,7 @@ class Vocab(Record):
         return any(set(flags) - QUIET_FLAGS for flags in self.token_flags.values())
 
     def facts(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """The settings by name: those that every file has, and those that it has where they are set."""
+        """The settings by name: settings of every file, and settings that a file has only if they are set."""
         return {
             "kind": self.kind,
             "pattern": self.pattern,
@@ -415,9 +405,9 @@ class Vocab(Record):
         settings, rare = self.facts()
         settings["special_tokens"] = sorted(self.special_tokens.items(), key=lambda item: item[::-1])
         rare["unreachable"] = sorted(self.unreachable)
-        # only those that are set, so that a vocabulary without them keeps the fingerprint it had before they existed
+        # without the settings that are not set: then a further setting changes no fingerprint
         settings |= {name: value for name, value in rare.items() if value}
-        written = json.dumps(settings, sort_keys=True, default=lambda step: {type(step).__name__: step.settings()})
+        written = json.dumps(settings, sort_keys=True, default=lambda step: {type(step).__name__: vars(step)})
         digest.update(written.encode() + b"\n")
         tokens = self.tokens.items()
         digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
@@ -462,8 +452,6 @@ class BytePairs(Sequence[tuple[bytes, bytes]]):
 
     def __eq__(self, other: object) -> bool:
         return list(self) == list(other) if isinstance(other, list | tuple | BytePairs) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
 
     def __add__(self, other: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
         return [*self, *other]

@@ -2,6 +2,7 @@
 import inspect
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,7 @@ def check_no_completions() -> None:
 
 def check_open_end_refusal() -> None:
     for changes in ({"pattern": (Split("a", "removed"), "b")}, {"normalization": "NFC"}):
-        view = Tokenizer.from_vocab(TOK.to_vocab().replace(**changes)).as_tiktoken()
+        view = Tokenizer.from_vocab(replace(TOK.to_vocab(), **changes)).as_tiktoken()
         with pytest.raises(ValueError, match="only to a tokenizer that cuts by a pattern"):
             view._encode_bytes(b"the ca\xff")
 

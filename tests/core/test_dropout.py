@@ -2,6 +2,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import oracles
@@ -202,7 +203,7 @@ def test_other_ways_to_cut(pattern: str | Sequence[str] | None) -> None:
 
 def test_a_template_stays_around(merges: Tokenizer) -> None:
     parts = TemplatePart((1000,)), TemplatePart(text="A")
-    tok = Tokenizer.from_vocab(merges.to_vocab().replace(template=Template(parts, ())))
+    tok = Tokenizer.from_vocab(replace(merges.to_vocab(), template=Template(parts, ())))
     options: dict[str, Any] = {"dropout": 0.5, "seed": 2, "add_special_tokens": True}
     expected = [1000, *merges.encode(CORPUS, dropout=0.5, seed=2)]
     assert tok.encode(CORPUS, **options) == tok.encode_to_numpy(CORPUS, **options).tolist() == expected
@@ -210,7 +211,7 @@ def test_a_template_stays_around(merges: Tokenizer) -> None:
 
 
 def test_the_dropout_of_a_file_is_for_those_who_ask(tmp_path: Any, merges: Tokenizer) -> None:
-    tok = Tokenizer.from_vocab(merges.to_vocab().replace(kept={"dropout": 0.4}))
+    tok = Tokenizer.from_vocab(replace(merges.to_vocab(), kept={"dropout": 0.4}))
     text = CORPUS * 3
     assert tok.encode(text, dropout=True, seed=3) == tok.encode(text, dropout=0.4, seed=3) != tok.encode(text)
     assert tok.encode_batch([text] * 2, dropout=True, seed=3) == tok.encode_batch([text] * 2, dropout=0.4, seed=3)

@@ -102,7 +102,7 @@ def test_only_where_the_tokenizer_agrees() -> None:
 
 @pytest.mark.parametrize("name", ["in.txt", "in.jsonl"])
 def test_an_end_of_text_token_that_normalization_makes_is_text(ram_path: Path, name: str) -> None:
-    vocab = TOK.to_vocab().replace(normalization="NFKC", token_flags={EOT: ("normalized",)})
+    vocab = replace(TOK.to_vocab(), normalization="NFKC", token_flags={EOT: ("normalized",)})
     (ram_path / name).write_text("\uff1c|endoftext|>" if name == "in.txt" else '{"text": "\uff1c|endoftext|>"}')
     made = encode_corpus(ram_path / name, ram_path / "o", Tokenizer.from_vocab(vocab))
     assert np.load(ram_path / "o.npy").tolist() == [*TOK.encode_ordinary(EOT), TOK.eot_token]

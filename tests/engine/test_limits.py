@@ -1,5 +1,6 @@
 """count with a limit, count_batch and truncate: what they promise."""
 import ctypes
+from dataclasses import replace
 
 import numpy as np
 import oracles
@@ -154,7 +155,7 @@ def test_a_text_longer_than_so_many_tokens_can_be() -> None:
 def test_a_limit_and_a_template() -> None:
     tok = TOKENIZERS["gpt2"]
     end = TemplatePart((tok.special_tokens[END],))
-    tok = Tokenizer.from_vocab(tok.to_vocab().replace(template=Template((end, TemplatePart(text="A"), end), ())))
+    tok = Tokenizer.from_vocab(replace(tok.to_vocab(), template=Template((end, TemplatePart(text="A"), end), ())))
     for limit in range(6):
         expected = min(tok.count("the cats", add_special_tokens=True), limit + 1)
         assert tok.count("the cats", limit=limit, add_special_tokens=True) == expected

@@ -1,5 +1,7 @@
 """Padded rectangles against a plain version, and batches within a token budget."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -148,7 +150,7 @@ def test_nothing(tok: Tokenizer) -> None:
 def test_special_tokens_leave_room_for_a_stride() -> None:
     parts = (TemplatePart((257,)), TemplatePart(text="A"), TemplatePart((256,)))
     vocab = Tokenizer(BYTES, [], ["<|endoftext|>", "<|pad|>"]).to_vocab()
-    tok = Tokenizer.from_vocab(vocab.replace(template=Template(parts, ())))
+    tok = Tokenizer.from_vocab(replace(vocab, template=Template(parts, ())))
     batch = tok.encode_padded(["abcd"], max_length=4, stride=1, add_special_tokens=True)
     assert batch.input_ids.tolist() == [[257, 97, 98, 256], [257, 98, 99, 256], [257, 99, 100, 256]]
     with pytest.raises(ValueError, match="less than max_length=4 less 2 special tokens, not 2"):

@@ -2,6 +2,7 @@
 import json
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -167,7 +168,7 @@ def test_trimmed_offsets_are_kept_and_change_no_ids(prefix_space: bool, tmp_path
     assert plain.template is None
     assert plain.fingerprint() == Tokenizer.from_huggingface(tokenizer_json(post_processor=None)).fingerprint()
     ours, _ = both(post_processor=trimming(prefix_space))
-    assert ours.template == BARE.replace(trim_offsets=(prefix_space,))
+    assert ours.template == replace(BARE, trim_offsets=(prefix_space,))
     assert ours.encode(" a", add_special_tokens=True) == plain.encode(" a")
     assert ours != plain
     ours.save(tmp_path / "tokenizer.json")

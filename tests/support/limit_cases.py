@@ -1,4 +1,6 @@
 """Tokenizers of every kind and texts that are hard for them, for the tests of what counts tokens."""
+from dataclasses import replace
+
 from hypothesis import strategies as st
 from splits import COMPILED, texts
 
@@ -19,7 +21,7 @@ def tokenizer(pattern: object = patterns.GPT2, normalization: object = None) -> 
 
 
 def flagged(tok: Tokenizer, flags: dict[str, tuple[str, ...]]) -> Tokenizer:
-    return Tokenizer.from_vocab(tok.to_vocab().replace(token_flags=flags))
+    return Tokenizer.from_vocab(replace(tok.to_vocab(), token_flags=flags))
 
 
 def llama(*more: str) -> Tokenizer:

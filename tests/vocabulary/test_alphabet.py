@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -153,7 +154,7 @@ def test_faults(change: dict[str, object], message: str) -> None:
     vocab = llama().to_vocab()
     assert vocab.alphabet is not None
     with pytest.raises(ValueError, match=message):
-        vocab.replace(alphabet=vocab.alphabet.replace(**change))  # type: ignore[arg-type]
+        replace(vocab, alphabet=replace(vocab.alphabet, **change))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="the character 'z' has the id 4294967295"):
         Vocab({1: b"a", 2**32 - 1: b"z"}, (), {}, None, alphabet=Alphabet())
 
@@ -169,6 +170,6 @@ def test_what_needs_bytes_is_refused() -> None:
 
 
 def test_a_character_without_any_token_is_an_error_with_its_offset() -> None:
-    vocab = llama().to_vocab().replace(alphabet=Alphabet(space="▁"), unreachable=frozenset(range(2, 258)))
+    vocab = replace(llama().to_vocab(), alphabet=Alphabet(space="▁"), unreachable=frozenset(range(2, 258)))
     with pytest.raises(ValueError, match="byte 0xc3, at offset 4 "):
         Tokenizer.from_vocab(vocab).encode("the é")

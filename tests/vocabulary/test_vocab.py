@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -61,6 +62,27 @@ def test_contradictions(changes: dict[str, Any], message: str) -> None:
 def test_wrong_types(changes: dict[str, Any]) -> None:
     with pytest.raises(TypeError):
         vocab(**changes)
+
+
+def test_values_do_not_change() -> None:
+    one = vocab()
+    with pytest.raises(AttributeError, match="errors"):
+        one.errors = "replace"  # type: ignore[misc]
+    with pytest.raises(TypeError, match="error"):
+        Vocab(AB, [], {}, error="replace")  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="error"):
+        Vocab.build(AB, [], error="replace")
+    other = replace(one, name="a", beside={"config.json": "{}"}, train_config={"method": "a"})
+    assert (other == one, hash(other) == hash(one), replace(one, errors="replace") == one) == (True, True, False)
+
+
+def test_other_tokens_become_unreachable() -> None:
+    tokens = {**AB, 3: b"x", 4: b"y"}
+    other = replace(vocab(tokens=tokens, unreachable=frozenset({3})), unreachable=frozenset({4}))
+    assert (other.token_table.find_id(b"x"), other.token_table.find_id(b"y")) == (3, None)
+    assert other.find(b"y") == 4
+    with pytest.raises(ValueError, match="gives b'ab', which is no token"):
+        replace(other, unreachable=frozenset({2}))
 
 
 def test_build_places_special_tokens() -> None:

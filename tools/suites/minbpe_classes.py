@@ -1,6 +1,7 @@
 """The classes of minbpe (`minbpe/__init__.py` there), made of bpetite, for minbpe's own tests."""
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ class BasicTokenizer:
     def register_special_tokens(self, special_tokens: dict[str, int]) -> None:
         vocab = self.tok.to_vocab()
         tokens = dict(vocab.tokens.items()) | {number: token.encode() for token, number in special_tokens.items()}
-        self.tok = Tokenizer.from_vocab(vocab.replace(tokens=tokens, special_tokens=special_tokens))
+        self.tok = Tokenizer.from_vocab(replace(vocab, tokens=tokens, special_tokens=special_tokens))
 
     def encode(self, text: str, allowed_special: Any = "none_raise") -> list[int]:
         allowed = {"all": "all"}.get(allowed_special, set())

@@ -77,11 +77,8 @@ def lay_out(machine: Transducer, groups: Groups, gapless: bool) -> ScannerTables
 
 
 def synchronizing_pairs(moves: list[bytes], budget: Budget) -> bytes:
-    """For two columns, 1 + the state after reading both if every state leads there, else 0.
-
-    Args:
-        moves: The next state by state, for each column.
-    """
+    """For two columns, 1 + the state after reading both if every state leads there, else 0. IN: the `moves` of each
+    column, the next state by state."""
     table = bytearray()
     for first in moves:
         between = {*first}

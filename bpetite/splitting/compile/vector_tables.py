@@ -34,13 +34,7 @@ class VectorTables(NamedTuple):
 
 
 def vector_tables(following: bytes, outputs: bytes, states: int) -> VectorTables | None:
-    """The transducer in pages, or None if it does not fit.
-
-    Args:
-        following: The next state by code and state, as in `ScannerTables.next`.
-        outputs: The output by code and state.
-        states: The number of states.
-    """
+    """The transducer in pages, or None if it does not fit. IN: next states and outputs by code and state."""
     if states >= PAGE:
         return None
     starts = range(0, len(following), states)
@@ -88,16 +82,12 @@ def room_in_pages(moves: Sequence[bytes]) -> int:
 
 
 def subset_rows(moves: Sequence[bytes], room: int) -> list[bytes]:
-    """The subset automaton by code: the states that the transducer can be in after the text read so far.
+    """The subset automaton, the states that the transducer can be in after the text read so far: for each code the next
+    sets by set. IN: `moves`, for each code the next states by state; more `room` for sets than there are states.
 
-    Args:
-        moves: The next states by state, for each code.
-        room: The most sets; more than there are states.
-
-    Returns:
-        The next sets by set, for each code. The sets of one state come first, with the numbers of the states; then the
-        set of all states; then as many sets reached from it as have room. A set without room is replaced by a larger
-        one that has a number, which is less precise but never wrong.
+    The sets of one state come first, with the numbers of the states; then the set of all states; then as many sets
+    reached from it as have room. A set without room is replaced by a larger one that has a number, which is less
+    precise but never wrong.
     """
     states = len(moves[0])
     distinct = list(dict.fromkeys(moves))

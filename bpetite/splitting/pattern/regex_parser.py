@@ -162,7 +162,6 @@ class Parser:
         return False
 
     def parse(self) -> Node:
-        """The whole pattern."""
         node = self.alternation()
         if self.at < len(self.pattern):
             raise self.refuse(self.at, "a closing bracket without its opening one")
@@ -171,14 +170,12 @@ class Parser:
         return node
 
     def alternation(self) -> Node:
-        """Choices up to the end of the group."""
         choices = [self.sequence()]
         while self.take("|"):
             choices.append(self.sequence())
         return choices[0] if len(choices) == 1 else Alternation(tuple(choices))
 
     def sequence(self) -> Node:
-        """One choice."""
         parts: list[Node] = []
         while self.at < len(self.pattern) and not self.peek("|") and not self.peek(")"):
             start = self.at
@@ -228,7 +225,6 @@ class Parser:
         return int(low or 0), (int(high) if high else None) if comma else int(low)
 
     def atom(self) -> Node:
-        """A character, a set or a group."""
         start = self.at
         char = self.pattern[start]
         if char == "(":
@@ -248,7 +244,6 @@ class Parser:
         return CharSet(((self.literal(ord(char)), True),))
 
     def group(self) -> Node:
-        """A group or a look-ahead."""
         start = self.at
         outer = self.ignore_case
         look: bool | None = None
@@ -278,7 +273,6 @@ class Parser:
         return Look(node, look)
 
     def literal(self, first: int, last: int | None = None) -> Item:
-        """A character or a range."""
         return Item(first, first if last is None else last, ignore_case=self.ignore_case)
 
     def class_named(self, start: int, name: str) -> Item:
@@ -302,7 +296,6 @@ class Parser:
         return self.literal(self.code_point(start, char)), True
 
     def code_point(self, start: int, char: str) -> int:
-        """The code point of an escaped character."""
         if char in CONTROLS:
             return CONTROLS[char]
         if char in HEX_DIGITS:
@@ -314,7 +307,6 @@ class Parser:
         return ord(char)
 
     def set(self) -> CharSet:
-        """A set in brackets."""
         start = self.at
         self.at += 1
         negated = self.take("^")

@@ -1,6 +1,6 @@
 """Unicode 16.0: the classes of characters that split patterns name, and which characters differ only in case.
 
-Each version of Unicode adds letters, digits and spaces, and tiktoken 0.14 and tokenizers 0.23.3 have those of 16.0. The
+Each version of Unicode adds letters, digits and spaces, and tiktoken 0.14 and tokenizers 0.23.3 have 16.0. The
 package carries this version as data, so that an upgrade of `regex` or Python changes no id. `tools/unicode_data.py`
 writes the file: compressed, in the second version of `marshal`, which every Python reads alike.
 """
@@ -36,7 +36,7 @@ def _data() -> tuple[dict[str, int], tuple[Ranges, ...], tuple[tuple[int, ...], 
 
 
 def plain_name(name: str) -> str:
-    """The name of a class without what is ignored in it."""
+    """The name of a class in one spelling."""
     return name.lower().translate({ord("_"): None, ord("-"): None, ord(" "): None, ord(":"): "="})
 
 
