@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 import regex
-import tiktoken_ext.openai_public as openai_public
 from hypothesis import given
 from splits import texts
 
@@ -14,17 +13,7 @@ from bpetite.splitting.pattern.regex_parser import compile_regex
 from bpetite.splitting.pretokenizer import pretokenizer
 
 
-@pytest.mark.parametrize(
-    ("name", "pattern"), [("cl100k_base", patterns.CL100K_POSSESSIVE), ("o200k_base", patterns.O200K)]
-)
-def test_tiktokens_encodings_use_them(name: str, pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_public, "load_tiktoken_bpe", lambda *_, **__: {})
-    assert getattr(openai_public, name)()["pat_str"] == pattern
-
-
-def test_the_possessive_forms() -> None:
-    assert openai_public.r50k_pat_str == patterns.GPT2_POSSESSIVE
-    # the two of cl100k's pattern differ at the white space at the end
+def test_two_forms_differ_at_the_white_space_at_the_end() -> None:
     assert pretokenizer(patterns.CL100K).split("x\n ") == ["x", "\n", " "]
     assert pretokenizer(patterns.CL100K_POSSESSIVE).split("x\n ") == ["x", "\n "]
 

@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tiers import slow_but
 
 from bpetite import Tokenizer, patterns
 from bpetite.errors import FormatError
@@ -111,27 +110,6 @@ def test_the_published_patterns_and_special_tokens(name: str, monkeypatch: pytes
     theirs = openai.ENCODING_CONSTRUCTORS[name]()
     assert PUBLISHED[name].pattern == theirs["pat_str"]
     assert PUBLISHED[name].special_tokens == theirs["special_tokens"]
-
-
-def encoding(path: Path, name: str) -> object:
-    known = PUBLISHED[name]
-    ranks = {token: rank for rank, token in tiktoken.parse(path.read_bytes(), str(path)).items()}
-    return library.Encoding(
-        name, pat_str=known.pattern, mergeable_ranks=ranks, special_tokens=known.special_tokens
-    )
-
-
-@pytest.mark.parametrize("name", slow_but(["cl100k_base", "o200k_base", "o200k_harmony"], "o200k_harmony"))
-def test_the_same_ids_as_tiktoken_on_the_shared_texts(shared: Callable[[str], Path], name: str) -> None:
-    path = shared(f"openai/{name.replace('harmony', 'base')}.tiktoken")
-    ours = Tokenizer.from_tiktoken(path, name=name)
-    theirs = encoding(path, name)
-    assert Tokenizer.from_tiktoken(theirs) == ours
-    for text in ("english", "code", "multilingual"):
-        read = shared(f"text/{text}.txt").read_bytes()[400_000:600_000].decode("utf-8", "ignore")
-        ids = theirs.encode(read, allowed_special="all")  # type: ignore[attr-defined]
-        assert ours.encode(read) == ids
-        assert ours.decode(ids) == read
 
 
 def test_the_name_of_the_file_says_which_encoding_it_is(tmp_path: Path) -> None:
