@@ -11,7 +11,7 @@ import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from random_syntax import compared, edited, syntax
-from splits import COMPILED, texts
+from splits import COMPILED, EDGES, texts
 from tiers import slow_but
 
 import bpetite
@@ -27,7 +27,7 @@ def of_every_kind(pattern: patterns.Pattern) -> list[Pretokenizer]:
 
 
 @pytest.mark.parametrize("name", COMPILED)
-@given(text=texts())
+@given(text=st.lists(texts() | st.sampled_from(EDGES), max_size=6).map("".join))
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 def test_as_regex_does(name: str, text: str) -> None:
     pieces = split(text, COMPILED[name])
@@ -130,9 +130,13 @@ def test_random_patterns(first: str, second: str | None, choose: random.Random) 
 # Random strings, of which few are patterns and fewer compile. What `regex` and the parser read in two ways shows here.
 
 
-def compare_many(make: Callable[[random.Random], str], count: int, least: int, seed: int = 0) -> None:
-    """Compare `count` random patterns; of the different ones at least `least` must have compiled to a scanner."""
-    choose = random.Random(seed)
+@pytest.mark.parametrize(("make", "count", "least"), [
+    (syntax, 5_000, 300), (edited, 500, 120), pytest.param(edited, 6_000, 1_500, marks=pytest.mark.slow),
+    pytest.param(syntax, 300_000, 9_000, marks=pytest.mark.exhaustive),
+])  # fmt: skip
+def test_random_syntax(make: Callable[[random.Random], str], count: int, least: int) -> None:
+    """Of `count` random patterns at least `least` different ones compile to a scanner and are compared."""
+    choose = random.Random(1)
     tried: set[str] = set()
     scanned = 0
     for _ in range(count):
@@ -141,25 +145,6 @@ def compare_many(make: Callable[[random.Random], str], count: int, least: int, s
             tried.add(pattern)
             scanned += compared(pattern, choose)
     assert scanned >= least
-
-
-def test_random_syntax() -> None:
-    compare_many(syntax, 5_000, 300, seed=1)
-
-
-def test_edited_patterns() -> None:
-    compare_many(edited, 500, 120, seed=2)
-
-
-@pytest.mark.exhaustive
-def test_very_many_random_patterns() -> None:
-    """More than 9,000 different ones compile and are compared; the others are left to `regex`, or are no patterns."""
-    compare_many(syntax, 300_000, 9_000)
-
-
-@pytest.mark.slow
-def test_many_edited_patterns() -> None:
-    compare_many(edited, 6_000, 1_500)
 
 
 #: Priorities, look-ahead, possessive repeats: the first that matches counts, not the longest.
