@@ -120,7 +120,9 @@ def test_special_tokens_are_one_byte_or_given_twice():
 def test_documents_are_apart():
     assert train(["ab", "ab"], 300, pattern=None) != train("abab", 300, pattern=None)
     assert train(iter(["ab", b"ab"]), 300) == train(["ab", "ab"], 300)
-    assert train(b"ab ab", 300) == train("ab ab", 300)
+    tok = train(b"ab ab", 300)
+    assert tok == train("ab ab", 300)
+    assert (tok.extend(b"abc abc", 1), tok.prune(b"ab")) == (tok.extend("abc abc", 1), tok.prune("ab"))
 
 
 @pytest.mark.parametrize("name", ["english", "multilingual"])
