@@ -32,12 +32,6 @@ def test_files_of_other_programs(tmp_path: Path) -> None:
         Tokenizer.load("s3://bucket/tok.json")
 
 
-@pytest.mark.parametrize(("given", "meant"), [("hf", "huggingface"), ("Native", "native"), ("TikToken", "tiktoken")])
-def test_names_of_formats(given: str, meant: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"format '{given}' is not one of .*; did you mean '{meant}'"):
-        TOK.save(tmp_path / "t", format=given)  # type: ignore[arg-type]
-
-
 @pytest.mark.parametrize(("name", "ours", "view"), [
     ("n_vocab", "vocab_size", "as_tiktoken()"),
     ("name", "to_vocab().name", "as_tiktoken()"),

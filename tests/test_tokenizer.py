@@ -1,5 +1,4 @@
 """The facade: the cases that users meet first, through the public interface alone."""
-import copy
 import inspect
 import pickle
 import pydoc
@@ -75,9 +74,6 @@ def test_identity(tok: Tokenizer) -> None:
     fingerprint = tok.fingerprint()
     tok.encode(CORPUS)
     assert tok.fingerprint() == again.fingerprint() == fingerprint
-    for other in (pickle.loads(pickle.dumps(tok)), copy.copy(tok), copy.deepcopy(tok)):
-        assert other == tok
-        assert other.encode(CORPUS) == tok.encode(CORPUS)
     assert tok != Tokenizer.train(CORPUS, 399)
     assert tok != "tok"
     assert pickle.dumps(tok) == pickle.dumps(again)
@@ -207,14 +203,6 @@ def test_added_tokens_that_are_words_look_at_unicode_16() -> None:
     marked = Tokenizer.from_vocab(tok.to_vocab().replace(token_flags={"ab": ("single_word",)}))
     assert len(marked.encode("\u1c89ab")) == 5
     assert marked.encode("\U00011de0ab")[-1] == tok.special_tokens["ab"]
-
-
-def test_sparse_ids() -> None:
-    tok = Tokenizer({7: b"a", 2**32 - 1: b"b", 1000: b"ab"}, [(b"a", b"b")])
-    assert tok.encode("abba") == [1000, 2**32 - 1, 7]
-    assert tok.decode([2**32 - 1]) == "b"
-    assert len(tok) == 3
-    assert tok.vocab_size == 2**32
 
 
 def test_the_packaged_tokenizer() -> None:

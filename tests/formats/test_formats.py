@@ -42,8 +42,11 @@ def test_the_format_is_found_by_the_name_and_by_the_content(tmp_path: Path) -> N
     assert formats.load(tmp_path / "marked") == SMALL
     with pytest.raises(FormatError, match="pattern"):
         formats.load(tmp_path / "small.tiktoken")
-    with pytest.raises(ValueError, match="format 'wordpiece' is not one of"):
-        formats.load(tmp_path / "small", format="wordpiece")
+    for given, meant in (("hf", "huggingface"), ("Native", "native"), ("TikToken", "tiktoken")):
+        for use in (lambda format: formats.load(tmp_path / "small", format=format),
+                    lambda format: formats.save(SMALL, tmp_path / "new", format=format)):  # fmt: skip
+            with pytest.raises(ValueError, match=f"format '{given}' is not one of .*; did you mean '{meant}'"):
+                use(given)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names")
