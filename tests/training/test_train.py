@@ -11,7 +11,6 @@ from recounting import corpora
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
-from bpetite.training.counting import jobs as counting
 from bpetite.training.counting.counts import PretokenCounts
 from bpetite.training.counting.texts import count_pretokens
 
@@ -123,18 +122,6 @@ def test_documents_are_apart():
     tok = train(b"ab ab", 300)
     assert tok == train("ab ab", 300)
     assert (tok.extend(b"abc abc", 1), tok.prune(b"ab")) == (tok.extend("abc abc", 1), tok.prune("ab"))
-
-
-@pytest.mark.parametrize("name", ["english", "multilingual"])
-def test_threads_and_parts_change_nothing(shared, name, monkeypatch):
-    raw = shared(f"text/{name}.txt").read_bytes()[:100_000].decode("utf-8", "ignore")
-    docs = [raw[at : at + 777] for at in range(0, len(raw), 777)]
-    expected = train(raw, 1000, num_threads=1), train(docs, 1000, num_threads=1)
-    monkeypatch.setattr(counting, "PART", 3000)
-    for threads in (1, 2, 5):
-        assert train(raw, 1000, num_threads=threads) == expected[0]
-        assert train(raw.encode(), 1000, num_threads=threads) == expected[0]
-        assert train(iter(docs), 1000, num_threads=threads) == expected[1]
 
 
 def test_hash_seeds_change_nothing():
