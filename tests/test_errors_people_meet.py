@@ -21,32 +21,15 @@ def test_the_name_of_a_missing_file_is_no_corpus() -> None:
     assert Tokenizer.train("read a.txt", 257).merges
 
 
-@pytest.mark.parametrize("name", ["gpt5x", "llama", "qwen-9b", "deepseek-v9"])
-def test_a_word_is_no_pattern(name: str) -> None:
-    with pytest.raises(ValueError, match=rf"pattern '{name}': .*As a regular expression it is '\(\?:{name}\)'"):
-        Tokenizer.train("ab ab ab", 258, pattern=name)
-    assert Tokenizer.train("ab ab ab", 258, pattern=f"(?:{name})").pattern == f"(?:{name})"
-
-
 def test_files_of_other_programs(tmp_path: Path) -> None:
-    for name, data, message in (
-        ("tok.pkl", pickle.dumps(TOK), "a pickle, which bpetite does not open"),
-        ("tok.model", b"\n\x0e\n\x05<unk>\x15", "damaged, or no model"),
-    ):
-        (tmp_path / name).write_bytes(data)
-        with pytest.raises(FormatError, match=f"{name}: {message}"):
-            Tokenizer.load(tmp_path / name)
+    (tmp_path / "tok.pkl").write_bytes(pickle.dumps(TOK))
+    with pytest.raises(FormatError, match=r"tok\.pkl: a pickle, which bpetite does not open"):
+        Tokenizer.load(tmp_path / "tok.pkl")
     TOK.save(tmp_path / "x.json")
     with pytest.raises(FormatError, match=r"x\.json: JSON, and no \.tiktoken file; Tokenizer\.load finds"):
         Tokenizer.from_tiktoken(tmp_path / "x.json")
     with pytest.raises(FileNotFoundError, match="a URL, and tokenizers are read from local files"):
         Tokenizer.load("s3://bucket/tok.json")
-
-
-@pytest.mark.parametrize(("given", "meant"), [("hf", "huggingface"), ("Native", "native"), ("TikToken", "tiktoken")])
-def test_names_of_formats(given: str, meant: str, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=f"format '{given}' is not one of .*; did you mean '{meant}'"):
-        TOK.save(tmp_path / "t", format=given)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("name", "ours", "view"), [
@@ -135,11 +118,3 @@ def test_standard_input_is_the_same_for_count_and_tokens() -> None:
     for dash in ([], ["-"]):
         assert run("count", "-t", "bpetite-32k", *dash, stdin="hello world").out == "2\n"
         assert run("tokens", "-t", "bpetite-32k", "--ids", *dash, stdin="hello world").out.count(" ") == 1
-
-
-def test_a_missing_encoding_names_the_folder_of_the_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("BPETITE_CACHE_DIR", str(tmp_path))
-    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
-    monkeypatch.setenv("BPETITE_ENCODINGS_URL", "http://127.0.0.1:9")
-    with pytest.raises(ConnectionError, match=r"BPETITE_CACHE_DIR names another folder"):
-        Tokenizer.load("o200k_base")

@@ -31,6 +31,17 @@ def apply(table: MergeTable, text: bytes) -> list[int]:
     return table.apply(array("I", list(text))).tolist()
 
 
+def compare(pieces: list[bytes], text: bytes, order: random.Random | None) -> None:
+    """Compare with the definition: ranks, or all merges that the tokens allow, in a random order."""
+    tokens = learned(pieces)
+    ids = {token: token_id for token_id, token in tokens.items()}
+    merges = None if order is None else every_merge(ids, order)
+    listed = None if merges is None else [(ids[left], ids[right]) for left, right in merges]
+    ranks = ids if merges is None else {pair: rank for rank, pair in enumerate(merges)}
+    expected = [ids[part] for part in reference.merge_pretoken(text, ranks)]
+    assert apply(build_merge_table(TokenTable(tokens), listed), text) == expected
+
+
 words = st.text("abc", min_size=1, max_size=6).map(str.encode)
 texts = st.one_of(
     st.text("abc", max_size=300),
@@ -45,15 +56,7 @@ def test_every_list_is_merged_as_the_definition_says(
     pieces: list[bytes], text: bytes, order: random.Random | None
 ) -> None:
     """Ranks; and merges in any order: parts that only a later merge makes, several merges that give one token."""
-    tokens = learned(pieces)
-    ids = {token: token_id for token_id, token in tokens.items()}
-    merges = None if order is None else every_merge(ids, order)
-    table = build_merge_table(TokenTable(tokens), merges and [(ids[left], ids[right]) for left, right in merges])
-    if merges == []:
-        table = build_merge_table(TokenTable(tokens), [])
-    ranks = ids if merges is None else {pair: rank for rank, pair in enumerate(merges)}
-    expected = [ids[part] for part in reference.merge_pretoken(text, ranks)]
-    assert apply(table, text) == expected
+    compare(pieces, text, order)
 
 
 @pytest.mark.parametrize("length", [0, 1, 2, 3, 95, 96, 97, 98, 1000, 100_000])
@@ -83,13 +86,9 @@ def test_long_texts_are_merged_as_the_definition_says(
     pieces: list[bytes], parts: list[tuple[bytes, int]], order: random.Random
 ) -> None:
     """Runs that begin anywhere, for passes; then letters without order, for the heap."""
-    tokens = learned(pieces)
-    ids = {token: token_id for token_id, token in tokens.items()}
-    merges = every_merge(ids, order)
     text = b"".join(period * times for period, times in parts)[:700] + bytes(order.choices(b"abc", k=300))
-    for listed, ranks in ((None, ids), (merges, {pair: rank for rank, pair in enumerate(merges)})):
-        table = build_merge_table(TokenTable(tokens), listed and [(ids[left], ids[right]) for left, right in listed])
-        assert apply(table, text) == [ids[part] for part in reference.merge_pretoken(text, ranks)]
+    compare(pieces, text, None)
+    compare(pieces, text, order)
 
 
 def test_order_of_the_list_decides_and_not_the_ids() -> None:

@@ -19,7 +19,9 @@ SENTENCE = "It's 12345 o'clock:\n\n  naïve 中文字 🙂<|endoftext|> \n "
 WITH_PATTERNS = {"meta/llama3.tiktoken": patterns.LLAMA3, "qwen/qwen.tiktoken": patterns.QWEN2}
 
 
-@pytest.mark.parametrize("name", slow_but([*PUBLISHED, *WITH_PATTERNS], "gpt2", "cl100k_base", "meta/llama3.tiktoken"))
+@pytest.mark.parametrize(
+    "name", slow_but([*PUBLISHED, *WITH_PATTERNS], "gpt2", "cl100k_base", "o200k_harmony", "meta/llama3.tiktoken")
+)
 def test_an_encoding_is_tiktokens(name: str, shared: Callable[[str], Path]) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     if name in PUBLISHED:
@@ -36,11 +38,15 @@ def test_an_encoding_is_tiktokens(name: str, shared: Callable[[str], Path]) -> N
         mergeable_ranks={token: rank for rank, token in tok.vocab.items() if rank not in special.values()},
     )  # fmt: skip
     ours = tok.as_tiktoken()
+    assert Tokenizer.from_tiktoken(theirs) == tok
+    assert tok.to_vocab().aliases == ({"<|reserved_200018|>": 200018} if name == "o200k_harmony" else {})
     assert (ours.n_vocab, ours.special_tokens_set) == (theirs.n_vocab, theirs.special_tokens_set)
     assert ours.name == name or name not in PUBLISHED
     with pytest.raises(ValueError, match="disallowed special token"):
         ours.encode(next(iter(special)))
-    texts = [made_texts.text(text, 100_000) + "".join(special) for text in made_texts.NAMES]
+    texts = ["".join(special)]
+    for text in made_texts.NAMES:
+        texts.append(shared(f"text/{text}.txt").read_bytes()[400_000:500_000].decode("utf-8", "ignore"))
     samples = shared("text/english.txt").parents[1].glob("cs336/*")
     texts += [path.read_text(encoding="utf-8")[:300_000] for path in samples]
     for text in [SENTENCE, *texts]:
@@ -63,27 +69,6 @@ def test_a_model_has_its_encoding() -> None:
     assert Tokenizer.load("gpt-4o") == get_encoding("o200k_base")
 
 
-@pytest.mark.slow
-def test_both_literals_of_harmony_are_tiktokens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tiktoken = pytest.importorskip("tiktoken")
-    published = pytest.importorskip("tiktoken_ext.openai_public")
-    tok = get_encoding("o200k_harmony")
-    ranks = tok.as_tiktoken()._mergeable_ranks
-    monkeypatch.setattr(published, "load_tiktoken_bpe", lambda url, expected_hash: ranks)
-    theirs = tiktoken.Encoding(**published.o200k_harmony())
-    for encoding in (theirs, tok.as_tiktoken()):
-        again = Tokenizer.from_tiktoken(encoding)
-        assert again.to_vocab().aliases == {"<|reserved_200018|>": 200018}
-        assert again == tok == pickle.loads(pickle.dumps(again))
-        assert again.special_tokens == theirs._special_tokens
-    assert tok.decode([200018]) == theirs.decode([200018]) == "<|endofprompt|>"
-    for literal, token_id in theirs._special_tokens.items():
-        assert tok.encode(literal) == theirs.encode(literal, allowed_special="all") == [token_id]
-        assert tok.decode([token_id]) == theirs.decode([token_id])
-    tok.save(tmp_path / "harmony.json")
-    assert Tokenizer.load(tmp_path / "harmony.json") == tok
-
-
 def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: Path) -> None:
     gpt2 = get_encoding("gpt2")
     assert gpt2 == get_encoding("r50k_base")
@@ -98,8 +83,6 @@ def test_a_name_belongs_to_the_encoding_and_not_to_what_is_made_of_it(tmp_path: 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: get_encoding("cl100k_bse"), ValueError, "did you mean 'cl100k_base'"),
-        (lambda: encoding_for_model("gtp-4"), KeyError, "did you mean 'gpt-4'"),
         (lambda: Tokenizer.load("o200_base"), FileNotFoundError, "did you mean 'o200k_base'"),
         (lambda: Tokenizer.load("BPEtite-32K"), FileNotFoundError, "did you mean 'bpetite-32k'"),
         (lambda: Tokenizer.load("nothing like it"), FileNotFoundError, "no name of a tokenizer: 'nothing like it'"),

@@ -1,5 +1,4 @@
 """The facade: the cases that users meet first, through the public interface alone."""
-import copy
 import inspect
 import pickle
 import pydoc
@@ -49,21 +48,11 @@ def bytes_and(*tokens: bytes) -> dict[int, bytes]:
     return dict(enumerate([*(bytes([byte]) for byte in range(256)), *tokens]))
 
 
-def test_merging_is_leftmost_and_does_not_overlap() -> None:
-    assert Tokenizer(bytes_and(b"ab"), [(b"a", b"b")]).encode("abab") == [256, 256]
-    assert Tokenizer(bytes_and(b"aa"), [(b"a", b"a")]).encode("aaa") == [256, 97]
-
-
 def test_merge_list_and_ranks_differ() -> None:
     vocab = bytes_and(b"ab", b"bc", b"abc")
-    assert Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")]).encode("abc") == [97, 257]
-    assert Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")]).kind == "merges"
-    ranks = Tokenizer(vocab, None, pattern=None)
-    assert ranks.kind == "ranks"
-    assert ranks.merges == []
-    assert ranks.encode("abc") == [258]
-    assert ranks.encode("abcd") == [258, 100]
-    assert ranks.encode("abb") == [256, 98]
+    listed, ranks = Tokenizer(vocab, [(b"b", b"c"), (b"a", b"b")]), Tokenizer(vocab, None)
+    assert (listed.kind, listed.encode("abc")) == ("merges", [97, 257])
+    assert (ranks.kind, ranks.merges, ranks.encode("abc")) == ("ranks", [], [258])
 
 
 def test_round_trips(tok: Tokenizer) -> None:
@@ -79,24 +68,6 @@ def test_round_trips(tok: Tokenizer) -> None:
         assert tok.encode_to_numpy(text).tolist() == tok.encode(text)
 
 
-@pytest.mark.parametrize("pattern", [patterns.GPT2, None, r"\d", (r"\d", patterns.GPT2), r"\w+(?<=x)"])
-@settings(max_examples=60, deadline=None)
-@given(text=st.text(max_size=60) | st.text("ab1 '\nlx<|endoftext|>é", max_size=60))
-def test_encoding_is_the_reference(pattern: patterns.Pattern, text: str) -> None:
-    tok = TRAINED[pattern]
-    expected = reference.encode(
-        text, tok.vocab, tok.merges, special_tokens=tok.special_tokens, pattern=pattern
-    )
-    assert tok.encode(text) == expected
-    assert tok.decode(expected) == text
-
-
-TRAINED = {
-    pattern: Tokenizer.train(CORPUS, 380, pattern=pattern)
-    for pattern in (patterns.GPT2, None, r"\d", (r"\d", patterns.GPT2), r"\w+(?<=x)")
-}
-
-
 def test_identity(tok: Tokenizer) -> None:
     again = Tokenizer.train(CORPUS, 400, special_tokens=list(tok.special_tokens))
     assert again == tok
@@ -104,9 +75,6 @@ def test_identity(tok: Tokenizer) -> None:
     fingerprint = tok.fingerprint()
     tok.encode(CORPUS)
     assert tok.fingerprint() == again.fingerprint() == fingerprint
-    for other in (pickle.loads(pickle.dumps(tok)), copy.copy(tok), copy.deepcopy(tok)):
-        assert other == tok
-        assert other.encode(CORPUS) == tok.encode(CORPUS)
     assert tok != Tokenizer.train(CORPUS, 399)
     assert tok != "tok"
     assert pickle.dumps(tok) == pickle.dumps(again)
@@ -199,22 +167,19 @@ def test_errors_name_the_place_when_special_tokens_are_skipped(tok: Tokenizer) -
         assert str(skipping.value) == str(plain.value)
 
 
-def test_one_text_of_bytes_is_learned_from() -> None:
-    assert Tokenizer.train(b"ab ab ab", 258) == Tokenizer.train("ab ab ab", 258)
-    tok = Tokenizer.train("ab ab", 257)
-    assert tok.extend(b"ab ab ab", 1) == tok.extend("ab ab ab", 1)
-    assert tok.prune(b"ab") == tok.prune("ab")
-
-
 #: Letters and marks from Unicode 7.0 to 16.0, a digit of 17.0, and what is unassigned in all.
 LATER = "\U00011de0\u037f\u1ac1\u1ac5\u1c89\u1dfa\U00010570\U00011935\U00011930\u0378"
 
 
-@pytest.mark.parametrize("pattern", [patterns.GPT2, patterns.O200K, r"(?<!\d)\p{L}+|\s+"])
+@pytest.mark.parametrize("pattern", [
+    patterns.GPT2, patterns.O200K, r"(?<!\d)\p{L}+|\s+", None, r"\d", (r"\d", patterns.GPT2),
+])  # fmt: skip
 @pytest.mark.parametrize("form", slow_but([None, "NFC", "NFKD"], None, "NFKD"))
 @settings(max_examples=30, deadline=None)
-@given(text=st.text(st.one_of(st.sampled_from(LATER), st.sampled_from("aé1 e\u0301\u0323가\u11a8")), max_size=14))
-def test_with_characters_of_all_versions_encoding_is_the_reference(pattern: str, form: str | None, text: str) -> None:
+@given(text=st.text(st.sampled_from(LATER) | st.sampled_from("ab'l\n<é1 e\u0301\u0323가\u11a8"), max_size=14))
+def test_with_characters_of_all_versions_encoding_is_the_reference(
+    pattern: patterns.Pattern, form: str | None, text: str
+) -> None:
     settings: dict[str, Any] = {"pattern": pattern, "normalization": form}
     corpus = [LATER, "é1 " + LATER[::-1], "ab " + LATER] * 2
     tok = Tokenizer.train(corpus, 320, special_tokens=["<s>"], **settings)
@@ -223,10 +188,12 @@ def test_with_characters_of_all_versions_encoding_is_the_reference(pattern: str,
     expected = reference.encode(text + "<s>" + text, tokens, merges, special_tokens=tok.special_tokens, **settings)
     assert tok.encode(text + "<s>" + text) == expected
     assert list(tok.encode_iterable(text + "<s>" + text)) == expected
+    assert form or tok.decode(expected) == text + "<s>" + text
     ids, spans = tok.encode_with_offsets(text + "<s>" + text)
     assert ids == expected
     assert all(0 <= start <= end <= 2 * len(text) + 3 for start, end in spans)
-    steps = Tokenizer.from_vocab(replace(tok.to_vocab(), pattern=(pattern, Split("zz", "removed"))))
+    cut = (*patterns.as_tuple(pattern), Split("zz", "removed"))
+    steps = Tokenizer.from_vocab(replace(tok.to_vocab(), pattern=cut))
     assert steps.scanner == "pipeline"
     assert steps.encode(text + "<s>" + text) == expected
 
@@ -237,14 +204,6 @@ def test_added_tokens_that_are_words_look_at_unicode_16() -> None:
     marked = Tokenizer.from_vocab(replace(tok.to_vocab(), token_flags={"ab": ("single_word",)}))
     assert len(marked.encode("\u1c89ab")) == 5
     assert marked.encode("\U00011de0ab")[-1] == tok.special_tokens["ab"]
-
-
-def test_sparse_ids() -> None:
-    tok = Tokenizer({7: b"a", 2**32 - 1: b"b", 1000: b"ab"}, [(b"a", b"b")])
-    assert tok.encode("abba") == [1000, 2**32 - 1, 7]
-    assert tok.decode([2**32 - 1]) == "b"
-    assert len(tok) == 3
-    assert tok.vocab_size == 2**32
 
 
 def test_the_packaged_tokenizer() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import chat_cases
 import pytest
+from chat_cases import NAMED
 from chat_templates import TEMPLATES
 from jinja2 import TemplateError
 
@@ -13,7 +14,6 @@ from bpetite.steps.normalizers import Replace
 
 SPECIAL = ["<|user|>", "<|end|>", "<|im_end|>", "<|assistant|>", "<tool_call>", '<|"|>', "<a b>"]
 TOK = Tokenizer.train("ab ab ab", 258, special_tokens=SPECIAL)
-NAMED = {"bos_token": "<s>", "eos_token": "</s>"}
 
 
 def user(*contents: str) -> list[dict[str, Any]]:
@@ -27,13 +27,9 @@ def specials(ids: list[int], tok: Tokenizer = TOK) -> list[str]:
 
 @pytest.mark.parametrize("name", TEMPLATES)
 def test_honest_conversations_are_those_of_transformers(name: str, tmp_path: Any) -> None:
-    transformers = pytest.importorskip("transformers")
     source = TEMPLATES[name]
     tok = chat_cases.tokenizer_of(chat_cases.literals_of(source))
-    tok.save(tmp_path / "tokenizer.json")
-    theirs = transformers.PreTrainedTokenizerFast(
-        tokenizer_file=str(tmp_path / "tokenizer.json"), chat_template=source, **NAMED
-    )
+    theirs = chat_cases.theirs_of(tok, source, tmp_path)
     rendered = 0
     for seed in range(20):
         draw = random.Random(seed)

@@ -14,9 +14,9 @@ SPECIAL = ["<|im_start|>", "<|im_end|>"]
 BYTES = Tokenizer({value: bytes([value]) for value in range(256)}, [], SPECIAL)
 
 
-def shown(template: str, *contents: Any) -> list[bytes | None]:
+def shown(template: str, *contents: Any, role: str = "user") -> list[bytes | None]:
     """The bytes of the span of each content."""
-    found = chat.encode(BYTES, [{"role": "user", "content": content} for content in contents], template)
+    found = chat.encode(BYTES, [{"role": role, "content": content} for content in contents], template)
     spans = {index: BYTES.decode_bytes(found.ids[first:last]) for index, first, last in found.spans}
     return [spans.get(index) for index in range(len(contents))]
 
@@ -72,10 +72,7 @@ def test_spans_where_a_template_looks_for_special_tokens(expression: str, expect
     """As for the reasoning of a model; what a macro gives is a new text for Jinja."""
     template = f"{MACRO}<|im_start|>{{{{ ({expression}) if '<|im_end|>' in text else text }}}}<|im_end|>{{% endfor %}}"
     content = "<|im_start|>\na b\n<|im_end|>\n\nc d"
-    messages = [{"role": "assistant", "content": one} for one in (content, "e f", content)]
-    found = chat.encode(BYTES, messages, template)
-    spans = {index: BYTES.decode_bytes(found.ids[first:last]) for index, first, last in found.spans}
-    assert [spans.get(index) for index in range(3)] == [expected, b"e f", expected]
+    assert shown(template, content, "e f", content, role="assistant") == [expected, b"e f", expected]
 
 
 def test_parts_of_a_content_have_one_span() -> None:
@@ -130,11 +127,9 @@ def test_normalized_texts(normalization: Any) -> None:
 
 
 def test_generation_blocks_are_the_mask(tmp_path: Path) -> None:
-    transformers = pytest.importorskip("transformers")
     source = TEMPLATES["generation"]
     tok = chat_cases.tokenizer_of(chat_cases.literals_of(source))
-    tok.save(tmp_path / "tokenizer.json")
-    theirs = transformers.PreTrainedTokenizerFast(tokenizer_file=str(tmp_path / "tokenizer.json"), chat_template=source)
+    theirs = chat_cases.theirs_of(tok, source, tmp_path)
     for seed in range(20):
         draw = random.Random(seed)
         messages = [{"role": role, "content": chat_cases.honest(draw)} for role in ["user", "assistant"] * 2]

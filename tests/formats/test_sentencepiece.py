@@ -130,22 +130,16 @@ def test_of_pieces_that_the_map_leaves_the_longest_is_taken() -> None:
         assert tok.encode(text) == theirs.encode(text)
 
 
-def test_mistral(shared_models: list[Path]) -> None:
-    sentencepiece = pytest.importorskip("sentencepiece")
+def test_mistral() -> None:
+    sentencepiece, package = pytest.importorskip("sentencepiece"), pytest.importorskip("mistral_common")
     draw = random.Random(1)
-    for path in shared_models:
+    for path in sorted(Path(package.__file__).parent.glob("data/*.model*")):
         tok, theirs = Tokenizer.load(path), sentencepiece.SentencePieceProcessor(model_file=str(path))
         for length in range(0, 70, 3):
             assert tok.encode_ordinary(" " * length) == theirs.encode(" " * length)
             text = text_of(draw)
             assert tok.encode_ordinary(text) == theirs.encode(text)
             assert tok.decode(tok.encode_ordinary(text)) == theirs.decode(theirs.encode(text))
-
-
-@pytest.fixture
-def shared_models() -> list[Path]:
-    package = pytest.importorskip("mistral_common")
-    return sorted(Path(package.__file__).parent.glob("data/*.model*"))
 
 
 def test_the_highest_score_is_joined_first(tmp_path: Path) -> None:

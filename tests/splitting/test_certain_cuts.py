@@ -90,10 +90,9 @@ def test_literals_are_not_near(parts: list[str], at: int) -> None:
         return
     left, right = text.encode()[:cut].decode(), text.encode()[cut:].decode()
     assert left.count(EOT) + right.count(EOT) == text.count(EOT)
-    cut_up = [one for part in text.split(EOT) for one in (*pretokenizer().split(part), EOT)]
-    both = [one for half in (left, right) for part in half.split(EOT) for one in (*pretokenizer().split(part), EOT)]
-    halves = both[: both.index(EOT) if EOT not in left else len(both)]
-    assert [one for one in both if one != EOT] == [one for one in cut_up if one != EOT], halves
+    whole, *halves = ([one for part in some.split(EOT) for one in pretokenizer().split(part)]
+                      for some in (text, left, right))  # fmt: skip
+    assert [*itertools.chain(*halves)] == whole
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])

@@ -9,10 +9,12 @@ import re
 from collections.abc import Callable
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Any
 from zlib import crc32
 
 import jinja2
+import pytest
 from jinja2 import TemplateError
 from jinja2.ext import loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -53,6 +55,15 @@ def tokenizer_of(literals: tuple[str, ...], kind: str = "plain") -> Tokenizer:
         normalization=(Replace("&lt;", "<"), "NFKC") if kind == "normalized" else None,
     )  # fmt: skip
     return Tokenizer.from_vocab(vocab)
+
+
+def theirs_of(tok: Tokenizer, source: str, folder: Path) -> Any:
+    """The tokenizer of ``transformers`` with this template; skips where that is not installed."""
+    transformers = pytest.importorskip("transformers")
+    tok.save(folder / "tokenizer.json")
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_file=str(folder / "tokenizer.json"), chat_template=source, **NAMED
+    )
 
 
 @cache

@@ -109,6 +109,11 @@ def sequence(*steps: Any) -> Any:
     return pre_tokenizers.Sequence(list(steps))
 
 
+def cut(*steps: Any, **options: Any) -> Tokenizer:
+    """A tokenizer whose pre-tokens these steps alone cut."""
+    return make(sequence(*steps, bytelevel(use_regex=False)), **options)
+
+
 def template(kind: str) -> Any:
     if kind == "roberta":
         return processors.RobertaProcessing(("</s>", 421), ("<s>", 420), add_prefix_space=True)
@@ -129,12 +134,10 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
     "prefix space": lambda: make(bytelevel(add_prefix_space=True)),
     "no pattern": lambda: make(bytelevel(use_regex=False)),
     "prefix space, no pattern": lambda: make(bytelevel(add_prefix_space=True, use_regex=False)),
-    "cl100k": lambda: make(sequence(split(CL100K, "isolated"), bytelevel(use_regex=False))),
-    "cl100k, removed inverted": lambda: make(sequence(split(CL100K, "removed", True), bytelevel(use_regex=False))),
-    "cl100k, ignore_merges": lambda: make(
-        sequence(split(CL100K, "isolated"), bytelevel(use_regex=False)), ignore_merges=True
-    ),
-    "deepseek": lambda: make(sequence(*DEEPSEEK, bytelevel(use_regex=False))),
+    "cl100k": lambda: cut(split(CL100K, "isolated")),
+    "cl100k, removed inverted": lambda: cut(split(CL100K, "removed", True)),
+    "cl100k, ignore_merges": lambda: cut(split(CL100K, "isolated"), ignore_merges=True),
+    "deepseek": lambda: cut(*DEEPSEEK),
     "digits, each": lambda: make(sequence(pre_tokenizers.Digits(individual_digits=True), bytelevel())),
     "digits, runs": lambda: make(sequence(pre_tokenizers.Digits(individual_digits=False), bytelevel())),
     "falcon": lambda: make(
@@ -147,36 +150,34 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
     ),
     "digits behind bytes": lambda: make(sequence(bytelevel(), pre_tokenizers.Digits(individual_digits=True))),
     "split behind bytes": lambda: make(sequence(bytelevel(True), split("Ġ", "merged_with_next"))),
-    "punctuation": lambda: make(sequence(pre_tokenizers.Punctuation(), bytelevel(use_regex=False))),
+    "punctuation": lambda: cut(pre_tokenizers.Punctuation()),
     "two splits and a prefix space": lambda: make(
         sequence(split(" ", "merged_with_next"), split(Regex(r"\d"), "isolated"), bytelevel(add_prefix_space=True))
     ),
     **{
         f"{behavior}{', inverted' * invert}, {kind}": (
-            lambda behavior=behavior, invert=invert, pattern=pattern: make(
-                sequence(split(pattern, behavior, invert), bytelevel(use_regex=False))
-            )
+            lambda behavior=behavior, invert=invert, pattern=pattern: cut(split(pattern, behavior, invert))
         )
         for behavior in ("isolated", "removed", "merged_with_previous", "merged_with_next", "contiguous")
         for invert in (False, True)
         for kind, pattern in (("string", " "), ("regex", Regex(r"\s|\d+")), ("empty matches", Regex("[aeiou]*")))
     },
-    "line ends": lambda: make(sequence(split(Regex(r"\w+$|^\s+|\d{1,2}+"), "isolated"), bytelevel(use_regex=False))),
-    "words": lambda: make(sequence(split(Regex(r"[\w']+|\W"), "isolated"), bytelevel(use_regex=False))),
+    "line ends": lambda: cut(split(Regex(r"\w+$|^\s+|\d{1,2}+"), "isolated")),
+    "words": lambda: cut(split(Regex(r"[\w']+|\W"), "isolated")),
     "nfc": lambda: make(bytelevel(), normalizer=normalizers.NFC()),
     "nfkd": lambda: make(bytelevel(), normalizer=normalizers.NFKD()),
     "nfkc and nfd": lambda: make(bytelevel(), normalizer=normalizers.Sequence([normalizers.NFKC(), normalizers.NFD()])),
     "prepend": lambda: make(bytelevel(), normalizer=normalizers.Prepend("▁")),
     "replace string": lambda: make(bytelevel(), normalizer=normalizers.Replace("  ", " ")),
     "replace regex": lambda: make(bytelevel(True), normalizer=normalizers.Replace(Regex(r"\s+"), " ")),
-    "prepend, replace, nfc": lambda: make(
-        sequence(split("▁", "merged_with_next"), bytelevel(use_regex=False)),
+    "prepend, replace, nfc": lambda: cut(
+        split("▁", "merged_with_next"),
         normalizer=normalizers.Sequence(
             [normalizers.NFC(), normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
         ),
     ),
-    "nanochat": lambda: make(
-        sequence(split(NANOCHAT, "isolated"), bytelevel(use_regex=False)),
+    "nanochat": lambda: cut(
+        split(NANOCHAT, "isolated"),
         special=("<|bos|>", "<|user_start|>"), byte_fallback=True, unk_token=None, fuse_unk=False,
     ),
     "strip": lambda: make(bytelevel(True), normalizer=normalizers.Strip()),
@@ -194,12 +195,9 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
         special=(MASK, S),
     ),
     "bytes by the normalizer, no pattern": lambda: make(None, normalizer=normalizers.ByteLevel()),
-    "classes of posix": lambda: make(
-        sequence(
-            split(Regex("[[:space:]]+|[[:punct:][:digit:]]|[^[:graph:]]"), "isolated"),
-            split(Regex("[[:^alpha:]x]+"), "merged_with_next"),
-            bytelevel(use_regex=False),
-        )
+    "classes of posix": lambda: cut(
+        split(Regex("[[:space:]]+|[[:punct:][:digit:]]|[^[:graph:]]"), "isolated"),
+        split(Regex("[[:^alpha:]x]+"), "merged_with_next"),
     ),
     "roberta": lambda: make(
         bytelevel(True), special=(*ENDS, MASK, "<|endoftext|>"), post_processor=template("roberta")
@@ -216,11 +214,8 @@ CONFIGURATIONS: dict[str, Callable[[], Tokenizer]] = {
     "trimmed, prefix space": lambda: make(
         bytelevel(True), added=(" foo ",), post_processor=processors.ByteLevel(add_prefix_space=True, trim_offsets=True)
     ),
-    "llama 3, trimmed": lambda: make(
-        sequence(split(CL100K, "isolated"), bytelevel(use_regex=False)),
-        special=ENDS,
-        post_processor=template("trimmed"),
-        ignore_merges=True,
+    "llama 3, trimmed": lambda: cut(
+        split(CL100K, "isolated"), special=ENDS, post_processor=template("trimmed"), ignore_merges=True
     ),
     "trimmed twice": lambda: make(
         sequence(split(Regex(" +[a-z]+ *"), "isolated"), bytelevel(True, use_regex=False)),

@@ -1,11 +1,17 @@
-"""The plain trainer, from words that are tokens already."""
+"""The plain trainer, from words that are tokens already, and corpora for it."""
 from collections import Counter
 from collections.abc import Callable, Iterable
+
+from hypothesis import strategies as st
 
 from bpetite import reference
 from bpetite.reference import Pair
 
-__all__ = ["learn"]
+__all__ = ["corpora", "learn"]
+
+repeats = st.builds(lambda piece, times, tail: piece * times + tail,
+                    st.text("ab", min_size=1, max_size=4), st.integers(1, 40), st.text("ab c", max_size=3))
+corpora = st.lists(repeats | st.text("ab ", max_size=60) | st.text("abcd \n'ße的😀\0", max_size=40), max_size=8)
 
 
 def learn(

@@ -1,7 +1,11 @@
 """Texts and patterns that the tests of pre-tokenization share."""
+from functools import cache
+
+import pytest
 from hypothesis import strategies as st
 
 from bpetite import patterns
+from bpetite.splitting.pattern.unicode_data import class_ranges
 
 #: What split patterns look at, and what they get wrong: both cases of the contractions and U+017F, which (?i:s) takes;
 #: spaces and newlines of several kinds and U+001C, which is none; digits of several scripts; marks, scripts without
@@ -18,6 +22,10 @@ STRETCHES = (
     "x ", "\u3000\u3000字", "ab\u00a0cd", "<|endoftext|>", "_id", "$x", ">=",
     "\n" + " " * 70 + "x", " " * 70, "z" * 70, "9" * 70,
 )  # fmt: skip
+
+
+#: The first and the last of each range that Unicode 16.0 does not assign.
+EDGES = sorted({chr(edge) for start, stop in class_ranges("Cn") or () if start < 0x40000 for edge in (start, stop - 1)})
 
 
 def texts(max_size: int = 40) -> st.SearchStrategy[str]:
@@ -48,3 +56,11 @@ COMPILED = {
     "a mark with cuts before it": r".{1,3}\n?\d|.|\n",
     "marks far apart": r".{1,3}1|\s*\n|\s+|.",
 }
+
+
+@cache
+def matched_by_oniguruma(pattern: str, text: str) -> set[str]:
+    """The characters of a text that a class matches in ``tokenizers``."""
+    tokenizers = pytest.importorskip("tokenizers")
+    cut = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
+    return {character for piece, _ in cut.pre_tokenize_str(text) for character in piece}

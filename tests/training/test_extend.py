@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from pretokens import pretokens
 from recounting import learn
 
 from bpetite import Tokenizer, TrainingWarning, Vocab, count_pretokens, patterns, reference
+from bpetite.analysis import explain
 from bpetite.reference import Pair
 from bpetite.steps import normalizers, splits
 from bpetite.training.counting.counts import CountFile
@@ -25,8 +25,7 @@ documents = st.lists(st.text("abc '1ß的\n", max_size=30), min_size=1, max_size
 
 def cut(tok: Tokenizer, texts: Iterable[str]) -> Counter[bytes]:
     """The pre-tokens of texts, cut as the tokenizer cuts."""
-    parts = [part for text in texts for part in pretokens(tok.to_vocab(), text)]
-    return Counter(part for part in parts if isinstance(part, bytes))
+    return Counter(one.data for text in texts for one in explain(tok, text).pretokens if one.rule != "special")
 
 
 def origins_in(old: Tokenizer, new: Tokenizer) -> dict[int, list[int]]:

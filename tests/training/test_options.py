@@ -27,7 +27,6 @@ train = Tokenizer.train
         lambda: train([TEXT], 300, min_frequency=9),
         lambda: train([TEXT], 1000, max_token_bytes=2),
         lambda: Tokenizer.train_from_counts({b"ab": 2}, 258),
-        lambda: train("ab ab ab", 258).extend("ab ab", 40),
     ],
 )
 def test_too_few_pairs_are_a_warning_at_the_callers_line(learn: Callable[[], Tokenizer]) -> None:

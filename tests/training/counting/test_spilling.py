@@ -13,13 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bpetite import (
-    CountFile,
-    FormatError,
-    PretokenCounts,
-    count_pretokens,
-    patterns,
-)
+from bpetite import CountFile, FormatError, PretokenCounts, count_pretokens, patterns
 from bpetite.training import merge_count_files
 from bpetite.training.counting import jobs, spilling
 from bpetite.training.counting import texts as counting

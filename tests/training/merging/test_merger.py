@@ -7,19 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recounting import corpora
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
 from bpetite.training.merging._merger import Merger
-
-corpora = st.lists(
-    st.one_of(
-        st.builds(lambda piece, times: piece * times, st.text("ab", min_size=1, max_size=4), st.integers(1, 40)),
-        st.text("ab ", max_size=60),
-        st.text("abcd \n'ße的😀\0", max_size=40),
-    ),
-    max_size=8,
-)
 
 
 def huggingface_merges(texts, vocab_size, *, pattern=True, **options):
