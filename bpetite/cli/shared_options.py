@@ -12,8 +12,8 @@ import click
 from ..corpus import Sources, find_sources, read_documents
 from ..corpus.options import Options as CorpusOptions
 from ..corpus.options import choices_of
-from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
+from ..corpus.read.pieces import Reading
 from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from ..tokenizer import Tokenizer

@@ -11,9 +11,8 @@ from typing import Unpack
 from ..corpus import Input, Share, read_documents, shares
 from ..corpus.api import SourcesLike, as_sources
 from ..corpus.options import ReadingOptions
-from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
-from ..corpus.read.pieces import text_in_shares, text_of
+from ..corpus.read.pieces import Reading, text_in_shares, text_of
 from ..corpus.run import ignore
 from ..corpus.training import reading_for, reading_options
 from ..corpus.write.manifest import digest, libraries

@@ -14,9 +14,8 @@ from .codec import Codec, codec_of
 from .layouts.layout import Layout
 from .layouts.registry import layout_of
 from .options import Options
-from .read.blocks import BLOCK, MAX_DOCUMENT, Reading
 from .read.find import Input
-from .read.pieces import Share, shares
+from .read.pieces import BLOCK, MAX_DOCUMENT, Reading, Share, shares
 from .write.manifest import digest, input_entries, libraries
 from .write.names import Names, names_of, splits_of
 

@@ -18,8 +18,7 @@ from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
 from .layouts.layout import gzip_file, meta_line
 from .plan import Plan
-from .read.blocks import Block, Piece, Position
-from .read.pieces import cut_pieces, group_pieces, shares, text_in_shares
+from .read.pieces import Block, Piece, Position, cut_pieces, group_pieces, shares, text_in_shares
 from .read.problems import Problems
 from .read.readers import read_blocks, require
 from .write.growing import NO_ROOM, GrowingFile, explained, file_entry

@@ -15,8 +15,8 @@ from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
 from .api import SourcesLike, as_sources
 from .options import Options, ReadingOptions
-from .read.blocks import Reading
 from .read.find import Input, refuse_unread
+from .read.pieces import Reading
 from .read.readers import read_documents, require
 
 

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .blocks import Block, Piece, Position, Reading
 from .find import GIVEN, Input
 from .parquet import check_column, texts_of
+from .pieces import Block, Piece, Position, Reading
 from .problems import Flaw
 from .records import text_of_item
 

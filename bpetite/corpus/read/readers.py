@@ -12,15 +12,13 @@ from typing import Any
 
 from ...errors import failed_import
 from ...training.counting.documents import Part
-from .blocks import Block, Piece, Position, Reading
-from .expanding import DamagedError
 from .find import GIVEN, Input
 from .given import given_blocks
 from .parquet import parquet_blocks
-from .pieces import Share, cut_pieces
+from .pieces import Block, Piece, Position, Reading, Share, cut_pieces
 from .problems import Flaw, Problems
 from .records import documents_of, texts_of_values
-from .streams import BOM, Stream
+from .streams import BOM, DamagedError, Stream
 from .text import Cutter, text_blocks
 
 
