@@ -6,7 +6,7 @@ from typing import Any
 
 from ...errors import FormatError
 from .find import Input
-from .pieces import Block, Piece, Position, Reading, cause_of, row_groups
+from .pieces import Block, Piece, Position, Reading, cause_of, grouped, row_groups
 from .problems import Flaw
 from .stores import is_url
 from .streams import Stream
@@ -88,15 +88,11 @@ def _slices(batch: Any, reading: Reading) -> Iterator[Any]:
         yield from [batch] if len(batch) else []
         return
     sizes = [len(text) if text else 0 for text in column.dictionary.cast("large_binary").to_pylist()]
-    start = held = 0
-    for row, index in enumerate(column.indices.to_pylist()):
-        size = 0 if index is None else sizes[index]
-        if row > start and held + size > reading.block:
-            yield batch.slice(start, row - start)
-            start, held = row, 0
-        held += size
-    if start < len(batch):
-        yield batch.slice(start)
+    start = 0
+    indices = column.indices.to_pylist()
+    for rows in grouped(indices, lambda index: 0 if index is None else sizes[index], reading.block):
+        yield batch.slice(start, len(rows))
+        start += len(rows)
 
 
 def check_column(schema: Any, reading: Reading) -> None:

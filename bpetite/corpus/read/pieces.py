@@ -7,12 +7,13 @@ blocks of a piece, as a `Reading` says.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import Any, NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import FormatError
 from ...splitting.certain_cuts import CertainCuts
@@ -20,6 +21,8 @@ from .find import GIVEN, STDIN, Input
 from .problems import Flaw
 from .stores import is_url, open_bytes
 from .streams import Expander, Stream, find_damage
+
+Item = TypeVar("Item")
 
 #: Bytes of a block, about: blocks of text end at the first fitting place after a multiple of this.
 BLOCK = 8 << 20
@@ -95,6 +98,27 @@ class Reading:
         return Stream(source, ranges=ranges, damage=find_damage(source) if tested else None)
 
 
+def grouped(
+    items: Iterable[Item], size: Callable[[Item], int], most: int, most_items: int | None = None
+) -> Iterator[list[Item]]:
+    """Neighbouring items together: as many as have the size ``most``, but at least one.
+
+    >>> list(grouped([3, 1, 9, 2], int, 4))
+    [[3, 1], [9], [2]]
+    """
+    group: list[Item] = []
+    held = 0
+    for item in items:
+        more = size(item)
+        if group and (held + more > most or len(group) == most_items):
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += more
+    if group:
+        yield group
+
+
 class Share(NamedTuple):
     """The share of a rank: the pieces that begin between two places."""
 
@@ -129,7 +153,8 @@ def _ranges(source: Input, size: int) -> Iterable[tuple[int, int | None]]:
             return ((start, start + size if start + size < source.size else None) for start in starts)
         if source.kind == "parquet" and not is_url(source.path):
             with suppress(FormatError):  # the reader says what is wrong
-                return _row_ranges(row_groups(source)[1], size) or [(0, None)]
+                runs = grouped(row_groups(source)[1], itemgetter(2), size)
+                return [(run[0][0], run[-1][1]) for run in runs] or [(0, None)]
     return [(0, None)]
 
 
@@ -160,32 +185,13 @@ def cause_of(wrong: Exception) -> str:
     return " ".join(str(wrong).split())
 
 
-def _row_ranges(groups: Iterable[tuple[int, int, int]], size: int) -> list[tuple[int, int | None]]:
-    pieces: list[tuple[int, int | None]] = []
-    held = 0
-    for first, after, bytes_of in groups:
-        if pieces and held + bytes_of <= size:
-            pieces[-1] = (pieces[-1][0], after)
-            held += bytes_of
-        else:
-            pieces.append((first, after))
-            held = bytes_of
-    return pieces
-
-
 def group_pieces(pieces: Iterable[Piece], inputs: Sequence[Input], size: int = PIECE) -> Iterator[list[Piece]]:
     """Neighbouring pieces together, so that a run of small files is as much work as a piece of a large one."""
-    run: list[Piece] = []
-    held = 0
-    for piece in pieces:
-        more = text_of(inputs[piece.input]) if piece.stop is None else piece.stop - piece.start
-        if run and held + more > size:
-            yield run
-            run, held = [], 0
-        run.append(piece)
-        held += more
-    if run:
-        yield run
+
+    def text(piece: Piece) -> int:
+        return text_of(inputs[piece.input]) if piece.stop is None else piece.stop - piece.start
+
+    return grouped(pieces, text, size)
 
 
 def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:
