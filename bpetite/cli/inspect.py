@@ -12,9 +12,8 @@ from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
 from ..corpus.read.paths import AnyPath, path_of
 from ..corpus.write.growing import HASH, check_file
-from ..corpus.write.manifest import entries_in, read_manifest, shards_in
-from ..corpus.write.names import Names, place_and_stems, ranks_in
-from ..corpus.write.partial import read_state
+from ..corpus.write.manifest import entries_in, shards_in
+from ..corpus.write.partial import unfinished
 from ..errors import FormatError, counted
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -60,9 +59,10 @@ def command(
     """
     for name in files:
         output = None if format else find_manifest(name)
-        states = {} if output or format or verify or sums else _states(name)
-        for stem, state in states.items():
-            _show_state(stem, state, as_json)
+        ranks = {} if output or format or verify or sums else unfinished(path_of(name))
+        states = {rank: state for rank, state in ranks.items() if state}
+        for rank, state in states.items():
+            _show_state(rank, state, as_json)
         if states:
             continue
         output = output or find_output(name, format)
@@ -80,21 +80,6 @@ def command(
                 facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
             for key, value in facts.items():
                 show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
-
-
-def _states(name: str) -> dict[str, dict[str, Any]]:
-    """Name -> the state of an unfinished output, or that of each of its ranks; the manifest of a rank that is
-    finished."""
-    place, stems = place_and_stems(path_of(name))
-    found: dict[str, dict[str, Any]] = {}
-    for stem in stems:
-        for one in ranks_in(place, stem, ".manifest.json"):
-            found[str(place / one)] = read_manifest(place / f"{one}.manifest.json")
-        for one in (stem, *ranks_in(place, stem, ".partial")):
-            state = read_state(Names(place, one, layout_of("npy"), False))
-            if state is not None:
-                found[str(place / (one or "."))] = state
-    return dict(sorted(found.items()))
 
 
 def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:

@@ -22,11 +22,12 @@ from typing import Any
 
 from ...atomic import sync_folder, write_file
 from ...errors import FormatError, file_exists
+from ..layouts.registry import layout_of
 from ..read.paths import AnyPath, RemotePath, exists, names_in
 from ..read.stores import ANEW
 from .growing import check_file, open_own
 from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_manifest
-from .names import Names
+from .names import Names, place_and_stems, ranks_in
 
 STATE, LOCK, MANIFEST = "state.json", "lock", "manifest.json"
 LISTING = "listing.json"  # a manifest of files that others have made: they stay where they are
@@ -267,10 +268,20 @@ def _growing_files(state: dict[str, Any]) -> list[str]:
     return [*itertools.chain.from_iterable(growing), *state["lists"]]
 
 
-def read_state(names: Names) -> dict[str, Any] | None:
-    """The state of an unfinished output, which a process may be writing; None if there is none."""
-    state = _state_or_claim(names)
-    return state if state is not None and state["identity"] is not None else None
+def unfinished(path: AnyPath) -> dict[str, dict[str, Any] | None]:
+    """Name -> the state of an unfinished output, or that of each of its ranks, which processes may be writing; None
+    before their first state; the manifest of a rank that is finished."""
+    place, stems = place_and_stems(path)
+    found: dict[str, dict[str, Any] | None] = {}
+    for stem in stems:
+        for rank in ranks_in(place, stem, ".manifest.json"):
+            found[str(place / rank)] = read_manifest(place / f"{rank}.manifest.json")
+        for one in (stem, *ranks_in(place, stem, ".partial")):
+            names = Names(place, one, layout_of("npy"), False)  # whose folder any format has
+            state = _state_or_claim(names)
+            if state is not None or names.folder.is_dir():
+                found[str(place / (one or "."))] = state if state and state["identity"] else None
+    return dict(sorted(found.items()))
 
 
 def _state_or_claim(names: Names) -> dict[str, Any] | None:
