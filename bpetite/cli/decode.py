@@ -11,7 +11,7 @@ from ..corpus.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
 from ..corpus.layouts.token_file import TokenFile, document_chunks
 from ..corpus.merge import find_manifest
-from ..corpus.read.paths import AnyPath, path_of
+from ..corpus.read.stores import AnyPath, path_of
 from ..corpus.write.manifest import shards_in
 from ..corpus.write.partial import unfinished
 from ..errors import FormatError

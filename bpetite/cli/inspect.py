@@ -10,7 +10,7 @@ import click
 from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
-from ..corpus.read.paths import AnyPath, path_of
+from ..corpus.read.stores import AnyPath, path_of
 from ..corpus.write.growing import HASH, check_file
 from ..corpus.write.manifest import entries_in, shards_in
 from ..corpus.write.partial import unfinished

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 
 from ..corpus import Options, Plan, make_plan, merge_outputs
 from ..corpus.api import SourcesLike
-from ..corpus.read.paths import names_in
 from ..corpus.read.pieces import shares, text_in_shares, text_of
+from ..corpus.read.stores import names_in
 from ..corpus.run import Progress, finished, ignore, run, summary_of
 from ..corpus.write.partial import clean_up
 from ..errors import check_integer

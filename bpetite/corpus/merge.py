@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ..errors import FormatError, file_exists
 from .layouts.layout import Layout, group_by_tokens, meta_line
 from .layouts.registry import layout_of
-from .read.paths import AnyPath, path_of
+from .read.stores import AnyPath, path_of
 from .run import ignore, write_rejected
 from .write.growing import CHUNK, check_file
 from .write.manifest import entries_in, file_entries, read_manifest, shards_in

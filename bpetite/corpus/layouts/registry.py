@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError, failed_import
-from ..read.paths import AnyPath, path_of, read_numbers
 from ..read.pieces import grouped
+from ..read.stores import AnyPath, path_of, read_numbers
 from .layout import LENGTHS, Layout, OpenShard, gzip_file
 from .token_file import NPY_HEADER, NpyFile, TokenFile, count_tokens, npy_header
 

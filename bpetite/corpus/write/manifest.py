@@ -15,8 +15,8 @@ from ...release import __version__
 from ...splitting.pattern.unicode_data import UNICODE
 from ..layouts.registry import layout_of
 from ..read.find import Input
-from ..read.paths import AnyPath
 from ..read.readers import parsers
+from ..read.stores import AnyPath
 
 VERSION = 6
 

@@ -17,8 +17,7 @@ from ...errors import FormatError, file_exists
 from ..layouts.layout import Layout
 from ..layouts.registry import LAYOUTS
 from ..read.find import STDIN
-from ..read.paths import AnyPath, RemotePath, exists, names_in, path_of
-from ..read.stores import is_url, local_name, store_of
+from ..read.stores import AnyPath, RemotePath, exists, is_url, local_name, names_in, path_of, store_of
 from .manifest import entries_in, read_manifest
 
 #: The list of rejected records, among the streams of an output; those of tokens are "all", or "train" and "val".

@@ -23,8 +23,7 @@ from typing import Any
 from ...atomic import sync_folder, write_file
 from ...errors import FormatError, file_exists
 from ..layouts.registry import layout_of
-from ..read.paths import AnyPath, RemotePath, exists, names_in
-from ..read.stores import ANEW
+from ..read.stores import ANEW, AnyPath, RemotePath, exists, names_in
 from .growing import check_file, open_own
 from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_manifest
 from .names import Names, place_and_stems, ranks_in
