@@ -22,11 +22,10 @@ from typing import Any
 
 from ...atomic import sync_folder, write_file
 from ...errors import FormatError, file_exists
-from ..layouts.registry import layout_of
 from ..read.stores import ANEW, AnyPath, RemotePath, exists, names_in
 from .growing import check_file, open_own
 from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_manifest
-from .names import Names, place_and_stems, ranks_in
+from .names import Names, names_like
 
 STATE, LOCK, MANIFEST = "state.json", "lock", "manifest.json"
 LISTING = "listing.json"  # a manifest of files that others have made: they stay where they are
@@ -270,16 +269,14 @@ def _growing_files(state: dict[str, Any]) -> list[str]:
 def unfinished(path: AnyPath) -> dict[str, dict[str, Any] | None]:
     """Name -> the state of an unfinished output, or that of each of its ranks, which processes may be writing; None
     before their first state; the manifest of a rank that is finished."""
-    place, stems = place_and_stems(path)
     found: dict[str, dict[str, Any] | None] = {}
-    for stem in stems:
-        for rank in ranks_in(place, stem, ".manifest.json"):
-            found[str(place / rank)] = read_manifest(place / f"{rank}.manifest.json")
-        for one in (stem, *ranks_in(place, stem, ".partial")):
-            names = Names(place, one, layout_of("npy"), False)  # whose folder any format has
-            state = _state_or_claim(names)
-            if state is not None or names.folder.is_dir():
-                found[str(place / (one or "."))] = state if state and state["identity"] else None
+    for names in names_like(path):
+        for rank in names.ranks(".manifest.json"):
+            found[str(rank.place / rank.stem)] = read_manifest(rank.manifest)
+        for one in (names, *names.ranks(".partial")):
+            state = _state_or_claim(one)
+            if state is not None or one.folder.is_dir():
+                found[str(one.place / (one.stem or "."))] = state if state and state["identity"] else None
     return dict(sorted(found.items()))
 
 
