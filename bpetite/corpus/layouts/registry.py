@@ -14,7 +14,7 @@ from typing import Any, BinaryIO, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import FormatError, failed_import
+from ...errors import FormatError, importing
 from ..read.pieces import grouped
 from ..read.stores import AnyPath, path_of, read_numbers
 from .layout import LENGTHS, Layout, OpenShard, gzip_file
@@ -234,10 +234,8 @@ class Parquet(Layout):
     row_group_rows: ClassVar[int] = 1 << 16
 
     def require(self) -> None:
-        try:
+        with importing("writing .parquet", "pyarrow", "corpus"):
             import pyarrow  # noqa: F401 - only whether it is installed
-        except ImportError as failed:
-            raise failed_import(failed, "writing .parquet", "pyarrow", "corpus") from None
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         import pyarrow as pa

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from ...errors import failed_import
+from ...errors import importing
 from ...training.counting.documents import Part
 from .find import GIVEN, Input
 from .given import given_blocks
@@ -34,10 +34,8 @@ def require(inputs: Sequence[Input]) -> None:
     read = {source.kind for source in inputs} | {source.compression for source in inputs}
     for package, what in (("pyarrow", "parquet"), ("zstandard", "zst")):
         if what in read:
-            try:
+            with importing(f"reading .{what}", package, "corpus"):
                 importlib.import_module(package)
-            except ImportError as failed:
-                raise failed_import(failed, f"reading .{what}", package, "corpus") from None
 
 
 def parsers(inputs: Sequence[Input]) -> dict[str, str]:

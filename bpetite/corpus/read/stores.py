@@ -22,7 +22,7 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import failed_import
+from ...errors import failed_import, importing
 
 Result = TypeVar("Result")
 
@@ -99,10 +99,8 @@ def local_name(path: str | os.PathLike[str]) -> str:
 
 def store_of(url: str) -> tuple[Any, str]:
     """The filesystem that a URL is of, and the path in it."""
-    try:
+    with importing(f"a URL ({url})", "fsspec", "remote"):
         from fsspec.core import url_to_fs
-    except ImportError as failed:
-        raise failed_import(failed, f"a URL ({url})", "fsspec", "remote") from None
     try:
         filesystem, path = url_to_fs(url)
     except ImportError as failed:
