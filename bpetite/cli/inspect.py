@@ -83,23 +83,19 @@ def command(
 
 
 def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
-    if "manifest" in state:
-        facts = {key: state[key] for key in ("documents", "tokens")}
-        if as_json:
-            show_json({"file": name, "state": "finished", "rank": state["rank"], **facts})
-        else:
-            show(f"{name}: finished, {counted(facts['documents'], 'document')}, {counted(facts['tokens'], 'token')}")
-        return
-    tally, progress = state["tally"], state["progress"]
-    facts = {
-        **{key: tally[key] for key in ("documents", "tokens")},
-        "problems": sum(problem["count"] for problem in tally["problems"].values()),
-        **progress,
-    }
+    finished = "manifest" in state
+    tally, identity = (state, state) if finished else (state["tally"], state["identity"])
+    facts = {key: tally[key] for key in ("documents", "tokens")}
+    if finished:
+        line = f"finished, {counted(facts['documents'], 'document')}, {counted(facts['tokens'], 'token')}"
+    else:
+        facts["problems"] = sum(problem["count"] for problem in tally["problems"].values())
+        facts |= state["progress"]
+        line = f"unfinished, {described(facts)}; last checkpoint by process {facts['pid']} of {facts['host']}"
     if as_json:
-        show_json({"file": name, "state": "unfinished", "rank": state["identity"]["rank"], **facts})
-        return
-    show(f"{name}: unfinished, {described(facts)}; last checkpoint by process {progress['pid']} of {progress['host']}")
+        show_json({"file": name, "state": line.partition(",")[0], "rank": identity["rank"], **facts})
+    else:
+        show(f"{name}: {line}")
 
 
 def _look(

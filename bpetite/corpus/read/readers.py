@@ -3,7 +3,6 @@ of a corpus as texts instead of tokens, for training and analysis."""
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -36,16 +35,6 @@ def require(inputs: Sequence[Input]) -> None:
         if what in read:
             with importing(f"reading .{what}", package, "corpus"):
                 importlib.import_module(package)
-
-
-def parsers(inputs: Sequence[Input]) -> dict[str, str]:
-    """The versions of the installed packages that parse these inputs."""
-    kinds = {source.kind for source in inputs}
-    versions = {}
-    for package, needed in (("orjson", {"jsonl"}), ("pyarrow", {"parquet"})):
-        if kinds & needed and importlib.util.find_spec(package) is not None:
-            versions[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
-    return versions
 
 
 def _json(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
