@@ -115,6 +115,9 @@ def grouped(
             group, held = [], 0
         group.append(item)
         held += more
+        if held > most:  # nothing else fits: do not hold it while the next item is read
+            yield group
+            group, held = [], 0
     if group:
         yield group
 
