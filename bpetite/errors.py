@@ -8,7 +8,8 @@ import errno
 import os
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from operator import index
 
 
@@ -51,6 +52,15 @@ def failed_import(failed: ImportError, feature: str, package: str, extra: str) -
         if isinstance(one, ModuleNotFoundError) and one.name is not None and one.name.partition(".")[0] == package:
             return MissingExtraError(feature, package, extra)
     return ImportError(f"{feature}: {package} is installed, but cannot be imported: {failed}", name=failed.name)
+
+
+@contextmanager
+def importing(feature: str, package: str, extra: str) -> Iterator[None]:
+    """Import an extra's package, or raise `failed_import`."""
+    try:
+        yield
+    except ImportError as failed:
+        raise failed_import(failed, feature, package, extra) from None
 
 
 class UnknownTokenError(KeyError):

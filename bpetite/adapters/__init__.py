@@ -4,7 +4,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..errors import failed_import
+from ..errors import importing
 from .decode_streams import DecodeStream
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ AnyTokenizer = TypeVar("AnyTokenizer")
 
 
 def _module(name: str, purpose: str) -> Any:
-    try:
+    with importing(purpose, "transformers", "transformers"):
         return import_module(f".{name}", __package__)
-    except ImportError as failed:
-        raise failed_import(failed, purpose, "transformers", "transformers") from None
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:

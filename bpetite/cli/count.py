@@ -12,7 +12,6 @@ from ..errors import counted
 from .base import Command, usage
 from .reports import bytes_read, refuse_nothing, report_problems, say, show, show_json
 from .shared_options import (
-    all_files,
     corpus_options,
     find_inputs,
     jobs_option,
@@ -58,7 +57,7 @@ def command(
     if not files and files_from is None and not sys.stdin.isatty():
         files = ("-",)  # as for tokens
     try:
-        sources = find_inputs(all_files(files, files_from, null), settings)
+        sources = find_inputs(files, settings, files_from=files_from, null=null)
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise

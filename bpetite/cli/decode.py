@@ -11,9 +11,9 @@ from ..corpus.codec import Codec, codec_of
 from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
 from ..corpus.layouts.token_file import TokenFile, document_chunks
 from ..corpus.merge import find_manifest
-from ..corpus.read.paths import AnyPath, path_of
+from ..corpus.read.stores import AnyPath, path_of
 from ..corpus.write.manifest import shards_in
-from ..corpus.write.names import place_and_stems, ranks_in
+from ..corpus.write.partial import unfinished
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -30,7 +30,7 @@ def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any]]
     output = None if format else find_manifest(path)
     if output is not None:
         return output
-    if not format and _is_begun(path):
+    if not format and unfinished(path_of(path)):
         raise FormatError(f"{path}: the output is not finished; the same command goes on, `merge` joins ranks, "
                           "`inspect` shows how far it is")
     if path_of(path).is_dir():
@@ -38,15 +38,6 @@ def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any]]
     if not path_of(path).exists():
         raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
     return None
-
-
-def _is_begun(path: str) -> bool:
-    """True for an output that is unfinished, or whose ranks are not merged."""
-    place, stems = place_and_stems(path_of(path))
-    return any(
-        (place / (f"{stem}.partial" if stem else "partial")).is_dir() or ranks_in(place, stem, ".partial")
-        or ranks_in(place, stem, ".manifest.json") for stem in stems
-    )  # fmt: skip
 
 
 def open_listed(manifest_path: AnyPath, manifest: dict[str, Any], file: dict[str, Any]) -> TokenFile:

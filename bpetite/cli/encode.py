@@ -16,7 +16,6 @@ from .base import Command, usage
 from .reports import bytes_read, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
 from .shared_options import (
     COUNT,
-    all_files,
     corpus_options,
     find_inputs,
     jobs_option,
@@ -86,7 +85,7 @@ def command(
     with usage():
         names_of(output, layout_of(settings.format))
         settings.check()
-    sources = find_inputs(all_files(files, files_from, null), settings)
+    sources = find_inputs(files, settings, files_from=files_from, null=null)
     plan = make_plan(sources, output, load_tokenizer(tokenizer), settings, log=say)
     if output.startswith("memory://"):
         say(f"{output}: in the memory of this process; nothing will be left of it")

@@ -10,11 +10,10 @@ import click
 from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
-from ..corpus.read.paths import AnyPath, path_of
+from ..corpus.read.stores import AnyPath, path_of
 from ..corpus.write.growing import HASH, check_file
-from ..corpus.write.manifest import entries_in, read_manifest, shards_in
-from ..corpus.write.names import Names, place_and_stems, ranks_in
-from ..corpus.write.partial import read_state
+from ..corpus.write.manifest import entries_in, shards_in
+from ..corpus.write.partial import unfinished
 from ..errors import FormatError, counted
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -60,9 +59,10 @@ def command(
     """
     for name in files:
         output = None if format else find_manifest(name)
-        states = {} if output or format or verify or sums else _states(name)
-        for stem, state in states.items():
-            _show_state(stem, state, as_json)
+        ranks = {} if output or format or verify or sums else unfinished(path_of(name))
+        states = {rank: state for rank, state in ranks.items() if state}
+        for rank, state in states.items():
+            _show_state(rank, state, as_json)
         if states:
             continue
         output = output or find_output(name, format)
@@ -82,39 +82,20 @@ def command(
                 show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
-def _states(name: str) -> dict[str, dict[str, Any]]:
-    """Name -> the state of an unfinished output, or that of each of its ranks; the manifest of a rank that is
-    finished."""
-    place, stems = place_and_stems(path_of(name))
-    found: dict[str, dict[str, Any]] = {}
-    for stem in stems:
-        for one in ranks_in(place, stem, ".manifest.json"):
-            found[str(place / one)] = read_manifest(place / f"{one}.manifest.json")
-        for one in (stem, *ranks_in(place, stem, ".partial")):
-            state = read_state(Names(place, one, layout_of("npy"), False))
-            if state is not None:
-                found[str(place / (one or "."))] = state
-    return dict(sorted(found.items()))
-
-
 def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
-    if "manifest" in state:
-        facts = {key: state[key] for key in ("documents", "tokens")}
-        if as_json:
-            show_json({"file": name, "state": "finished", "rank": state["rank"], **facts})
-        else:
-            show(f"{name}: finished, {counted(facts['documents'], 'document')}, {counted(facts['tokens'], 'token')}")
-        return
-    tally, progress = state["tally"], state["progress"]
-    facts = {
-        **{key: tally[key] for key in ("documents", "tokens")},
-        "problems": sum(problem["count"] for problem in tally["problems"].values()),
-        **progress,
-    }
+    finished = "manifest" in state
+    tally, identity = (state, state) if finished else (state["tally"], state["identity"])
+    facts = {key: tally[key] for key in ("documents", "tokens")}
+    if finished:
+        line = f"finished, {counted(facts['documents'], 'document')}, {counted(facts['tokens'], 'token')}"
+    else:
+        facts["problems"] = sum(problem["count"] for problem in tally["problems"].values())
+        facts |= state["progress"]
+        line = f"unfinished, {described(facts)}; last checkpoint by process {facts['pid']} of {facts['host']}"
     if as_json:
-        show_json({"file": name, "state": "unfinished", "rank": state["identity"]["rank"], **facts})
-        return
-    show(f"{name}: unfinished, {described(facts)}; last checkpoint by process {progress['pid']} of {progress['host']}")
+        show_json({"file": name, "state": line.partition(",")[0], "rank": identity["rank"], **facts})
+    else:
+        show(f"{name}: {line}")
 
 
 def _look(

@@ -12,8 +12,8 @@ import click
 from ..corpus import Sources, find_sources, read_documents
 from ..corpus.options import Options as CorpusOptions
 from ..corpus.options import choices_of
-from ..corpus.read.blocks import Reading
 from ..corpus.read.find import refuse_unread
+from ..corpus.read.pieces import Reading
 from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from ..tokenizer import Tokenizer
@@ -170,8 +170,10 @@ special_policy: Options = option_of("special")
 max_errors_option: Options = option_of("max_errors", type=click.IntRange(0))
 
 
-def all_files(files: Sequence[str], files_from: Any, null: bool) -> list[str]:
-    """FILES, and the names that --files-from reads."""
+def find_inputs(
+    files: Sequence[str], settings: CorpusOptions, *, files_from: Any = None, null: bool = False
+) -> Sources:
+    """The inputs of FILES, and of the names that --files-from reads; messages name what is not read."""
     names = list(files)
     if null and files_from is None:
         raise click.UsageError("-0 goes with --files-from")
@@ -180,19 +182,14 @@ def all_files(files: Sequence[str], files_from: Any, null: bool) -> list[str]:
         names += [os.fsdecode(line if null else line.removesuffix(b"\r")) for line in lines if line]
     if not names:
         raise click.UsageError("no FILES given: name files, folders, patterns or URLs, or - for standard input")
-    return names
-
-
-def find_inputs(files: Sequence[str], settings: CorpusOptions) -> Sources:
-    """The inputs of FILES; messages name what is not read."""
-    sources = find_sources(files, kind=settings.input_kind, whole_files=settings.whole_files)
-    for names, noun, why in (
+    sources = find_sources(names, kind=settings.input_kind, whole_files=settings.whole_files)
+    for unread, noun, why in (
         (sources.repeated, "name", "not read again under another name"),
         (sources.left_out, "file", "not read, for another suffix (--input-kind reads all)"),
         (sources.links, "link", "not followed, because it leads to a folder"),
     ):
-        if names:
-            say(f"{why}: {counted(len(names), noun)}, the first: {names[0]}")
+        if unread:
+            say(f"{why}: {counted(len(unread), noun)}, the first: {unread[0]}")
     return sources
 
 
@@ -203,7 +200,7 @@ class Sample:
         self.settings: CorpusOptions = CorpusOptions(**options)
         with usage():
             self.settings.check()
-        self.sources: Sources = find_inputs(all_files(files, files_from, null), self.settings)
+        self.sources: Sources = find_inputs(files, self.settings, files_from=files_from, null=null)
         refuse_unread(self.sources.left_out, self.settings.on_error)
         self.reading: Reading = self.settings.reading()
         self.files: list[str] = [source.path for source in self.sources.inputs]
@@ -213,10 +210,10 @@ class Sample:
         """The sample of FILES, if there are any."""
         return cls(files, **arguments) if files or arguments.get("files_from") is not None else None
 
-    def documents(self, desc: str = "") -> Iterator[bytes]:
+    def documents(self, desc: str = "", reading: Reading | None = None) -> Iterator[bytes]:
         with bytes_read(self.sources.inputs, desc) as bar:
             how: dict[str, Any] = {"on_error": self.settings.on_error, "log": say, "progress": bar.update}
-            yield from read_documents(self.sources.inputs, self.reading, **how)
+            yield from read_documents(self.sources.inputs, reading or self.reading, **how)
 
     def texts(self) -> Iterator[str]:
         return map(bytes.decode, self.documents())

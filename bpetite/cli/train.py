@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
 from inspect import signature
@@ -13,10 +13,9 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import click
 
 from .. import formats
-from ..corpus.training import not_empty, reading_for
+from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
 from ..tokenizer import Tokenizer
-from ..training.counting.documents import Repeated
 from ..training.counting.jobs import Progress as Moved
 from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
@@ -109,7 +108,7 @@ def command(
         given = load_tokenizer(begin)
         given.extend({}, 0, **options)  # finds mistakes before the corpus is read
         sample = Sample(files, **others)
-        tokenizer = _learned(partial(sample.documents, "counting"), lambda documents, progress: given.extend(
+        tokenizer = _learned(sample.documents("counting"), lambda documents, progress: given.extend(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
         new = f", {len(tokenizer) - len(given):,} of them new"
@@ -136,11 +135,8 @@ def _trained(
     train = partial(Tokenizer.train, num_threads=jobs, **options)
     if bounds["memory"] is not None:
         train = partial(_train_within, options, vars(chosen.cutting) | bounds | {"num_threads": jobs})
-    superwords = chosen.superwords_from is not None  # which span the places where a text would be cut
-    if not superwords:
-        sample.reading = reading_for(chosen.cutting, sample.settings)
-    texts = lambda: not_empty(sample.documents("counting"), sample.sources.inputs)  # noqa: E731
-    return _learned(texts, train, repeated=superwords)
+    read = partial(sample.documents, "counting")
+    return _learned(documents_for(chosen, sample.settings, sample.sources.inputs, read), train)
 
 
 def _train_within(
@@ -155,16 +151,9 @@ class _Lines(logging.Handler):
         say(record.getMessage())
 
 
-def _learned(
-    texts: Callable[[], Iterator[Any]], train: Callable[..., Tokenizer], *, repeated: bool = False
-) -> Tokenizer:
-    """Count with a line of progress, then merge with one; warnings and log messages go to people.
-
-    Args:
-        texts: Reads the files.
-        train: Called with the documents and ``progress``.
-        repeated: It reads the documents several times.
-    """
+def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tokenizer:
+    """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings and log messages go to
+    people."""
     log = logging.getLogger("bpetite.training.train")
     level, lines = log.level, _Lines()
     log.addHandler(lines)
@@ -179,7 +168,7 @@ def _learned(
                     merging.total = total
                     merging.update(done - merging.done)
 
-            return train(Repeated(texts) if repeated else texts(), progress=move)
+            return train(documents, progress=move)
     finally:
         log.removeHandler(lines)
         log.setLevel(level)

@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Unpack
 
 from ..corpus import Input, Share, read_documents, shares
-from ..corpus.api import SourcesLike, as_sources
+from ..corpus.api import SourcesLike, checked_inputs
 from ..corpus.options import ReadingOptions
-from ..corpus.read.blocks import Reading
-from ..corpus.read.find import refuse_unread
-from ..corpus.read.pieces import text_in_shares, text_of
+from ..corpus.read.pieces import Reading, text_in_shares, text_of
 from ..corpus.run import ignore
 from ..corpus.training import reading_for, reading_options
 from ..corpus.write.manifest import digest, libraries
@@ -89,9 +87,7 @@ def count_pretokens(
     check_integer("threads", threads, 1)
     cutting = Cutting.of(pattern=pattern, special_tokens=special_tokens, normalization=normalization)
     settings = reading_options(options)
-    located, reading = as_sources(sources, settings), reading_for(cutting, settings)
-    refuse_unread(located.left_out, settings.on_error)
-    inputs = located.inputs
+    inputs, reading = checked_inputs(sources, settings), reading_for(cutting, settings)
     count_here([], **vars(cutting))  # finds a pattern that is no regular expression
     count = max(1, math.ceil(sum(map(text_of, inputs)) / task_bytes))
     cut = shares(inputs, count)

@@ -5,15 +5,14 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from ..corpus import Options, Plan, make_plan, merge_outputs
 from ..corpus.api import SourcesLike
-from ..corpus.read.paths import names_in
 from ..corpus.read.pieces import shares, text_in_shares, text_of
+from ..corpus.read.stores import names_in
 from ..corpus.run import Progress, finished, ignore, run, summary_of
 from ..corpus.write.partial import clean_up
 from ..errors import check_integer
@@ -63,8 +62,8 @@ def encode_corpus(
     whole = make_plan(sources, output, tokenizer, Options(**options), log=log)
     size = task_bytes or max(TASK_BYTES, 5 * (whole.shard_tokens or 0))  # a token has some four bytes of text
     count = max(1, math.ceil(sum(map(text_of, whole.inputs)) / size))
-    # before a file is touched: the digest finds every mistake in the options
-    shared = replace(whole.of(0, count), known_digest=whole.of(0, count).run_digest)
+    known = whole.of(0, count).run_digest  # this finds every mistake in the options before a file is touched
+    shared = whole.of(0, count)  # without the values that the digest has made, because workers get it
     manifests = [shared.of(rank, count).names.manifest for rank in range(count)]
     done = None if whole.options.overwrite else finished(whole)
     if done is None:
@@ -76,7 +75,7 @@ def encode_corpus(
         sizes = text_in_shares(whole.inputs, cut, whole=whole.layout.meta)
         tokens = documents = 0
         told: set[str] = set()
-        for read, (summary, said) in zip(sizes, mapped(partial(_encode, shared, threads, count), range(count))):
+        for read, (summary, said) in zip(sizes, mapped(partial(_encode, shared, known, threads, count), range(count))):
             tokens, documents = tokens + summary["tokens"], documents + summary["documents"]
             for message in said:
                 if message not in told and len(told) < 20:
@@ -92,13 +91,18 @@ def encode_corpus(
     return summary_of(whole, done, time.perf_counter() - began, 0)
 
 
-def _encode(plan: Plan, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:
-    """Encode a rank, from where an earlier worker stopped; returns its summary and its messages."""
+def _encode(plan: Plan, known: str, threads: int, count: int, rank: int) -> tuple[dict[str, Any], list[str]]:
+    """Encode a rank, from where an earlier worker stopped; returns its summary and its messages. ``known``: the digest
+    of the run where the plan was made."""
+    plan = plan.of(rank, count)
+    if plan.run_digest != known:
+        raise ValueError("this worker would write another output than the plan says: versions here are "
+                         f"{plan.identity['libraries']}; install the same everywhere")
     messages: list[str] = []
     began = time.monotonic()
     while True:
         try:
-            return run(plan.of(rank, count), jobs=threads, log=messages.append), messages
+            return run(plan, jobs=threads, log=messages.append), messages
         except BlockingIOError:  # a worker that the cluster gave up may hold the lock for some seconds
             if time.monotonic() - began >= 60:
                 raise

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from ..errors import failed_import
+from ..errors import importing
 from .calls import Call, Outcome, results
 from .encoding import Map
 
@@ -33,10 +33,8 @@ def ray_map(
         MissingExtraError: Ray is not installed.
         ConnectionError: There is no cluster at the address.
     """
-    try:
+    with importing("bpetite.cluster.ray", "ray", "ray"):
         import ray
-    except ImportError as failed:
-        raise failed_import(failed, "bpetite.cluster.ray", "ray", "ray") from None
     ours = not ray.is_initialized()
     try:
         if ours:

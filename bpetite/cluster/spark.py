@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ..errors import failed_import
+from ..errors import importing
 from .calls import Call, results
 from .encoding import Map
 
@@ -26,10 +26,8 @@ def spark_map(session: Any) -> Map:
         MissingExtraError: pyspark is not installed.
         ValueError: It is a session of Spark Connect, which runs dataframes and nothing else.
     """
-    try:
+    with importing("bpetite.cluster.spark", "pyspark", "spark"):
         import pyspark  # noqa: F401 - only whether it is installed
-    except ImportError as failed:
-        raise failed_import(failed, "bpetite.cluster.spark", "pyspark", "spark") from None
     if ".connect." in type(session).__module__:
         raise ValueError("a session of Spark Connect runs dataframes alone: give mapInArrow a function, or run on a "
                          "classic session")

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from ..errors import check_integer
 from .options import Options
 from .plan import Plan
-from .read.find import Sources, find_sources, refuse_unread
+from .read.find import Input, Sources, find_sources, refuse_unread
 from .read.given import given_documents
 from .read.problems import Problems
 from .read.readers import require
@@ -111,6 +111,15 @@ def as_sources(sources: SourcesLike, options: Options) -> Sources:
     return find_sources(paths, kind=options.input_kind, whole_files=options.whole_files)
 
 
+def checked_inputs(sources: SourcesLike, options: Options) -> tuple[Input, ...]:
+    """The inputs of sources. Raises ValueError for files that no reader knows where ``on_error`` is "fail", and
+    MissingExtraError if a reader's package is missing."""
+    located = as_sources(sources, options)
+    refuse_unread(located.left_out, options.on_error)
+    require(located.inputs)
+    return located.inputs
+
+
 def count_corpus(
     sources: SourcesLike | None = None,
     tokenizer: Any = None,
@@ -142,10 +151,7 @@ def count_corpus(
         Options(**options), format="npy", dtype="auto", eot="none", rejected=False, shard_tokens=None, val_fraction=0.0,
         seed=0, rank=0, world_size=1,
     )
-    located = as_sources(_given("count_corpus", sources, documents), chosen)
-    refuse_unread(located.left_out, chosen.on_error)
-    require(located.inputs)
-    plan = Plan(located.inputs, tokenizer, "", chosen)
+    plan = Plan(checked_inputs(_given("count_corpus", sources, documents), chosen), tokenizer, "", chosen)
     plan.check_options()
     found = Problems(plan.inputs, chosen.on_error, log, chosen.max_errors)
     tally, progress, problems = Tally(problems=found.by_kind), progress or ignore, problems or ignore

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from .codec import Ids, Offsets
 from .plan import Plan
-from .read.blocks import Block, Position
+from .read.pieces import Block, Position
 from .read.problems import Flaw, Problem
 from .read.records import Documents, documents_of, joined_documents
 

@@ -15,11 +15,11 @@ import numpy.typing as npt
 from ..errors import FormatError, file_exists
 from .layouts.layout import Layout, group_by_tokens, meta_line
 from .layouts.registry import layout_of
-from .read.paths import AnyPath, path_of
+from .read.stores import AnyPath, path_of
 from .run import ignore, write_rejected
 from .write.growing import CHUNK, check_file
 from .write.manifest import entries_in, file_entries, read_manifest, shards_in
-from .write.names import REJECTED, Names, in_stem, names_of, place_and_stems, ranks_in, splits_of
+from .write.names import REJECTED, Names, names_like, names_of, splits_of
 from .write.partial import PartialFolder, clean_up
 from .write.shards import ShardWriter
 
@@ -33,14 +33,12 @@ AT_ONCE = 1 << 21
 def find_manifest(path: str | os.PathLike[str]) -> Output | None:
     """The manifest of a finished output by its path, the output's name, its folder, or one of its files."""
     path = path_of(path)
-    place, stems = place_and_stems(path)
-    for stem in stems:
-        manifest = place / in_stem(stem, "manifest.json")
-        if manifest.is_file():
-            content = read_manifest(manifest)
-            own = {manifest.name, *(file["name"] for file in entries_in(content))}
+    for names in names_like(path):
+        if names.manifest.is_file():
+            content = read_manifest(names.manifest)
+            own = {names.manifest.name, *(file["name"] for file in entries_in(content))}
             if path.name in own or not path.is_file():
-                return manifest, content
+                return names.manifest, content
     return None
 
 
@@ -121,10 +119,8 @@ def _find_ranks(output: str | os.PathLike[str], parts: Sequence[str]) -> list[Ou
             raise FileNotFoundError(errno.ENOENT, "no manifest of a finished rank", part)
         outputs.append(found)
     if not parts:
-        place, stems = place_and_stems(path_of(output))
-        beside = (ranks_in(place, stem, ".manifest.json") for stem in stems)
-        manifests = [place / f"{rank}.manifest.json" for rank in next(filter(None, beside), ())]
-        outputs = [(path, read_manifest(path)) for path in manifests]
+        beside = (names.ranks(".manifest.json") for names in names_like(path_of(output)))
+        outputs = [(rank.manifest, read_manifest(rank.manifest)) for rank in next(filter(None, beside), ())]
     if not outputs:
         if (single := find_manifest(output)) is None:
             what = "no outputs of ranks (NAME.rankNNNNNofNNNNN.manifest.json) beside it"

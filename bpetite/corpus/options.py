@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
 
-from .read.blocks import MAX_DOCUMENT, Reading
+from .read.pieces import MAX_DOCUMENT, Reading
 
 Format: TypeAlias = Literal["npy", "nanogpt", "llmc", "megatron", "datatrove", "dolma", "parquet"]
 Dtype: TypeAlias = Literal["auto", "uint16", "uint32", "int32"]

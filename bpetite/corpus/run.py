@@ -18,8 +18,7 @@ from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
 from .layouts.layout import gzip_file, meta_line
 from .plan import Plan
-from .read.blocks import Block, Piece, Position
-from .read.pieces import cut_pieces, group_pieces, shares, text_in_shares
+from .read.pieces import Block, Piece, Position, cut_pieces, group_pieces, grouped, shares, text_in_shares
 from .read.problems import Problems
 from .read.readers import read_blocks, require
 from .write.growing import NO_ROOM, GrowingFile, explained, file_entry
@@ -63,24 +62,17 @@ def _encode_group(plan: Plan, pieces: list[Piece]) -> Iterator[Encoded]:
     blocks: Any = read_blocks(inputs, pieces, reading)
     if any(inputs[piece.input].compression and not inputs[piece.input].read_once for piece in pieces):
         blocks = ahead([blocks], most_in_memory=2)
-    held: list[Block] = []
-    size = 0
+
+    def size(block: Block) -> int:
+        alone = block.continues or block.goes_on
+        return plan.block + 1 if alone else block.size
+
     with closing(blocks):
-        for block in blocks:
-            alone = block.continues or block.goes_on
-            if held and (alone or size + block.size > plan.block or len(held) == 1000):
-                yield _encode_held(plan, held)
-                held, size = [], 0
-            held.append(block)
-            size += block.size
-            if alone:
-                yield _encode_held(plan, held)
-                held, size = [], 0
-    if held:
-        yield _encode_held(plan, held)
+        for together in grouped(blocks, size, plan.block, 1000):
+            yield _encode_together(plan, together)
 
 
-def _encode_held(plan: Plan, blocks: list[Block]) -> Encoded:
+def _encode_together(plan: Plan, blocks: list[Block]) -> Encoded:
     encoded = encode_blocks(blocks, plan)
     if not plan.output:  # results that wait are small
         tokens = sum(int(rows.lengths.sum()) for rows in encoded.splits.values())

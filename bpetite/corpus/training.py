@@ -13,11 +13,11 @@ from ..training.counting.jobs import Progress
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable, train
 from ..vocabulary.vocab import Vocab
-from .api import SourcesLike, as_sources
+from .api import SourcesLike, checked_inputs
 from .options import Options, ReadingOptions
-from .read.blocks import Reading
-from .read.find import Input, refuse_unread
-from .read.readers import read_documents, require
+from .read.find import Input
+from .read.pieces import Reading
+from .read.readers import read_documents
 
 
 def reading_options(given: ReadingOptions) -> Options:
@@ -39,7 +39,17 @@ def reading_for(cutting: Cutting, options: Options) -> Reading:
     return replace(reading, cuts=certain_cuts(cutter, literals, cutting.normalization is not None))
 
 
-def not_empty(documents: Iterable[bytes], inputs: Sequence[Input]) -> Iterator[bytes]:
+def documents_for(
+    options: TrainingOptions, settings: Options, inputs: Sequence[Input], read: Callable[[Reading], Iterable[bytes]]
+) -> Iterable[bytes]:
+    """The documents that a training learns from: once, or as often as it asks for superwords, which span the places
+    where a text would be cut."""
+    if options.superwords_from is None:
+        return _not_empty(read(reading_for(options.cutting, settings)), inputs)
+    return Repeated(lambda: _not_empty(read(settings.reading()), inputs))
+
+
+def _not_empty(documents: Iterable[bytes], inputs: Sequence[Input]) -> Iterator[bytes]:
     """The documents; raises ValueError at the end if all were empty, because nothing can be learned then."""
     empty = True
     for document in documents:
@@ -60,14 +70,8 @@ def train_from_files(
 ) -> Vocab:
     """The vocabulary of :meth:`bpetite.Tokenizer.train_from_files`; every option is checked before a file is read."""
     settings = reading_options(reading)
-    located = as_sources(sources, settings)
-    refuse_unread(located.left_out, settings.on_error)
-    require(located.inputs)
+    inputs = checked_inputs(sources, settings)
     check_trainable(options)
-    superwords = options.superwords_from is not None  # which span the places where a text would be cut
-    start = partial(
-        read_documents, located.inputs, settings.reading() if superwords else reading_for(options.cutting, settings),
-        on_error=settings.on_error, log=log,
-    )  # fmt: skip
-    documents = Repeated(lambda: not_empty(start(), located.inputs))
-    return train(documents if superwords else iter(documents), options, num_threads=num_threads, progress=progress)
+    read = partial(read_documents, inputs, on_error=settings.on_error, log=log)
+    documents = documents_for(options, settings, inputs, read)
+    return train(documents, options, num_threads=num_threads, progress=progress)

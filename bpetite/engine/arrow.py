@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from ..errors import failed_import
+from ..errors import importing
 
 if TYPE_CHECKING:
     import pyarrow
@@ -33,10 +33,8 @@ def encode_batch_to_arrow(
     >>> tok.encode_batch_to_arrow(["ab", "ab ab"]).to_pylist()
     [[256], [256, 257]]
     """
-    try:
+    with importing("encode_batch_to_arrow", "pyarrow", "arrow"):
         import pyarrow
-    except ImportError as failed:
-        raise failed_import(failed, "encode_batch_to_arrow", "pyarrow", "arrow") from None
     ids, offsets = self.encode_batch_to_numpy(texts, **options)
     values = pyarrow.array(ids)
     if large:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 
-from ..errors import FormatError, failed_import
+from ..errors import FormatError, importing
 from ..vocabulary.vocab import Vocab
 from . import load as load_local
 from . import named, unknown_name
@@ -38,12 +38,10 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
 
 def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab:
     """The vocabulary in a repository; ``lost`` says why the Hub cannot be asked, and then its cache has to do."""
-    try:
+    with importing(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub"):
         from huggingface_hub import constants, snapshot_download
         from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
         from huggingface_hub.utils import validate_repo_id
-    except ImportError as failed:
-        raise failed_import(failed, f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub") from None
 
     try:
         validate_repo_id(name)

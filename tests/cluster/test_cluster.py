@@ -11,10 +11,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,8 @@ import bpetite
 from bpetite import Tokenizer
 from bpetite.cluster import count_pretokens, encode_corpus
 from bpetite.cluster.calls import Call
-from bpetite.corpus import Options, RecordError, make_plan
+from bpetite.corpus import RecordError
 from bpetite.corpus import encode_corpus as encode_here
-from bpetite.corpus.run import run
 
 pytest.importorskip("pyarrow")
 
@@ -331,10 +329,13 @@ def test_messages_of_tasks(ram_path: Path) -> None:
         encode_corpus(HereMap(), source, ram_path / "other", trained(), task_bytes=TINY)
 
 
-def test_workers_with_other_versions(ram_path: Path, corpus: Path) -> None:
-    plan = replace(make_plan(corpus, ram_path / "out", trained(), Options()), known_digest="0" * 64)
-    with pytest.raises(ValueError, match=r"this worker would write another output .* 'regex': "):
-        run(plan.of(1, 3))
+def test_workers_with_other_versions(ram_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def elsewhere(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        monkeypatch.setattr("bpetite.corpus.plan.libraries", lambda inputs: {"regex": "1"})
+        return map(function, items)
+
+    with pytest.raises(ValueError, match=r"this worker would write another output .* {'regex': '1'}"):
+        encode_corpus(elsewhere, corpus, ram_path / "out", trained(), task_bytes=TINY)
     assert contents(ram_path) == {}
 
 

@@ -42,7 +42,7 @@ from bpetite.corpus import Codec, Options, Plan, RecordError, api, codec_of, cou
 from bpetite.corpus import merge as merging
 from bpetite.corpus import run as running
 from bpetite.corpus.layouts import layout, registry, token_file
-from bpetite.corpus.read import expanding, pieces
+from bpetite.corpus.read import pieces, streams
 from bpetite.corpus.read import text as text_reader
 from bpetite.corpus.write import growing, shards
 from bpetite.corpus.write import partial as partial_folder
@@ -301,8 +301,8 @@ def draw(seed: int, folder: Path) -> tuple[Draw, list[tuple[Any, str, Any]]]:
         (text_reader, "REACH", 1000 if short else choose.choice([16, 16, 100, 400])),
         (text_reader, "FIRST_LOOK", min(block, choose.choice([64, 300]))),
         (text_reader, "LOOK", block),  # a cut is found before the next block begins, or not at all
-        (expanding, "COMPRESSED_READ", choose.choice([100, 1 << 19])),
-        (expanding, "EXPANDED", choose.choice([300, 7 << 19])),
+        (streams, "COMPRESSED_READ", choose.choice([100, 1 << 19])),
+        (streams, "EXPANDED", choose.choice([300, 7 << 19])),
         (running, "RESULTS_AHEAD", choose.choice([1, 4])),
         (merging, "AT_ONCE", choose.choice([5, 300])),
         (shards, "CHUNK", 100), (merging, "CHUNK", 100), (growing, "QUEUED_BYTES", 5000),

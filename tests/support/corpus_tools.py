@@ -19,8 +19,7 @@ from paths import PYTHONPATH
 
 from bpetite import patterns
 from bpetite.corpus import Codec, Options, Plan, Share, encode_corpus, find_sources, make_plan
-from bpetite.corpus.read.blocks import BLOCK, Position, Reading
-from bpetite.corpus.read.pieces import cut_pieces
+from bpetite.corpus.read.pieces import BLOCK, Position, Reading, cut_pieces
 from bpetite.corpus.read.readers import read_blocks
 from bpetite.corpus.read.records import documents_of
 from bpetite.corpus.run import run as run_plan

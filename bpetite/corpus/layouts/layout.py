@@ -18,8 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError
-from ..read.paths import AnyPath
-from ..read.stores import ANEW
+from ..read.stores import ANEW, AnyPath
 
 #: Document lengths that are in memory at a time when an index is written.
 LENGTHS = 1 << 17

@@ -14,8 +14,9 @@ from typing import Any, BinaryIO, ClassVar, cast
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import FormatError, failed_import
-from ..read.paths import AnyPath, path_of, read_numbers
+from ...errors import FormatError, importing
+from ..read.pieces import grouped
+from ..read.stores import AnyPath, path_of, read_numbers
 from .layout import LENGTHS, Layout, OpenShard, gzip_file
 from .token_file import NPY_HEADER, NpyFile, TokenFile, count_tokens, npy_header
 
@@ -233,10 +234,8 @@ class Parquet(Layout):
     row_group_rows: ClassVar[int] = 1 << 16
 
     def require(self) -> None:
-        try:
+        with importing("writing .parquet", "pyarrow", "corpus"):
             import pyarrow  # noqa: F401 - only whether it is installed
-        except ImportError as failed:
-            raise failed_import(failed, "writing .parquet", "pyarrow", "corpus") from None
 
     def index(self, shard: OpenShard, path: Path, file: BinaryIO) -> None:
         import pyarrow as pa
@@ -245,25 +244,15 @@ class Parquet(Layout):
         schema = pa.schema([("id", pa.string()), ("input_ids", pa.list_(pa.uint32()))])
         meta = shard.meta()
         with self.growing(shard.base)[0].open("rb") as tokens, pq.ParquetWriter(file, schema) as writer:
-            for lengths in self._groups(shard):
+            each = chain.from_iterable(lengths.tolist() for lengths in shard.lengths())
+            for group in grouped(each, int, self.row_group_tokens, self.row_group_rows):
+                lengths = np.array(group, np.int64)
                 ids = np.fromfile(tokens, "<u4", int(lengths.sum()))
                 offsets = np.zeros(len(lengths) + 1, np.int32)
                 np.cumsum(lengths, out=offsets[1:])
                 rows = pa.ListArray.from_arrays(pa.array(offsets), pa.array(ids))
                 names = pa.array([next(meta)[0] for _ in range(len(lengths))], pa.string())
                 writer.write_table(pa.table([names, rows], schema=schema), row_group_size=len(lengths))
-
-    def _groups(self, shard: OpenShard) -> Iterator[npt.NDArray[np.int64]]:
-        group: list[int] = []
-        tokens = 0
-        for length in chain.from_iterable(lengths.tolist() for lengths in shard.lengths()):
-            if group and (tokens + length > self.row_group_tokens or len(group) == self.row_group_rows):
-                yield np.array(group, np.int64)
-                group, tokens = [], 0
-            group.append(length)
-            tokens += length
-        if group:
-            yield np.array(group, np.int64)
 
 
 LAYOUTS: dict[str, type[Layout]] = {

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import FormatError
-from ..read.paths import AnyPath, read_numbers
+from ..read.stores import AnyPath, read_numbers
 from .layout import LENGTHS, group_by_tokens
 
 #: Tokens read at a time.

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .blocks import Block, Piece, Position, Reading
 from .find import GIVEN, Input
 from .parquet import check_column, texts_of
+from .pieces import Block, Piece, Position, Reading, grouped
 from .problems import Flaw
 from .records import text_of_item
 
@@ -53,21 +53,13 @@ def _is(documents: object, name: str) -> bool:
 def given_blocks(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
     """The blocks of documents. Only documents with a fingerprint are read from another record than the first."""
     assert isinstance(source, ProgramDocuments)
-    number = piece.input
-    start = count = piece.start
-    items = _items(source.documents, reading) if source.read_once else _rows(source.documents, reading, count)
-    texts: list[bytes | Flaw] = []
-    ids: list[object] = []
-    size = 0
-    for count, (text, name) in enumerate(items, start + 1):
-        texts.append(text)
-        ids.append(name)
-        size += len(text)
-        if size >= reading.block or len(texts) == MOST:
-            yield Block("items", texts, number, start, Position(number, count), size, ids=ids)
-            start, texts, ids, size = count, [], [], 0
-    if texts:
-        yield Block("items", texts, number, start, Position(number, count), size, ids=ids)
+    start = piece.start
+    items = _items(source.documents, reading) if source.read_once else _rows(source.documents, reading, start)
+    for together in grouped(items, lambda item: len(item[0]), reading.block, MOST):
+        texts, ids = [text for text, _ in together], [name for _, name in together]
+        end = Position(piece.input, start + len(together))
+        yield Block("items", texts, piece.input, start, end, sum(map(len, texts)), ids=ids)
+        start = end.offset
 
 
 def _items(documents: Any, reading: Reading) -> Iterator[Item]:

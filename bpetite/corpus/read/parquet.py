@@ -2,12 +2,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import Any
 
 from ...errors import FormatError
-from .blocks import Block, Piece, Position, Reading
 from .find import Input
+from .pieces import Block, Piece, Position, Reading, cause_of, grouped, row_groups
 from .problems import Flaw
 from .stores import is_url
 from .streams import Stream
@@ -16,26 +15,6 @@ ROWS = 16384  # of a block; fewer where the file says that rows are large
 
 #: The types of Arrow that hold text.
 TEXT = ("string", "large_string", "string_view", "binary", "large_binary", "binary_view")
-
-
-@lru_cache(maxsize=8)
-def row_groups(source: Input) -> tuple[Any, list[tuple[int, int, int]]]:
-    """(the metadata of a Parquet file; (first row, row after the last, bytes) of each row group);
-    raises FormatError for a file that is none."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    with Stream(source, ranges=True) as stream:
-        try:
-            metadata = pq.read_metadata(stream.file)
-        except (pa.ArrowException, OSError) as wrong:
-            raise FormatError(_cause(wrong)) from None
-    groups, row = [], 0
-    for number in range(metadata.num_row_groups):
-        about = metadata.row_group(number)
-        groups.append((row, row + about.num_rows, about.total_byte_size))
-        row += about.num_rows
-    return metadata, groups
 
 
 def parquet_blocks(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:
@@ -63,7 +42,7 @@ def _rows(stream: Stream, source: Input, piece: Piece, reading: Reading) -> Iter
             page_checksum_verification=True,
         )  # fmt: skip
     except (pa.ArrowException, OSError, FormatError) as wrong:
-        yield damaged("damaged-file", f"not a Parquet file: {_cause(wrong)}")
+        yield damaged("damaged-file", f"not a Parquet file: {cause_of(wrong)}")
         return
     with file:
         try:
@@ -85,7 +64,7 @@ def _rows(stream: Stream, source: Input, piece: Piece, reading: Reading) -> Iter
                 try:
                     batch = next(batches, None)
                 except (pa.ArrowException, OSError) as wrong:
-                    detail = f"row group {group}, {last - row:,} rows are lost: {_cause(wrong)}"
+                    detail = f"row group {group}, {last - row:,} rows are lost: {cause_of(wrong)}"
                     yield damaged("damaged-file", detail, row, last)
                     break  # other row groups can be read
                 if batch is None:
@@ -109,22 +88,11 @@ def _slices(batch: Any, reading: Reading) -> Iterator[Any]:
         yield from [batch] if len(batch) else []
         return
     sizes = [len(text) if text else 0 for text in column.dictionary.cast("large_binary").to_pylist()]
-    start = held = 0
-    for row, index in enumerate(column.indices.to_pylist()):
-        size = 0 if index is None else sizes[index]
-        if row > start and held + size > reading.block:
-            yield batch.slice(start, row - start)
-            start, held = row, 0
-        held += size
-    if start < len(batch):
-        yield batch.slice(start)
-
-
-def _cause(wrong: Exception) -> str:
-    """Arrow's message in one line. An error of the system is raised: the file is not to blame."""
-    if isinstance(wrong, OSError) and wrong.errno is not None:
-        raise wrong
-    return " ".join(str(wrong).split())
+    start = 0
+    indices = column.indices.to_pylist()
+    for rows in grouped(indices, lambda index: 0 if index is None else sizes[index], reading.block):
+        yield batch.slice(start, len(rows))
+        start += len(rows)
 
 
 def check_column(schema: Any, reading: Reading) -> None:

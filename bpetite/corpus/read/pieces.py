@@ -1,22 +1,34 @@
 """The inputs of a corpus cut into pieces, once: ranks, tasks and threads take runs of neighbouring pieces.
 
 The cut depends only on the inputs, so every rank finds the same pieces. Plain text and JSON lines are cut at multiples
-of `PIECE`, where the reader finds the next block; Parquet at row groups. Other inputs are one piece each.
+of `PIECE`, where the reader finds the next block; Parquet at row groups. Other inputs are one piece each. Readers make
+blocks of a piece, as a `Reading` says.
 """
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate, pairwise
-from typing import NamedTuple
+from operator import itemgetter
+from typing import Any, NamedTuple, TypeVar
 
 from ...errors import FormatError
-from .blocks import BLOCK, Piece, Position
-from .expanding import Expander
+from ...splitting.certain_cuts import CertainCuts
 from .find import GIVEN, STDIN, Input
-from .parquet import row_groups
+from .problems import Flaw
 from .stores import is_url, open_bytes
+from .streams import Expander, Stream, find_damage
+
+Item = TypeVar("Item")
+
+#: Bytes of a block, about: blocks of text end at the first fitting place after a multiple of this.
+BLOCK = 8 << 20
+
+#: Bytes of a document that is held whole, unless told otherwise.
+MAX_DOCUMENT = 1 << 30
 
 PIECE = 4 * BLOCK  # bytes
 MANY = 10_000  # inputs beyond which the size of their text is not looked up
@@ -24,6 +36,90 @@ SAMPLE = 4 << 20  # bytes of a compressed file from which the size of its text i
 
 #: Bytes of text of a byte on disk, about: of compressed files, and of Parquet, which is compressed inside.
 EXPANSION = {"gz": 3, "zst": 3, "bz2": 4, "xz": 4, "parquet": 2}
+
+
+class Position(NamedTuple):
+    """A place where reading goes on."""
+
+    input: int = 0
+    offset: int = 0  # in bytes (text, jsonl) or records (others)
+    continues: bool = False  # a document goes on here
+
+
+class Piece(NamedTuple):
+    """The blocks of an input that begin between two offsets."""
+
+    input: int
+    start: int = 0
+    stop: int | None = None  # None for the end
+    continues: bool = False  # a resumed run starts inside a document
+    at_block: bool = True  # otherwise the first block is looked for
+
+
+@dataclass
+class Block:
+    """Whole records of one input; of text also parts of documents."""
+
+    form: str  # "text", "whole", "jsonl", "items", "too-long"
+    data: Any  # bytes; for "items", a list of bytes and Flaws
+    input: int
+    start: int  # in bytes or records
+    end: Position
+    file_bytes: int = 0  # bytes of the file since the previous block
+    continues: bool = False  # the first document began in an earlier block
+    goes_on: bool = False  # the last document goes on in the next block
+    line: int | None = None  # of ``start``, if it cannot be counted later
+    ids: Sequence[object] | None = None  # for "items"
+    damage: Flaw | None = None  # the file cannot be read any further
+
+    @property
+    def size(self) -> int:
+        """Bytes held, roughly; empty documents take memory, too."""
+        return sum(map(len, self.data)) + 64 * len(self.data) if self.form == "items" else len(self.data)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options of reading."""
+
+    separator: bytes = b"<|endoftext|>"  # of documents of text
+    text_key: str = "text"
+    id_key: str | None = None
+    block: int = BLOCK
+    max_document: int = MAX_DOCUMENT
+    stop: bool = False  # at a document that is longer, or damaged
+    checked: bool = False  # documents are checked to be UTF-8
+    cuts: CertainCuts | None = None  # None keeps documents of text whole
+
+    def open(self, source: Input, *, ranges: bool = False) -> Stream:
+        """The stream of an input. Unless reading stops at damage, a compressed file is tested first: documents of
+        damaged members are not given."""
+        tested = source.compression is not None and not (self.stop or source.read_once)
+        return Stream(source, ranges=ranges, damage=find_damage(source) if tested else None)
+
+
+def grouped(
+    items: Iterable[Item], size: Callable[[Item], int], most: int, most_items: int | None = None
+) -> Iterator[list[Item]]:
+    """Neighbouring items together: as many as have the size ``most``, but at least one.
+
+    >>> list(grouped([3, 1, 9, 2], int, 4))
+    [[3, 1], [9], [2]]
+    """
+    group: list[Item] = []
+    held = 0
+    for item in items:
+        more = size(item)
+        if group and (held + more > most or len(group) == most_items):
+            yield group
+            group, held = [], 0
+        group.append(item)
+        held += more
+        if held > most:  # nothing else fits: do not hold it while the next item is read
+            yield group
+            group, held = [], 0
+    if group:
+        yield group
 
 
 class Share(NamedTuple):
@@ -60,36 +156,45 @@ def _ranges(source: Input, size: int) -> Iterable[tuple[int, int | None]]:
             return ((start, start + size if start + size < source.size else None) for start in starts)
         if source.kind == "parquet" and not is_url(source.path):
             with suppress(FormatError):  # the reader says what is wrong
-                return _row_ranges(row_groups(source)[1], size) or [(0, None)]
+                runs = grouped(row_groups(source)[1], itemgetter(2), size)
+                return [(run[0][0], run[-1][1]) for run in runs] or [(0, None)]
     return [(0, None)]
 
 
-def _row_ranges(groups: Iterable[tuple[int, int, int]], size: int) -> list[tuple[int, int | None]]:
-    pieces: list[tuple[int, int | None]] = []
-    held = 0
-    for first, after, bytes_of in groups:
-        if pieces and held + bytes_of <= size:
-            pieces[-1] = (pieces[-1][0], after)
-            held += bytes_of
-        else:
-            pieces.append((first, after))
-            held = bytes_of
-    return pieces
+@lru_cache(maxsize=8)
+def row_groups(source: Input) -> tuple[Any, list[tuple[int, int, int]]]:
+    """(the metadata of a Parquet file; (first row, row after the last, bytes) of each row group);
+    raises FormatError for a file that is none."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with Stream(source, ranges=True) as stream:
+        try:
+            metadata = pq.read_metadata(stream.file)
+        except (pa.ArrowException, OSError) as wrong:
+            raise FormatError(cause_of(wrong)) from None
+    groups, row = [], 0
+    for number in range(metadata.num_row_groups):
+        about = metadata.row_group(number)
+        groups.append((row, row + about.num_rows, about.total_byte_size))
+        row += about.num_rows
+    return metadata, groups
+
+
+def cause_of(wrong: Exception) -> str:
+    """Arrow's message in one line. An error of the system is raised: the file is not to blame."""
+    if isinstance(wrong, OSError) and wrong.errno is not None:
+        raise wrong
+    return " ".join(str(wrong).split())
 
 
 def group_pieces(pieces: Iterable[Piece], inputs: Sequence[Input], size: int = PIECE) -> Iterator[list[Piece]]:
     """Neighbouring pieces together, so that a run of small files is as much work as a piece of a large one."""
-    run: list[Piece] = []
-    held = 0
-    for piece in pieces:
-        more = text_of(inputs[piece.input]) if piece.stop is None else piece.stop - piece.start
-        if run and held + more > size:
-            yield run
-            run, held = [], 0
-        run.append(piece)
-        held += more
-    if run:
-        yield run
+
+    def text(piece: Piece) -> int:
+        return text_of(inputs[piece.input]) if piece.stop is None else piece.stop - piece.start
+
+    return grouped(pieces, text, size)
 
 
 def shares(inputs: Sequence[Input], world_size: int, *, whole: bool = False) -> list[Share]:

@@ -3,24 +3,21 @@ of a corpus as texts instead of tokens, for training and analysis."""
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
-from ...errors import failed_import
+from ...errors import importing
 from ...training.counting.documents import Part
-from .blocks import Block, Piece, Position, Reading
-from .expanding import DamagedError
 from .find import GIVEN, Input
 from .given import given_blocks
 from .parquet import parquet_blocks
-from .pieces import Share, cut_pieces
+from .pieces import Block, Piece, Position, Reading, Share, cut_pieces
 from .problems import Flaw, Problems
 from .records import documents_of, texts_of_values
-from .streams import BOM, Stream
+from .streams import BOM, DamagedError, Stream
 from .text import Cutter, text_blocks
 
 
@@ -36,20 +33,8 @@ def require(inputs: Sequence[Input]) -> None:
     read = {source.kind for source in inputs} | {source.compression for source in inputs}
     for package, what in (("pyarrow", "parquet"), ("zstandard", "zst")):
         if what in read:
-            try:
+            with importing(f"reading .{what}", package, "corpus"):
                 importlib.import_module(package)
-            except ImportError as failed:
-                raise failed_import(failed, f"reading .{what}", package, "corpus") from None
-
-
-def parsers(inputs: Sequence[Input]) -> dict[str, str]:
-    """The versions of the installed packages that parse these inputs."""
-    kinds = {source.kind for source in inputs}
-    versions = {}
-    for package, needed in (("orjson", {"jsonl"}), ("pyarrow", {"parquet"})):
-        if kinds & needed and importlib.util.find_spec(package) is not None:
-            versions[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
-    return versions
 
 
 def _json(source: Input, piece: Piece, reading: Reading) -> Iterator[Block]:

@@ -16,7 +16,7 @@ from operator import getitem, itemgetter
 from typing import Any
 
 from ._json_lines import plain_texts
-from .blocks import Block, Reading
+from .pieces import Block, Reading
 from .problems import Flaw, Problem
 from .streams import BOM
 

@@ -10,12 +10,11 @@ import sys
 from collections.abc import Generator, Iterator
 from contextlib import suppress
 
-from .blocks import Block, Piece, Position, Reading
-from .expanding import DamagedError
 from .find import Input
+from .pieces import Block, Piece, Position, Reading
 from .problems import Flaw
 from .stores import ANEW
-from .streams import BOM, Stream
+from .streams import BOM, DamagedError, Stream
 
 REACH = 1 << 20
 FIRST_LOOK, LOOK = 1 << 14, 1 << 20  # bytes looked at first, and at most, at a time

@@ -18,8 +18,7 @@ import xxhash
 
 from ...core._threads import Future, serve
 from ...errors import FormatError, file_exists
-from ..read.paths import AnyPath
-from ..read.stores import ANEW, open_bytes
+from ..read.stores import ANEW, AnyPath, open_bytes
 
 #: The hash of files, against accidents.
 HASH = "xxh3_128"

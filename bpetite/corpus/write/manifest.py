@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
+import importlib.util
 import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,8 +17,7 @@ from ...release import __version__
 from ...splitting.pattern.unicode_data import UNICODE
 from ..layouts.registry import layout_of
 from ..read.find import Input
-from ..read.paths import AnyPath
-from ..read.readers import parsers
+from ..read.stores import AnyPath
 
 VERSION = 6
 
@@ -31,8 +32,12 @@ def digest(value: object) -> str:
 
 def libraries(inputs: Sequence[Input] = ()) -> dict[str, str]:
     """The versions that decide the tokens, and the versions of packages that parse the inputs."""
-    own = {"bpetite": __version__, "regex": regex.__version__, "unicode": UNICODE}
-    return {**own, **parsers(inputs)}
+    versions = {"bpetite": __version__, "regex": regex.__version__, "unicode": UNICODE}
+    kinds = {source.kind for source in inputs}
+    for package, kind in (("orjson", "jsonl"), ("pyarrow", "parquet")):
+        if kind in kinds and importlib.util.find_spec(package) is not None:
+            versions[package] = importlib.import_module(package).__version__  # its metadata takes an import of email
+    return versions
 
 
 def entries_in(manifest: dict[str, Any]) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -17,8 +17,7 @@ from ...errors import FormatError, file_exists
 from ..layouts.layout import Layout
 from ..layouts.registry import LAYOUTS
 from ..read.find import STDIN
-from ..read.paths import AnyPath, RemotePath, exists, names_in, path_of
-from ..read.stores import is_url, local_name, store_of
+from ..read.stores import AnyPath, RemotePath, exists, is_url, local_name, names_in, path_of, store_of
 from .manifest import entries_in, read_manifest
 
 #: The list of rejected records, among the streams of an output; those of tokens are "all", or "train" and "val".
@@ -42,7 +41,7 @@ class Names:
         return f"{name}_{index:06d}" if self.numbered else name
 
     def sibling(self, name: str) -> str:
-        return in_stem(self.stem, name)
+        return f"{self.stem}.{name}" if self.stem else name
 
     @property
     def manifest(self) -> AnyPath:
@@ -62,8 +61,15 @@ class Names:
         return Path(tempfile.gettempdir(), f"bpetite-{user}", f"{self.stem or 'tokens'}-{digest}.partial")
 
     def of_rank(self, rank: int, world_size: int) -> Names:
-        stem = f"{self.stem or 'tokens'}.rank{rank:05d}of{world_size:05d}"
-        return Names(self.place, stem, self.layout, self.numbered)
+        return replace(self, stem=f"{self.stem or 'tokens'}.rank{rank:05d}of{world_size:05d}")
+
+    def ranks(self, ending: str) -> list[Names]:
+        """The names of the ranks that have a file or folder with this ending, in order."""
+        start = f"{self.stem or 'tokens'}.rank"
+        stems = sorted(name.removesuffix(ending) for name in names_in(self.place)
+                       if name.startswith(start) and name.endswith(ending))
+        return [replace(self, stem=stem) for stem in stems
+                if len(stem) == len(start) + 12 and stem[len(start) + 5 :].startswith("of")]
 
     def refuse_existing(self, splits: Iterable[str]) -> None:
         """Raises FileExistsError if a file of this output is there before a run."""
@@ -71,11 +77,6 @@ class Names:
             for path in self.layout.outputs(Path(self.base(split))):
                 if exists(self.place / path.name):
                     raise file_exists(self.place / path.name, "exists already; overwrite=True replaces it")
-
-
-def in_stem(stem: str, name: str) -> str:
-    """The name of a file of an output."""
-    return f"{stem}.{name}" if stem else name
 
 
 def names_of(
@@ -113,15 +114,16 @@ def splits_of(val_fraction: float) -> tuple[str, ...]:
     return ("train", "val") if val_fraction else ("all",)
 
 
-def place_and_stems(path: AnyPath) -> tuple[AnyPath, list[str]]:
-    """The folder of an output, and the stems that it may have, by its own name or that of one of its files; "" for a
-    folder of its own.
+def names_like(path: AnyPath) -> list[Names]:
+    """The outputs that a path may be, or be a file of, with the stem "" for a folder of its own. Nothing says their
+    layout: npy stands there.
 
-    >>> place_and_stems(Path("data/x_train_000002.offsets.npy"))[1]
+    >>> [names.stem for names in names_like(Path("data/x_train_000002.offsets.npy"))]
     ['x_train_000002.offsets.npy', 'x_train_000002', 'x_train', 'x', 'x_train_000002.offsets']
     """
+    layout = LAYOUTS["npy"]()
     if path.is_dir():
-        return path, [""]
+        return [Names(path, "", layout, False)]
     endings = {one.name.removeprefix("x") for written in LAYOUTS.values() for one in written().outputs(Path("x"))}
     endings |= {".manifest.json", ".partial"}
     names = [path.name, *(path.name.removesuffix(end) for end in sorted(endings, key=len, reverse=True)
@@ -136,15 +138,7 @@ def place_and_stems(path: AnyPath) -> tuple[AnyPath, list[str]]:
         stems += [name.removesuffix(f"_{split}") for split in ("train", "val") if name.endswith(f"_{split}")]
     if {"train", "val", "tokens"} & {*stems} or path.name == "manifest.json":
         stems.append("")  # a folder of its own
-    return path.parent, list(dict.fromkeys(stems))
-
-
-def ranks_in(place: AnyPath, stem: str, ending: str) -> list[str]:
-    """The stems of the ranks that have a file or folder with this ending, in order."""
-    start = f"{stem or 'tokens'}.rank"
-    names = sorted(name.removesuffix(ending) for name in names_in(place)
-                   if name.startswith(start) and name.endswith(ending))
-    return [name for name in names if len(name) == len(start) + 12 and name[len(start) + 5 :].startswith("of")]
+    return [Names(path.parent, stem, layout, False) for stem in dict.fromkeys(stems)]
 
 
 def _one_spelling(url: RemotePath) -> str:
@@ -155,15 +149,15 @@ def _one_spelling(url: RemotePath) -> str:
 def without_own(paths: Iterable[str], names: Names) -> Iterator[bool]:
     """Yield for each path if it may be an input: False for files of the output and its ranks, unfinished ones too."""
     files: set[str] = set()
-    for stem in (names.stem, *ranks_in(names.place, names.stem, ".manifest.json")):
-        manifest = names.place / in_stem(stem, "manifest.json")
+    for output in (names, *names.ranks(".manifest.json")):
         with suppress(FileNotFoundError, FormatError):
-            files |= {manifest.name, *(one["name"] for one in entries_in(read_manifest(manifest)))}
+            listed = entries_in(read_manifest(output.manifest))
+            files |= {output.manifest.name, *(one["name"] for one in listed)}
     with suppress(OSError, FormatError):  # of a run that was killed while its files moved here
         files |= {one["name"] for one in entries_in(read_manifest(names.folder / "manifest.json"))}
     local = isinstance(names.place, Path)
-    ranks = ranks_in(names.place, names.stem, ".partial" if local else ".partial.state.json")
-    begun = [names.sibling("partial"), *(f"{one}.partial" for one in ranks)]
+    ranks = names.ranks(".partial" if local else ".partial.state.json")
+    begun = [one.sibling("partial") for one in (names, *ranks)]
     for name in () if local else begun:  # shards are at a URL as soon as they are finished
         with suppress(FileNotFoundError, ValueError, LookupError, TypeError):
             finished = json.loads((names.place / f"{name}.state.json").read_bytes())["finished"]

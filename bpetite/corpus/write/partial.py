@@ -22,11 +22,10 @@ from typing import Any
 
 from ...atomic import sync_folder, write_file
 from ...errors import FormatError, file_exists
-from ..read.paths import AnyPath, RemotePath, exists, names_in
-from ..read.stores import ANEW
+from ..read.stores import ANEW, AnyPath, RemotePath, exists, names_in
 from .growing import check_file, open_own
 from .manifest import VERSION, check_name, entries_in, manifest_bytes, read_manifest
-from .names import Names
+from .names import Names, names_like
 
 STATE, LOCK, MANIFEST = "state.json", "lock", "manifest.json"
 LISTING = "listing.json"  # a manifest of files that others have made: they stay where they are
@@ -267,10 +266,18 @@ def _growing_files(state: dict[str, Any]) -> list[str]:
     return [*itertools.chain.from_iterable(growing), *state["lists"]]
 
 
-def read_state(names: Names) -> dict[str, Any] | None:
-    """The state of an unfinished output, which a process may be writing; None if there is none."""
-    state = _state_or_claim(names)
-    return state if state is not None and state["identity"] is not None else None
+def unfinished(path: AnyPath) -> dict[str, dict[str, Any] | None]:
+    """Name -> the state of an unfinished output, or that of each of its ranks, which processes may be writing; None
+    before their first state; the manifest of a rank that is finished."""
+    found: dict[str, dict[str, Any] | None] = {}
+    for names in names_like(path):
+        for rank in names.ranks(".manifest.json"):
+            found[str(rank.place / rank.stem)] = read_manifest(rank.manifest)
+        for one in (names, *names.ranks(".partial")):
+            state = _state_or_claim(one)
+            if state is not None or one.folder.is_dir():
+                found[str(one.place / (one.stem or "."))] = state if state and state["identity"] else None
+    return dict(sorted(found.items()))
 
 
 def _state_or_claim(names: Names) -> dict[str, Any] | None:

@@ -17,7 +17,7 @@ from tiers import slow_but
 
 from bpetite import Tokenizer
 from bpetite.corpus import RecordError, find_sources, read_documents, training
-from bpetite.corpus.read.blocks import Piece, Reading
+from bpetite.corpus.read.pieces import Piece, Reading
 from bpetite.corpus.read.readers import read_blocks
 from bpetite.corpus.training import reading_for
 

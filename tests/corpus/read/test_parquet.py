@@ -9,7 +9,7 @@ import pytest
 from corpus_tools import megabytes_of, outputs, read, run, texts_in
 
 from bpetite.corpus import RecordError
-from bpetite.corpus.read.blocks import Position
+from bpetite.corpus.read.pieces import Position
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from bpetite.corpus import Input, Share, find_sources, shares
 from bpetite.corpus.read import pieces
-from bpetite.corpus.read.blocks import Position
-from bpetite.corpus.read.pieces import PIECE, cut_pieces, group_pieces, text_in_shares
+from bpetite.corpus.read.pieces import PIECE, Position, cut_pieces, group_pieces, text_in_shares
 
 
 @settings(max_examples=200, deadline=None)

@@ -16,9 +16,9 @@ import pytest
 from corpus_tools import byte_codec, read, run, some_documents, texts_in
 
 from bpetite.corpus import RecordError, find_sources
-from bpetite.corpus.read.blocks import Piece, Reading
-from bpetite.corpus.read.expanding import Expander
+from bpetite.corpus.read.pieces import Piece, Reading
 from bpetite.corpus.read.readers import read_blocks, read_labelled
+from bpetite.corpus.read.streams import Expander
 from bpetite.errors import MissingExtraError
 
 DOCUMENTS = ["one", "", "zwei\nü", "三", "x" * 300, "<|endoftext", "\0", "last"]
@@ -61,7 +61,7 @@ def test_zstandard_blocks_of_every_kind(ram_path: Path, monkeypatch: pytest.Monk
     path = ram_path / "in.txt.zst"
     path.write_bytes(data)
     assert read(path, separator=b"|") == texts
-    monkeypatch.setattr("bpetite.corpus.read.expanding.COMPRESSED_READ", 3)
+    monkeypatch.setattr("bpetite.corpus.read.streams.COMPRESSED_READ", 3)
     assert read(path, separator=b"|") == texts
 
 

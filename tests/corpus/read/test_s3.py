@@ -10,7 +10,7 @@ from commands import bpe
 from corpus_tools import byte_codec, outputs, plan_of, run, run_plan, some_documents, write_inputs
 
 from bpetite.corpus import count_corpus, find_sources
-from bpetite.corpus.read.paths import RemotePath
+from bpetite.corpus.read.stores import RemotePath
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ import pytest
 from corpus_tools import byte_codec, pipe, run, texts_in
 
 from bpetite.corpus import Input, RecordError, count_corpus, find_sources
-from bpetite.corpus.read import blocks
+from bpetite.corpus.read import pieces
 from bpetite.corpus.read.streams import Damage, find_damage
 
 COMPRESSIONS = ["gz", "zst", "bz2", "xz"]
@@ -119,7 +119,7 @@ def test_a_file_that_is_replaced_or_removed_between_its_check_and_its_reading(
         return damage
 
     with monkeypatch.context() as patch:
-        patch.setattr(blocks, "find_damage", replacing)
+        patch.setattr(pieces, "find_damage", replacing)
         with pytest.raises(ValueError, match="has changed since the run began"):
             count_corpus(found, byte_codec(), on_error="skip")
     path.unlink()
