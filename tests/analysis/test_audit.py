@@ -11,12 +11,9 @@ import bpetite
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit, compare, reach, view
 from bpetite.analysis.audit import FINDINGS, TOKEN_CLASSES, token_class
+from tests.analysis.test_reach import plain
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
-
-
-def plain(*tokens: bytes) -> dict[int, bytes]:
-    return {byte: bytes([byte]) for byte in range(256)} | dict(enumerate(tokens, 256))
 
 
 def codes(tokenizer: Tokenizer, severity: str | None = None) -> dict[str, int]:

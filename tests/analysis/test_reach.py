@@ -130,6 +130,7 @@ LOOKAHEAD = Tokenizer(plain(b"aa", b"aab"), [(b"a", b"a"), (b"aa", b"b")], patte
     (Tokenizer(plain(b" \xc3"), [], pattern=None), {b" \xc3": "merges"}),
     (Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d"), {b"12": "pattern"}),
     (Tokenizer(plain(b"12"), [(b"1", b"2")], pattern=r"\d\d"), {}),
+    (Tokenizer.from_vocab(Vocab(plain(b"12"), (), {}, pattern=r"\d", ignore_merges=True)), {b"12": "pattern"}),
     # a token that needs something before it
     (Tokenizer(plain(b"\n/"), [(b"\n", b"/")], pattern=r"[!.]+[\n/]*|\s|/"), {}),
     (LOOKAHEAD, {b"aa": "pattern", b"aab": "pattern"}),  # "aab" gives "aa": no text that is tried ends in b

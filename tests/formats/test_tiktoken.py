@@ -161,6 +161,13 @@ def test_ranks_are_used_as_tiktoken_does(
     assert ours.vocab_size == theirs.n_vocab
 
 
+def test_literals_that_share_an_id_decode_as_there() -> None:
+    """Where the order of a hash table decides between two."""
+    special = {f"<{letter}{number}>": 300 + number for letter in "ab" for number in range(20)}
+    theirs = library.Encoding("r", pat_str=r"\w|\W", mergeable_ranks=BYTES, special_tokens=special)
+    assert Tokenizer.from_tiktoken(theirs).decode(range(300, 320)) == theirs.decode([*range(300, 320)])
+
+
 @pytest.mark.parametrize(
     "pattern",
     [

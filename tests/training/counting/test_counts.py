@@ -11,7 +11,7 @@ import zlib
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tiers import slow_but
 
@@ -34,6 +34,7 @@ texts = st.one_of(
 split = st.sampled_from([patterns.GPT2, DIGITS, None, r"(?<=a)b|\s+", (r"[0-9]+", r" ?\w+")])
 specials = st.sampled_from([(), ("<|end|>",), ("a", "ab", "😀"), ("<|end|>", "<|end", "end")])
 normal_forms = st.sampled_from([None, None, "NFC", "NFD", "NFKC", "NFKD"])
+MARKED = ("e\u0301\u0323 ﬁ Å" + "\u0301" * 40 + "한국어 가각 " + "x" * 30) * 60
 
 
 def plain(documents, pattern=patterns.GPT2, special_tokens=(), normalization=None):
@@ -88,6 +89,8 @@ def test_threads_share_a_long_text(name, monkeypatch):
 
 @settings(deadline=None, max_examples=300)
 @given(st.lists(texts, max_size=40), st.integers(1, 400), split, specials, normal_forms, st.integers(1, 3))
+@example([MARKED], 37, patterns.GPT2, (), "NFC", 2)
+@example([MARKED], 37, patterns.GPT2, (), "NFKD", 2)
 def test_any_parts(documents, part, pattern, literals, form, threads):
     """A batch may hold texts longer than a part beside others."""
     options = {"pattern": pattern, "special_tokens": literals, "normalization": form}
@@ -100,13 +103,6 @@ def test_any_parts(documents, part, pattern, literals, form, threads):
             assert (counts.total, counts.documents) == (sum(counts.values()), len(expected))
             assert counts.size == sum(map(len, counts))
             assert list(counts) == sorted(counts)
-
-
-@pytest.mark.parametrize("form", ["NFC", "NFD", "NFKC", "NFKD"])
-def test_normalizing_in_parts(form, monkeypatch):
-    text = ("e\u0301\u0323 ﬁ Å" + "\u0301" * 40 + "한국어 가각 " + "x" * 30) * 60
-    monkeypatch.setattr(counting, "PART", 37)
-    assert dict(count_pretokens(text, normalization=form)) == plain([text], normalization=form)
 
 
 def test_long_pre_tokens_and_the_ends_of_texts():

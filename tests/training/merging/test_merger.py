@@ -67,14 +67,6 @@ def test_the_merges_of_huggingface_on_texts(shared, name):
         assert ours.merges == theirs
 
 
-def test_the_order_of_huggingface_goes_on_after_a_vocabulary():
-    words = {b"ab": 3, b" a": 2, b"ba": 2, b"\xffab": 2}
-    whole = Tokenizer.train_from_counts(words, 260, tie_break="tokenizers")
-    first = Tokenizer.train_from_counts(words, 257, tie_break="tokenizers")
-    assert first.extend(words, 3, tie_break="tokenizers").merges == whole.merges
-    assert first.extend(words, 3).merges != whole.merges
-
-
 def test_pairs_in_any_number_of_words():
     """Lists of up to two stretches, of powers of two and past them, of up to 1024 and longer."""
     numbers = (1, 2, 3, 8, 9, 16, 17, 64, 65, 1024, 1025, 2049)
