@@ -189,7 +189,8 @@ def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[hub\]'"):
         Tokenizer.from_pretrained("someone/json")
-    monkeypatch.setitem(sys.modules, "bpetite.adapters.transformers", None)
+    monkeypatch.delitem(sys.modules, "bpetite.adapters.transformers", raising=False)
+    monkeypatch.setitem(sys.modules, "transformers", None)
     with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
         TRAINED.as_transformers()
 
