@@ -50,6 +50,21 @@ WORK: dict[str, tuple[Callable[[Any, str], Any], int]] = {
         lambda tok, name: tok(documents(name, 200, 500), documents(name, 200, 500))["input_ids"],
         1,
     ),
+    "tokenize, 25 characters": (lambda tok, name: tok.tokenize(documents(name, 25, 1)[0]), 50),
+    "tokens, 4000 characters": (lambda tok, name: tok(documents(name, 4000, 1)[0]).tokens(), 5),
+    "word_ids, 25 characters": (lambda tok, name: tok(documents(name, 25, 1)[0]).word_ids(), 50),
+    "offsets, 4000 characters": (
+        lambda tok, name: tok(documents(name, 4000, 1)[0], return_offsets_mapping=True)["offset_mapping"], 5
+    ),
+    "split words, 4000 characters": (
+        lambda tok, name: tok(documents(name, 4000, 1)[0].split(), is_split_into_words=True)["input_ids"], 5
+    ),
+    "overflow, 4000 characters": (
+        lambda tok, name: tok(
+            documents(name, 4000, 1)[0], truncation=True, max_length=128, stride=16, return_overflowing_tokens=True
+        )["input_ids"],
+        5,
+    ),
     "decode, 4000 characters": (lambda tok, name: tok.decode(ids(name, 4000, 1)[0]), 5),
     "batch_decode, 500 of 1000 characters": (lambda tok, name: tok.batch_decode(ids(name, 1000, 500)), 1),
 }

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         training,
     )
     from ._simd import simd
-    from .adapters import accelerate, decelerate
+    from .adapters import accelerate
     from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
@@ -44,7 +44,6 @@ __all__ = [
     "get_encoding",
     # tokenizers of transformers
     "accelerate",
-    "decelerate",
     # its parts
     "CountFile",
     "PretokenCounts",
@@ -81,7 +80,6 @@ if not TYPE_CHECKING:
         "Vocab": "vocabulary.vocab",
         "accelerate": "adapters",
         "count_pretokens": "training.counting.texts",
-        "decelerate": "adapters",
         "encoding_for_model": "published",
         "get_encoding": "published",
         "pretokenize": "splitting.pretokenizer",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from .adapters.tiktoken_view import Encoding
+    from .adapters.tokenizers_view import TokenizersView
     from .corpus.api import SourcesLike
     from .corpus.options import ReadingOptions
     from .engine.call_options import Padding, RowOptions, SpecialSelection, Text
@@ -496,6 +497,22 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         from .adapters.tiktoken_view import Encoding
 
         return Encoding(self, name or self._vocab.name or "bpetite")
+
+    def as_tokenizers(self) -> TokenizersView:
+        """This tokenizer in the shape of ``tokenizers.Tokenizer``, with its methods and its encodings, see
+        docs/transformers.md.
+
+        Raises:
+            FormatError: tokenizer.json cannot hold this tokenizer; the message says why.
+            MissingExtraError: ``tokenizers`` is not installed.
+
+        >>> Tokenizer.train("ab ab ab", 258).as_tokenizers().encode("ab ab").tokens
+        ['ab', 'Ġab']
+        """
+        from .adapters import tokenizers_tokenizer
+
+        view: TokenizersView = tokenizers_tokenizer(self)
+        return view
 
     def as_transformers(self, **options: Any) -> Any:
         """A ``transformers.PreTrainedTokenizerFast`` made from this tokenizer's tokenizer.json, accelerated (see

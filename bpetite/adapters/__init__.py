@@ -10,14 +10,21 @@ from .decode_streams import DecodeStream
 if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
-__all__ = ["DecodeStream", "accelerate", "decelerate", "transformers_tokenizer"]
+__all__ = ["DecodeStream", "accelerate", "tokenizers_tokenizer", "transformers_tokenizer"]
 
 AnyTokenizer = TypeVar("AnyTokenizer")
 
 
-def _module(name: str, purpose: str) -> Any:
-    with importing(purpose, "transformers", "transformers"):
-        return import_module(f".{name}", __package__)
+def _module(name: str, purpose: str, package: str = "transformers") -> Any:
+    for needed in ("tokenizers", package):
+        with importing(purpose, needed, "transformers"):
+            import_module(needed)
+    return import_module(f".{name}", __package__)
+
+
+def tokenizers_tokenizer(tokenizer: Tokenizer) -> Any:
+    """As :meth:`bpetite.Tokenizer.as_tokenizers`."""
+    return _module("tokenizers_view", "as_tokenizers()", "tokenizers").view_of(tokenizer)
 
 
 def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
@@ -26,25 +33,21 @@ def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
-    """Make a fast tokenizer of ``transformers`` call, encode and decode on bpetite, in place.
+    """Make a copy of a fast tokenizer of ``transformers`` that encodes and decodes with bpetite.
 
-    A trainer or a server that holds the object gains. Results stay the same: before it takes over, bpetite is compared
-    with ``tokenizers`` on texts that are hard to split and on the text of every id. Offsets, words and overflow come
-    from ``tokenizers``. Attributes, chat templates, ``add_tokens``, ``save_pretrained`` stay. It pickles into worker
+    Results are those of the tokenizer given, which stays as it is: before it returns, bpetite is compared with
+    ``tokenizers`` on texts that are hard to split and on the text of every id. Its ``_tokenizer`` is a view as
+    :meth:`bpetite.Tokenizer.as_tokenizers` gives it; all other code is that of its class. It pickles into worker
     processes. See docs/transformers.md.
-
-    Calls follow changes of the backend: added tokens, training, a new normalizer, pre-tokenizer, post-processor,
-    decoder, setting of the model, and for encoding a new model of another size or without its merges. A model that is
-    replaced by another one of the same size may go unseen; then accelerate again, after :func:`decelerate`.
 
     Args:
         tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE.
 
     Returns:
-        The same object.
+        A new object of a subclass with the same name; what is accelerated already is returned as it is.
 
     Raises:
-        ValueError: bpetite would give other ids; the message says why. The tokenizer is as it was.
+        ValueError: bpetite would give other ids; the message says why.
         TypeError: It is no fast tokenizer of ``transformers``.
         MissingExtraError: ``transformers`` is not installed.
 
@@ -55,21 +58,5 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     >>> tokenizer("ab ab")["input_ids"]
     [256, 257]
     """
-    _module("accelerated", "accelerate").accelerate(tokenizer)
-    return tokenizer
-
-
-def decelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
-    """Undo :func:`accelerate`: the same object, on ``tokenizers`` again.
-
-    Args:
-        tokenizer: A tokenizer that was accelerated; anything else stays as it is.
-
-    Returns:
-        The same object.
-
-    Raises:
-        MissingExtraError: ``transformers`` is not installed.
-    """
-    _module("accelerated", "decelerate").decelerate(tokenizer)
-    return tokenizer
+    made: AnyTokenizer = _module("accelerated", "accelerate").accelerate(tokenizer)
+    return made

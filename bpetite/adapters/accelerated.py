@@ -1,129 +1,117 @@
-"""A fast tokenizer of ``transformers`` that runs on bpetite, in place: the same object, with calls of another class.
-
-Calls that ask for offsets, words or overflow, calls that bpetite does not answer, and mistakes of the caller go to the
-methods of ``transformers``.
-"""
+"""A fast tokenizer of ``transformers`` that stands on a view of bpetite: the code of its class, but for hot methods."""
 from __future__ import annotations
 
-import pickle
-from collections.abc import Callable, Sequence
-from functools import cache, cached_property
-from threading import RLock
+import copy
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from transformers import BatchEncoding, PreTrainedTokenizerBase
-from transformers.tokenization_utils_base import to_py_obj
-from transformers.utils import logging
+from transformers import BatchEncoding
+from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from .input_rows import columns_of, encode_rows
-from .mirror import Mirror, changes_of, unwatch
+from .agreement import compare
+from .encodings import Batch, Call
+from .tokenizers_view import TokenizersView, read
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase as TokenizersBackend  # its decorator hides its type
 else:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
-_logger = logging.get_logger(__name__)
-
-#: The attribute of an unpickled tokenizer or a deep copy in place of its backend: its pickle, and how often it changed.
-PACKED = "_bpetite_packed"
-_unpacking = RLock()
-
-
-class Encodings(Sequence[Any]):
-    """The encodings of a batch, made by ``tokenizers`` when one of them is asked for; pickled, a list of them."""
-
-    def __init__(self, ids: Sequence[Sequence[int]], make: Callable[[], Sequence[Any]]) -> None:
-        self._ids, self._make = ids, make
-
-    @cached_property
-    def _made(self) -> list[Any]:
-        made = list(self._make())
-        if [encoding.ids for encoding in made] != self._ids:
-            raise RuntimeError("the tokenizer or its texts changed after the call; ask for words and offsets before")
-        return made
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._made[index]
-
-    def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
-        return list, (self._made,)
+#: Columns that a call may return: the option, the name in the result, and the column.
+COLUMNS = (
+    ("return_token_type_ids", "token_type_ids", "type_ids"),
+    ("return_attention_mask", "attention_mask", "attention_mask"),
+    ("return_special_tokens_mask", "special_tokens_mask", "special_tokens_mask"),
+    ("return_offsets_mapping", "offset_mapping", "offsets"),
+)
 
 
 class Accelerated(TokenizersBackend):
-    """Stands before the class of a fast tokenizer, and takes over its calls and its decoding."""
+    """Stands before the class of a fast tokenizer. Its ``_tokenizer`` is a view."""
 
     _accelerated: type[TokenizersBackend]
 
-    @cached_property
-    def _tokenizer(self) -> Any:
-        """The backend. A pickle or a deep copy makes its own when asked: encoding and decoding do without."""
-        own = self.__dict__
-        with _unpacking:
-            if PACKED in own:
-                data, changes = own[PACKED]
-                own["_tokenizer"] = own["_mirror"].stand_beside(pickle.loads(data), changes)
-                del own[PACKED]
-        return own.get("_tokenizer")
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, tuple[type, dict[str, Any]]]:
-        # the class of the object exists in this process only, and a copied backend is not watched
-        self._mirror_now()  # what has changed is read now: the copy takes the mirror for true
-        own = dict(self.__dict__)
-        if "_tokenizer" in own:
-            backend = own.pop("_tokenizer")
-            own[PACKED] = pickle.dumps(backend), changes_of(backend)
-        return _restore, (self._accelerated, own)
-
-    def __copy__(self) -> Any:
-        return _restore(self._accelerated, {"_tokenizer": self._tokenizer} | self.__dict__)
-
-    def _mirror_now(self, *, decoding: bool = False) -> Mirror | None:
-        """The mirror, read again if the backend has changed; None if bpetite must not answer."""
-        own = self.__dict__
-        mirror: Mirror | None = own.get("_mirror")
-        if mirror is None or ("_tokenizer" in own and not mirror.in_step(self._tokenizer, decoding)):
-            mirror = own["_mirror"] = Mirror(self._tokenizer)
-            if mirror.reason:
-                _logger.warning(f"calls run on tokenizers, no longer on bpetite: {mirror.reason}")
-        return None if mirror.reason else mirror
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return _restored, (self._accelerated, vars(self))  # its class exists in this process only
 
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> BatchEncoding:
-        def original() -> BatchEncoding:
-            return super(Accelerated, self)._encode_plus(text, text_pair, **options)
-
-        mirror = self._mirror_now()
-        inputs = None if mirror is None else columns_of(text, text_pair)
-        if mirror is None or inputs is None:
-            return original()
-        columns, batched = inputs
-        try:
-            data = encode_rows(self, mirror, columns, options)
-        except (ValueError, TypeError):  # a mistake, found by the original too, or text that bpetite refuses
-            data = None
-        if data is None:
-            return original()
-        if options.get("max_length") is None and options.get("verbose", True):
+        """As the method of ``transformers``, which makes an encoding for each text and joins their columns."""
+        view, get = self._tokenizer, options.get
+        words, batched, batch = get("is_split_into_words"), isinstance(text, list | tuple), None
+        if words:
+            batched = batched and bool(text) and isinstance(text[0], list | tuple)
+        if isinstance(view, TokenizersView) and not get("sanitize_control_tokens"):  # people may set another backend
+            overflowing, call = bool(get("return_overflowing_tokens")), self._call(options)
+            on_twin = (overflowing and call.truncation) or (get("return_offsets_mapping") and not view.reading.by_bytes)
+            inputs = _inputs(text, text_pair, batched)
+            batch = Batch(view, inputs, call, on_twin=bool(on_twin), overflowing=overflowing)
+        if batch is None or not batch.given:
+            return super()._encode_plus(text, text_pair, **options)
+        names = self.model_input_names
+        data: dict[str, Any] = {"input_ids": batch.new_column("ids")}
+        for option, name, column in COLUMNS:
+            wanted = get(option)
+            if name in names if wanted is None else wanted:
+                data[name] = batch.new_column(column)
+        if get("return_length"):
+            data["length"] = [*map(len, data["input_ids"])]
+        if overflowing:
+            data["overflow_to_sample_mapping"] = batch.sources or [*range(len(batch))]
+        view.encode_special_tokens, view.truncation, view.padding = call[2:]  # which are saved with it
+        if get("max_length") is None:
             limit = self.model_max_length
             for ids in [ids for ids in data["input_ids"] if len(ids) > limit]:
-                self._eventual_warn_about_too_long_sequence(ids, None, True)
-        encodings: Any = Encodings(data["input_ids"], lambda: original().encodings)
-        tensors = options.get("return_tensors")
-        if not (batched or tensors):
+                self._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
+        tensors = get("return_tensors")
+        if not (batched or tensors or overflowing):
             data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
-        return BatchEncoding(data, encodings, tensor_type=tensors, n_sequences=len(columns))
+        texts = batch.n_sequences(0)
+        batch.forget()
+        return BatchEncoding(data, batch, tensor_type=tensors, n_sequences=texts)
+
+    def _call(self, options: dict[str, Any]) -> Call:
+        """The settings that transformers would give to the backend."""
+        get = options.get
+        longest, truncation, padding, split = get("max_length"), None, None, get("split_special_tokens")
+        strategy = get("truncation_strategy", TruncationStrategy.DO_NOT_TRUNCATE)
+        if strategy != TruncationStrategy.DO_NOT_TRUNCATE:
+            truncation = {"max_length": longest, "stride": get("stride", 0), "strategy": strategy.value,
+                          "direction": self.truncation_side}  # fmt: skip
+        fill = get("padding_strategy", PaddingStrategy.DO_NOT_PAD)
+        if fill != PaddingStrategy.DO_NOT_PAD:
+            padding = {"length": longest if fill == PaddingStrategy.MAX_LENGTH else None,
+                       "pad_to_multiple_of": get("pad_to_multiple_of"), "pad_id": self.pad_token_id,
+                       "pad_token": self.pad_token, "pad_type_id": self.pad_token_type_id,
+                       "direction": get("padding_side") or self.padding_side}  # fmt: skip
+        return Call(
+            get("add_special_tokens", True), bool(get("is_split_into_words")),
+            self.split_special_tokens if split is None else split, truncation, padding,
+        )  # fmt: skip
+
+    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
+        """As the method of ``transformers``, which makes all columns of a call."""
+        view: Any = self._tokenizer
+        if isinstance(view, TokenizersView) and isinstance(text, str) and not (pair or options):
+            call = Call(add_special_tokens, False, self.split_special_tokens)
+            found = Batch(view, [text], call).tokens(0)
+            if found is not None and len(found) <= self.model_max_length:  # or a warning is due
+                view.encode_special_tokens, view.truncation, view.padding = call[2:]
+                return found
+        return list(super().tokenize(text, pair, add_special_tokens, **options))
+
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        """As the method of ``transformers``, which takes the parts of the backend one by one."""
+        view: Any = self._tokenizer
+        if not isinstance(view, TokenizersView) or not view.reading.trusted([text]):
+            return list(super()._encode_without_added_tokens(text))
+        return view.reading.tokenizer.encode_ordinary(text)
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
-        """As the method of ``transformers``."""
+        """As the method of ``transformers``, which looks at the type of each id first."""
         if type(token_ids) is list and token_ids:
             if type(token_ids[0]) is int:
                 return self._decode(token_ids, skip_special_tokens, **options)
-            if type(token_ids[0]) is list:
-                if type(self)._decode is Accelerated._decode:
-                    options["mirror"] = self._mirror_now(decoding=True)
+            if all(type(ids) is list and (not ids or type(ids[0]) is int) for ids in token_ids):
                 return [self._decode(ids, skip_special_tokens, **options) for ids in token_ids]
         return super().decode(token_ids, skip_special_tokens, **options)
 
@@ -131,44 +119,24 @@ class Accelerated(TokenizersBackend):
         self, sequences: Any, skip_special_tokens: bool = False, clean_up_tokenization_spaces: bool | None = None,
         **options: Any,
     ) -> Any:
-        """As the method of ``transformers``, which looks at the type of each id first."""
-        options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
+        """As the method of ``transformers``."""
         if type(sequences) is list and sequences and type(sequences[0]) is list:
+            options["clean_up_tokenization_spaces"] = clean_up_tokenization_spaces
             return self.decode(sequences, skip_special_tokens, **options)
-        return super().batch_decode(sequences, skip_special_tokens, **options)
-
-    def _decode(
-        self,
-        token_ids: Any,
-        skip_special_tokens: bool = False,
-        clean_up_tokenization_spaces: bool | None = None,
-        mirror: Mirror | None = None,
-        **options: Any,
-    ) -> str:
-        clean = clean_up_tokenization_spaces
-        if clean is None:
-            clean = self.clean_up_tokenization_spaces
-        mirror = mirror or self._mirror_now(decoding=True)
-        original = super()._decode
-        if mirror is not None and mirror.tokenizer is not None and type(token_ids) is list:
-            ids = token_ids
-            if skip_special_tokens and not mirror.specials.isdisjoint(ids):
-                ids = [token_id for token_id in ids if token_id not in mirror.specials]
-            cleaned = clean and self.clean_up_tokenization_spaces_for_bpe_even_though_it_will_corrupt_output
-            if not cleaned and (not mirror.unlike or mirror.unlike.isdisjoint(ids)):
-                try:
-                    text = mirror.tokenizer.decode(ids, errors="replace")
-                except (KeyError, TypeError):  # an unknown id, left out by the original, or a value that is no id
-                    pass
-                else:
-                    if clean:
-                        original([], clean_up_tokenization_spaces=True)  # says once that this does nothing to BPE
-                    return text
-        decoded: str = original(to_py_obj(token_ids), skip_special_tokens, clean_up_tokenization_spaces, **options)
-        return decoded
+        return super().batch_decode(sequences, skip_special_tokens, clean_up_tokenization_spaces, **options)
 
 
-def _restore(kind: type, state: dict[str, Any]) -> Any:
+def _inputs(text: Any, text_pair: Any, batched: bool) -> list[Any]:
+    """The rows of a call as a backend takes them; none for input that has no such form."""
+    if not batched:
+        return [(text, text_pair)] if text_pair else [text]
+    if text_pair is None:
+        return [*text]
+    matches = isinstance(text_pair, list | tuple) and len(text) == len(text_pair)
+    return [*zip(text, text_pair, strict=True)] if matches else []
+
+
+def _restored(kind: type, state: dict[str, Any]) -> Any:
     tokenizer = object.__new__(_class_for(kind))
     tokenizer.__dict__.update(state)
     return tokenizer
@@ -176,37 +144,32 @@ def _restore(kind: type, state: dict[str, Any]) -> Any:
 
 @cache
 def _class_for(kind: Any) -> Any:
-    own: dict[str, Any] = {  # a class that overrides a method of decoding keeps it
-        name: getattr(kind, name)
-        for name in ("decode", "_decode", "batch_decode")
-        if getattr(kind, name) not in (getattr(TokenizersBackend, name), getattr(PreTrainedTokenizerBase, name))
-    }
     # save_pretrained writes the name of the class
-    own |= {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    own = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
+    for name in ("tokenize", "decode", "batch_decode", "_encode_without_added_tokens"):
+        if getattr(kind, name) is not getattr(TokenizersBackend, name):
+            own[name] = getattr(kind, name)  # what the class does in its own way
     return type(kind.__name__, (Accelerated, kind), own | {"_accelerated": kind})
 
 
-def accelerate(tokenizer: Any) -> None:
+def accelerate(tokenizer: Any) -> Any:
     """As :func:`bpetite.accelerate`."""
     kind: Any = type(tokenizer)
     if isinstance(tokenizer, Accelerated):
-        return
+        return tokenizer
     if not isinstance(tokenizer, TokenizersBackend):
         raise TypeError(f"accelerate takes a fast tokenizer of transformers, not {kind.__name__}")
     if kind._encode_plus is not TokenizersBackend._encode_plus:
         raise ValueError(f"accelerate: {kind.__name__} encodes in a way of its own")
-    own = tokenizer.__dict__
-    mirror = Mirror(own["_tokenizer"])
-    if mirror.reason:
-        unwatch(own["_tokenizer"])
-        raise ValueError(f"accelerate: {mirror.reason}")
-    tokenizer.__class__ = _class_for(kind)
-    own["_mirror"] = mirror
-
-
-def decelerate(tokenizer: Any) -> None:
-    """As :func:`bpetite.decelerate`."""
-    if isinstance(tokenizer, Accelerated):
-        tokenizer.__dict__.pop("_mirror", None)
-        unwatch(tokenizer._tokenizer)
-        tokenizer.__class__ = tokenizer._accelerated
+    backend = plain = tokenizer._tokenizer
+    content = backend.to_str()
+    try:
+        view = TokenizersView(content, read(backend, content))
+        if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
+            plain = view.plain_twin()
+        compare(plain, view)
+    except ValueError as error:
+        raise ValueError(f"accelerate: {error}") from None
+    view.truncation, view.padding = backend.truncation, backend.padding
+    view.encode_special_tokens = backend.encode_special_tokens
+    return _restored(kind, copy.deepcopy(vars(tokenizer), {id(backend): view}))

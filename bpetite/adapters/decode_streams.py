@@ -3,24 +3,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core._stream_decoder import StreamDecoder
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import UnknownTokenError
 
-if TYPE_CHECKING:
-    from .mirror import Mirror
-
-#: The mirror of the last backend, which lives until another one is used: one stream after another has the same.
-_last: list[Mirror] = []
-
 
 class DecodeStream:
     """The text of ids that arrive one at a time, in place of ``tokenizers.decoders.DecodeStream``.
 
-    ``step`` gives the same texts, faster; on ``tokenizers`` itself for a backend that :func:`bpetite.accelerate`
-    refuses. The first step with a backend that is not accelerated compares the two, which takes a second.
+    ``step`` gives the same texts, faster; for a ``tokenizers.Tokenizer`` it runs on ``tokenizers``.
 
     Args:
         ids: Ids whose text is out already.
@@ -43,7 +36,7 @@ class DecodeStream:
         """The text that an id, or a list of ids, completes; None as long as there is none.
 
         Args:
-            tokenizer: A ``tokenizers.Tokenizer``, a fast tokenizer of ``transformers``, or a tokenizer of bpetite.
+            tokenizer: A tokenizer of bpetite, an accelerated one, its view, or a ``tokenizers.Tokenizer``.
             id: The next id; one that no token has gives no text.
 
         Raises:
@@ -57,18 +50,14 @@ class DecodeStream:
     def _attach(self, tokenizer: Any) -> None:
         """Begin a stream for a tokenizer."""
         backend = getattr(tokenizer, "_tokenizer", tokenizer)
-        own: Any = backend
-        if not isinstance(backend, TokenizerBase):
-            from .mirror import mirror_of
+        reading = getattr(backend, "reading", None)
+        own: Any = backend if reading is None else reading.tokenizer
+        if not isinstance(own, TokenizerBase) or (reading is not None and reading.decoded_otherwise):
+            from tokenizers.tokenizers import decoders  # not the name servers replace
 
-            mirror = mirror_of(backend)
-            _last[:] = [mirror]
-            if mirror.tokenizer is None or mirror.unlike:
-                from tokenizers.tokenizers import decoders  # not the name servers replace
-
-                self._step = partial(decoders.DecodeStream(self._ids, self._skip).step, backend)
-                return
-            own = mirror.tokenizer
+            twin = backend if reading is None else backend.plain_twin()
+            self._step = partial(decoders.DecodeStream(self._ids, self._skip).step, twin)
+            return
         self._stream = StreamDecoder(own, errors="replace", skip_special_tokens=self._skip)
         self._step = self._own_step
         self._waiting = ""

@@ -48,8 +48,7 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
                 file.write(content)
         made: Any = TokenizersBackend.from_pretrained(folder, **(defaults | options))
     made.name_or_path = made.init_kwargs["name_or_path"] = options.get("name_or_path", "")
-    accelerate(made)
-    return made
+    return accelerate(made)
 
 
 def _config(beside: dict[str, str]) -> dict[str, Any]:

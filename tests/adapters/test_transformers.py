@@ -19,10 +19,21 @@ transformers = pytest.importorskip("transformers")
 tokenizers = pytest.importorskip("tokenizers")
 
 from huggingface_zoo import CONFIGURATIONS, HARD, build  # noqa: E402
+from tokenizers import decoders, models, normalizers  # noqa: E402
 from transformers.tokenization_utils_base import TruncationStrategy  # noqa: E402
 from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: E402
 from transformers.utils import PaddingStrategy  # noqa: E402
-from transformers_calls import CHANGES, INPUTS, NAMES, OPTIONS, PAIRS, TEXTS, outcome, plain  # noqa: E402
+from transformers_calls import (  # noqa: E402
+    CHANGES,
+    INPUTS,
+    NAMES,
+    OPTIONS,
+    PAIRS,
+    TEXTS,
+    changed_model,
+    outcome,
+    plain,
+)
 
 #: Code points that are newer than Unicode 16.0, or in other classes there.
 ODD = ["ʕaʔ x² ¼a a\u200db", "\U00011b61\U00011b62 x", "\U0003347f", "a\U0001fac8b"]
@@ -39,6 +50,14 @@ def views(name: str, **options: Any) -> tuple[Any, Any]:
 
 #: For calls that change nothing but what the next one sets again.
 kept = cache(views)
+
+
+@cache
+def accelerated(name: str) -> tuple[Any, Any]:
+    _, theirs = views(name)
+    return accelerate(theirs), theirs
+
+
 ONLY_SECOND = {"truncation": "only_second", "max_length": 12, "stride": 2, "return_overflowing_tokens": True}
 PAIRED = {"truncation": True, "max_length": 11, "padding": True, "return_token_type_ids": True, "return_length": True}
 
@@ -53,10 +72,7 @@ PAIRED = {"truncation": True, "max_length": 11, "padding": True, "return_token_t
 @example(("a b c d e",), {"truncation": True, "max_length": 4, "stride": -1})
 def test_calls_and_mistakes(name: str, arguments: tuple[Any, ...], options: dict[str, Any]) -> None:
     """The same result, or the same error."""
-    ours, theirs = kept(name)
-    if options.get("return_overflowing_tokens"):  # the view of RoBERTa gives types to the rows that overflow
-        options.pop("return_token_type_ids", None)
-    found, expected = (outcome(tok, arguments, options) for tok in (ours, theirs))
+    found, expected = (outcome(tok, arguments, options) for tok in accelerated(name))
     assert repr(found) == repr(expected)
 
 
@@ -75,17 +91,18 @@ def test_every_configuration(name: str) -> None:
 
 
 @pytest.fixture
-def no_original(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The methods that are taken over are not to be reached."""
+def no_twin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``tokenizers`` is not to encode or decode."""
+    from bpetite.adapters.tokenizers_view import TokenizersView
 
     def reached(*_: Any, **__: Any) -> None:
-        raise AssertionError("the original was called")
+        raise AssertionError("tokenizers was called")
 
-    for name in ("_encode_plus", "_decode"):
-        monkeypatch.setattr(TokenizersBackend, name, reached)
+    monkeypatch.setattr(TokenizersView, "encode_on_twin", reached)
+    monkeypatch.setattr(TokenizersBackend, "_encode_plus", reached)
 
 
-@pytest.mark.usefixtures("no_original")
+@pytest.mark.usefixtures("no_twin")
 @pytest.mark.parametrize("name", ["gpt2", "template", "roberta"])
 def test_what_runs_on_bpetite(name: str) -> None:
     view, _ = views(name)
@@ -93,14 +110,17 @@ def test_what_runs_on_bpetite(name: str) -> None:
         ids = tokenizer("hello world")["input_ids"]
         assert tokenizer.encode("hello world") == ids
         assert "hello world" in tokenizer.decode(ids)
-        tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False)
-        tokenizer.batch_decode([ids, []])
-        tokenizer.batch_decode(np.array([ids, ids]))
         options = {"truncation": True, "max_length": 9, "padding": "max_length", "return_special_tokens_mask": True}
         tokenizer(TEXTS, **options, return_token_type_ids=True, return_length=True, return_tensors="np")
         tokenizer(TEXTS, TEXTS[::-1], **options)
         tokenizer("a b", "c")
         tokenizer("<s>", split_special_tokens=True)
+        tokenizer([["a", "b c"], ["foo"]], is_split_into_words=True, padding=True)
+        assert tokenizer.tokenize("hello world") == tokenizer("hello world", add_special_tokens=False).tokens()
+        if name == "gpt2":
+            found = tokenizer(TEXTS, return_offsets_mapping=True)
+            assert found.word_ids(2)
+            assert found.char_to_token(2, 4) == found.word_to_tokens(2, 1)[0]
 
 
 literals = ["<s>", "</s>", "<mask>", "<mask", "<|endoftext|>", "<|endo", "foo", "foobar", " ", "  ", "é", "\n", "o<"]
@@ -245,26 +265,53 @@ def test_what_is_changed_in_the_backend_counts(change: str) -> None:
     assert ours.decode(ids[0]) == theirs.decode(ids[0])
 
 
-def test_what_is_changed_through_a_reference_from_before_counts() -> None:
-    ours, theirs = views("gpt2")
-    held = [(tok.backend_tokenizer, tok.backend_tokenizer.pre_tokenizer) for tok in (ours, theirs)]
-    for change in (
-        lambda backend, step: None,
-        lambda backend, step: [backend.add_tokens(["foo"]), setattr(step, "add_prefix_space", True)],
-        lambda backend, step: backend.add_special_tokens(["he"]),
-    ):
-        for backend, step in held:
-            change(backend, step)
-        assert ours.decode([300, 421]) == theirs.decode([300, 421])
-        assert ours("foo bar he")["input_ids"] == theirs("foo bar he")["input_ids"]
+@pytest.mark.parametrize("texts", [TEXTS[2], TEXTS])
+def test_results_may_be_changed(texts: Any) -> None:
+    for options in ({}, {"padding": True}, {"truncation": True, "max_length": 3}):
+        found, expected = (one(texts, **options) for one in views("gpt2"))
+        for column in found.data.values():
+            for row in column if isinstance(texts, list) else [column]:
+                row.append(1)
+                row[0] = 7
+        assert [found.tokens(), found.word_ids()] == [expected.tokens(), expected.word_ids()]
+        assert [one.attention_mask for one in found.encodings] == [one.attention_mask for one in expected.encodings]
 
 
-def test_encodings_of_a_tokenizer_that_changed_since_the_call_are_refused() -> None:
+def refused(backend: Any) -> dict[str, Callable[[], Any]]:
+    return {
+        "does not have the normalizer Lowercase": lambda: setattr(backend, "normalizer", normalizers.Lowercase()),
+        "does not have the decoder Fuse": lambda: setattr(backend, "decoder", decoders.Fuse()),
+        "leaves out merges at random": lambda: changed_model(backend, dropout=0.5),
+        "the model is 'WordPiece'": lambda: setattr(backend, "model", models.WordPiece({"a": 0}, unk_token="a")),
+    }
+
+
+def test_what_cannot_run_on_bpetite_is_refused_and_changes_nothing() -> None:
+    ours, _ = views("gpt2")
+    before, content = ours(TEXTS), ours.backend_tokenizer.to_str()
+    for why, change in refused(ours.backend_tokenizer).items():
+        with pytest.raises(ValueError, match=why):
+            change()
+        assert ours(TEXTS) == before
+        assert ours.backend_tokenizer.to_str() == content
+    with pytest.raises(AttributeError, match=r"set view\.model"):
+        ours.backend_tokenizer.model.dropout = 0.5
+    step = ours.backend_tokenizer.pre_tokenizer
+    ours.backend_tokenizer.pre_tokenizer = step
+    step.add_prefix_space = True  # of the copy alone
+    assert ours(TEXTS) == before
+    assert not ours.backend_tokenizer.pre_tokenizer.add_prefix_space
+
+
+def test_columns_of_a_tokenizer_that_changed_since_the_call() -> None:
     view, _ = views("gpt2")
-    found = view("hello foo")
+    found, cut = view("hello foo"), view("hello foo", truncation=True, max_length=1)
+    tokens = found.tokens()
     view.add_tokens(["foo"])
+    assert (found.tokens(), found.char_to_token(6)) == (tokens, 1)
+    assert view.tokenize("hello foo") != tokens
     with pytest.raises(RuntimeError, match="changed after the call"):
-        found.tokens()
+        _ = cut.encodings[0].overflowing
 
 
 def test_what_transformers_brings() -> None:

@@ -1,0 +1,122 @@
+"""A tokenizer of bpetite and one of ``tokenizers`` are compared once, before the first stands in for the second.
+
+The ids of some hundred texts that are hard to split, alone and in pairs, and the text of every id, in rows, must be
+equal.
+"""
+from __future__ import annotations
+
+import random
+import sys
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ..vocabulary.vocab import Vocab
+    from .tokenizers_view import TokenizersView
+
+#: Code points that are in another class there and in Unicode 16.0, in \w.
+OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
+#: The ids whose text is compared at once.
+ROW = 64
+#: The special tokens that are put into texts at most: the first and the last ones.
+SPECIALS = 64
+
+TEXTS = (
+    *("", " ", "  ", "a", " a", "a ", "\n" * 40, " " * 90 + "x", "\t\t\tif x:"),
+    " \n\n  \t x\r\n\r\n y \u00a0 z\u3000\u2028\x85 ",
+    "I'm WE'LL they'Ve it's 'S 're'd '\u017f \u2019s o'clock 'twas''",
+    "1 12 123 1234567890 3.14 1,000 ٣٤٥ ½ x² Ⅷ 一二 ",
+    "a1b2 v1.2.3-rc4 #42 $9.99",
+    "The quick brown fox, doesn't it? (Yes!) \"No\" — ok… <b>bold</b> snake_case camelCase HTTPServer ABCdef",
+    "def f(x):\n    return x ** 2  # comment\n\n\tif  x   ==  1:\r\n        pass\n",
+    "https://example.org/a?b=c&d=%20#e me@x.io",
+    "naïve café cafe\u0301 Å A\u030a ﬁ ½ ŉ ǆ İ i̇ ß ẞ ς Σ ʼn",
+    "русский ТЕКСТ, ελληνικά ΚΕΙΜΕΝΟ, Հայերեն, ქართული",
+    "中文字符和日本語テキスト。한국어 텍스트 한글",
+    "हिन्दी क्षि தமிழ் ไทยไม่มีช่องว่าง ລາວ မြန်မာ ភាសាខ្មែរ བོད་ཡིག",
+    "עִבְרִית العَرَبِيَّة فارسی\u200cنیم \u202eabc\u202c اردو",
+    "🙂🙂👍🏽👩\u200d👩\u200d👧🇩🇪❤️ \U0001f9ff \U0001d11e\U00020000",
+    "\x00\x01\x1f\x7f\x80\x9f \ufeff\ufffd\u200b\u200e\u2060 \ue000 \U0010fffd",
+    *("zzzzqqqqxxxx" * 12, "ab" * 300, "=" * 200 + "-" * 77, "aaa\u0300\u0301\u0302\u0303b"),
+)
+ALPHABETS = ("ab cd\n", " \t\n\r\u00a0\u3000x", "aA'sStT1 2.", "éß中ア한क🙂 \u0301a", "".join(map(chr, range(32, 127))))
+
+
+def _hostile_texts(literals: Iterable[str]) -> list[str]:
+    """Some hundred texts, the same each time, without surrogates; special tokens are put into some of them."""
+    draw = random.Random(1)
+
+    def anything() -> str:
+        return chr(draw.choice((draw.randrange(0xD800), draw.randrange(0xE000, 0x20000))))
+
+    texts = [*TEXTS, *("".join(draw.choices(alphabet, k=60)) for alphabet in ALPHABETS for _ in range(6))]
+    texts += ["".join(anything() for _ in range(60)) for _ in range(20)]
+    known = sorted(literals)
+    half = SPECIALS // 2
+    for one in known[:half] + known[half:][-half:]:
+        texts += [f"a{one}b", f" x {one} {one} y\n{one}", f"{one[:-1]} {one[1:]}{one}{one}"]
+    return texts
+
+
+def compare(backend: Any, view: TokenizersView) -> None:
+    """Compare ids, segment ids and texts.
+
+    Args:
+        backend: A ``tokenizers.Tokenizer`` without truncation and padding.
+        view: The view of it.
+
+    Raises:
+        ValueError: They differ; the message shows the first difference.
+    """
+    reading = view.reading
+    tokenizer = reading.tokenizer
+    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if reading.trusted([text])]
+    for inputs in (texts, [*pairwise(texts)]):
+        for special in (False, True):
+            ours, theirs = (one.encode_batch(inputs, add_special_tokens=special) for one in (view, backend))
+            for given, our, their in zip(inputs, ours, theirs, strict=True):
+                if (our.ids, our.type_ids) != (their.ids, their.type_ids):
+                    both = f"{our.ids[:16]} in place of {their.ids[:16]}"
+                    raise ValueError(f"bpetite gives other ids for {given!r}: {both}")
+    ids = [token_id for token_id in sorted(tokenizer.to_vocab().tokens) if token_id not in reading.decoded_otherwise]
+    rows = [ids[at : at + ROW] for at in range(0, len(ids), ROW)]
+    found = zip(rows, view.decode_batch(rows, False), backend.decode_batch(rows, False), strict=True)
+    for row in (row for row, our, their in found if our != their):
+        for one in [*([token_id] for token_id in row), row]:
+            if (our := view.decode(one, False)) != (their := backend.decode(one, False)):
+                raise ValueError(f"bpetite decodes {one} to {our!r} in place of {their!r}")
+
+
+def holds(marked: npt.NDArray[np.bool_], texts: Iterable[str]) -> bool:
+    """True if a text has one of these characters."""
+    rest = "".join([text for text in texts if not text.isascii()])
+    return bool(rest) and bool(marked[np.frombuffer(rest.encode("utf-32-le"), np.uint32)].any())
+
+
+def doubtful(vocab: Vocab) -> npt.NDArray[np.bool_]:
+    """bool[0x110000], true for the characters that are not read alike there."""
+    return _marked("\\w" in repr(vocab.pattern), vocab.normalization is not None)
+
+
+@cache
+def _marked(in_words: bool, normalized: bool) -> npt.NDArray[np.bool_]:
+    from ..splitting.pattern.unicode_data import class_ranges
+
+    table = np.zeros(sys.maxunicode + 1, np.bool_)
+    table[[ord(character) for character in OTHERWISE_IN_WORDS]] = in_words
+    if normalized:  # there by Unicode 9.0, which leaves newer characters as they are
+        known = np.zeros(sys.maxunicode + 1, np.bool_)
+        for start, stop in class_ranges("Age=9.0") or ():
+            known[start:stop] = True
+        for point in np.flatnonzero(~known[:0x40000]).tolist():
+            parts = unicodedata.decomposition(chr(point)).split()
+            if parts or unicodedata.combining(chr(point)):
+                points = [point, *(int(part, 16) for part in parts if part[0] != "<")]
+                table[[one for one in points if not known[one]]] = True
+    return table

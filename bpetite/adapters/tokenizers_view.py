@@ -1,0 +1,373 @@
+"""A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
+
+What is set goes to the twin, and is read from it as tokenizer.json. bpetite encodes and decodes; the twin answers the
+rest, such as overflow. It is made when something asks for it.
+"""
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import cache
+from threading import RLock
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from tokenizers import Tokenizer as Twin
+from tokenizers import models
+
+from ..atomic import write_file
+from ..bytelevel import encode_token
+from ..formats import huggingface
+from ..steps.template import TemplatePart
+from ..vocabulary.vocab import QUIET_FLAGS
+from .agreement import doubtful, holds
+from .encodings import Batch, Call, Encoding, parts_of
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding as EncodingOfTwin
+
+    from ..tokenizer import Tokenizer
+
+
+class Reading:
+    """The content of a ``tokenizers.Tokenizer``, as bpetite reads it; it never changes.
+
+    Args:
+        tokenizer: The tokenizer.
+        post_processor: The post-processor as tokenizer.json has it.
+
+    Attributes:
+        parts: The parts of a row, see :func:`.encodings.parts_of`.
+        added: The number of special tokens around a single text.
+        skipped: Ids that decoding leaves out on demand.
+        has_plain: True if some added tokens are not special.
+        spelled: id -> token as the vocabulary spells it, None for unknown ids.
+        lengths: id -> length in bytes.
+        spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
+        decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, post_processor: Any) -> None:
+        vocab = tokenizer.to_vocab()
+        if vocab.kept.get("dropout"):
+            raise ValueError("the model leaves out merges at random (dropout)")
+        self.tokenizer: Tokenizer = tokenizer
+        self.post_processor: Any = post_processor
+        ids, flags_of = vocab.special_tokens, vocab.token_flags.items()
+        normalized = {ids[word] for word, flags in flags_of if "normalized" in flags}  # decoded to normalized text
+        self.parts: dict[tuple[int, bool], tuple[TemplatePart, ...]] = parts_of(tokenizer)
+        self.added: int = sum(len(part.ids) for part in self.parts[1, True])
+        self.skipped: frozenset[int] = vocab.skipped - normalized
+        self.has_plain: bool = any("plain" in flags for _, flags in flags_of)
+        self.spelled: Callable[[int], Any] = cache(self._spell)
+        self.lengths: Callable[[int], int] = cache(lambda token_id: len(vocab.tokens[token_id]))
+        self._literals = {token_id: literal for literal, token_id in ids.items()}
+        steps = post_processor.get("processors", [post_processor]) if post_processor else []
+        named = [pair for step in steps for pair in _named_by(step)]
+        self.spelled_otherwise: frozenset[int] = frozenset((
+            *(token_id for token, token_id in named if self.spelled(token_id) != token),
+            *(ids[word] for word, flags in flags_of if not QUIET_FLAGS.issuperset(flags)),
+            *vocab.aliases.values(), *vocab.unreachable,
+        ))  # fmt: skip
+        odd = {token_id for word, token_id in ids.items() if not word.isascii() or word.startswith("<0x")}
+        self.decoded_otherwise: frozenset[int] = frozenset(odd | normalized)
+        self.one_template: bool = all(step["type"] == "ByteLevel" for step in steps[:-1])
+        self._doubtful = doubtful(vocab)
+        self._form: Any = vocab.normalization
+        self.by_bytes: bool = (
+            self.one_template and tokenizer._pipeline is None and vocab.alphabet is None
+            and isinstance(self._form, str | None) and all(vocab.find(bytes([byte])) is not None for byte in range(256))
+        )  # fmt: skip
+
+    def _spell(self, token_id: int) -> str | None:
+        vocab, literal = self.tokenizer.to_vocab(), self._literals.get(token_id)
+        token = vocab.tokens.get(token_id)
+        if literal is not None or token is None:
+            return literal
+        return encode_token(token) if vocab.alphabet is None else vocab.alphabet.spell(token, token_id)
+
+    def trusted(self, texts: Iterable[str]) -> bool:
+        """True for texts whose characters are in the same classes here and there."""
+        return not holds(self._doubtful, texts)
+
+    def placed_by_bytes(self, text: str) -> bool:
+        """True if the bytes of a text's tokens, joined, are the text as given."""
+        return self.by_bytes and (self._form is None or unicodedata.is_normalized(self._form, text))
+
+
+def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:
+    """(token, id) of the special tokens that a post-processor names."""
+    entries = step.get("special_tokens", {}).values()
+    pairs = [pair for entry in entries for pair in zip(entry["tokens"], entry["ids"], strict=True)]
+    return [*pairs, *(step[key] for key in ("cls", "sep") if key in step)]
+
+
+def read(backend: Any, content: str) -> Reading:
+    """The reading of a ``tokenizers.Tokenizer`` with this tokenizer.json.
+
+    Raises:
+        ValueError: bpetite cannot do what it does; the message says why.
+    """
+    from ..tokenizer import Tokenizer
+
+    tokenizer = Tokenizer.from_vocab(huggingface.from_object(content))
+    processor = backend.post_processor
+    return Reading(tokenizer, None if processor is None else json.loads(processor.__getstate__()))
+
+
+class BPE:
+    """The model of a view, to look at; transformers asks for the name of this class."""
+
+    def __init__(self, view: TokenizersView) -> None:
+        vars(self)["_view"] = view
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._view._twin.model, name)
+
+    def __setattr__(self, name: str, value: Any) -> NoReturn:
+        raise AttributeError(f"{name} of the model cannot be set alone: change a models.BPE and set view.model to it")
+
+
+#: Methods of the twin that a view has as they are.
+OF_TWIN: list[str] = []
+
+
+def _of_twin(name: str) -> Any:
+    def ask(view: TokenizersView, *arguments: Any, **options: Any) -> Any:
+        return getattr(view._twin, name)(*arguments, **options)
+
+    OF_TWIN.append(name)
+    return ask
+
+
+def _copy(name: str, value: Any) -> Any:
+    """A copy of a part; not all of them can be pickled."""
+    alone = Twin(models.BPE())
+    setattr(alone, name, value)
+    return getattr(Twin.from_str(alone.to_str()), name)
+
+
+def _part(name: str) -> Any:
+    def copied(view: TokenizersView) -> Any:
+        return _copy(name, getattr(view._twin, name))
+
+    return property(copied, lambda view, value: view._set(name, value), doc=f"A copy of the {name}; None for none.")
+
+
+class TokenizersView:
+    """A tokenizer with the methods of ``tokenizers.Tokenizer``, see :meth:`bpetite.Tokenizer.as_tokenizers`.
+
+    A part that is read, such as ``pre_tokenizer``, is a copy: set it to change it. Threads may share a view.
+
+    Args:
+        content: Its tokenizer.json.
+        reading: What bpetite has read of it.
+        twin: A ``tokenizers.Tokenizer`` with this content that nobody else has; None to make one when it is needed.
+    """
+
+    def __init__(self, content: str, reading: Reading, twin: Twin | None = None) -> None:
+        self._content: str | None = content  # None after a change
+        self._reading: Reading | None = reading
+        self._made: Twin | None = twin
+        self._twin_has: tuple[Any, ...] | None = None  # the settings of the twin
+        self.lock: Any = RLock()
+        self.truncation: dict[str, Any] | None = None
+        self.padding: dict[str, Any] | None = None
+        self.encode_special_tokens: bool = False
+
+    def __reduce__(self) -> Any:
+        reading, settings = self.reading, (self.truncation, self.padding, self.encode_special_tokens)
+        content = self._content or self._twin.to_str()
+        return _restored, (content, reading.tokenizer, reading.post_processor, settings)
+
+    def __repr__(self) -> str:
+        return f"<TokenizersView of {self.reading.tokenizer!r}>"
+
+    @property
+    def reading(self) -> Reading:
+        """The reading of the twin as it is now.
+
+        Raises:
+            ValueError: Tokens were added with which bpetite cannot run.
+        """
+        found = self._reading
+        if found is None:
+            with self.lock:
+                found = self._reading = self._reading or read(self._twin, self._twin.to_str())
+        return found
+
+    @property
+    def _twin(self) -> Twin:
+        if self._made is None:
+            with self.lock:
+                if self._made is None:
+                    made = Twin.from_str(self._content or "")
+                    vars(self).update({name: getattr(made, name) for name in OF_TWIN})  # without a call in between
+                    self._made = made
+        return self._made
+
+    def plain_twin(self) -> Twin:
+        """The twin without any settings."""
+        with self.lock:
+            return self._configured(Call())
+
+    def _configured(self, call: Call) -> Twin:
+        """The twin with the settings of a call; the caller holds the lock."""
+        twin, settings = self._twin, (call.truncation, call.padding, call.encode_special_tokens)
+        if settings != self._twin_has:
+            self._twin_has = None  # until all are set: some are refused
+            for name, wanted in (("truncation", call.truncation), ("padding", call.padding)):
+                if wanted is None:
+                    getattr(twin, f"no_{name}")()
+                else:
+                    getattr(twin, f"enable_{name}")(**wanted)
+            twin.encode_special_tokens = call.encode_special_tokens
+            self._twin_has = settings
+        return twin
+
+    # Text to encodings
+
+    def encode(
+        self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> Encoding:
+        """The encoding of a text or of a pair."""
+        inputs = [sequence if pair is None else (sequence, pair)]
+        return self.encode_batch(inputs, is_pretokenized, add_special_tokens)[0]
+
+    def encode_batch(
+        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
+    ) -> list[Encoding]:
+        """The encodings of texts or of pairs."""
+        call = Call(add_special_tokens, is_pretokenized, self.encode_special_tokens, self.truncation, self.padding)
+        encodings: list[Encoding] = Batch(self, [*input], call)[:]
+        return encodings
+
+    encode_batch_fast = encode_batch
+
+    def encode_on_twin(self, inputs: Sequence[Any], call: Call, reading: Reading) -> list[EncodingOfTwin]:
+        """The encodings that ``tokenizers`` gives.
+
+        Raises:
+            RuntimeError: The tokenizer was changed after it was read.
+            ValueError: ``tokenizers`` panicked.
+        """
+        with self.lock:
+            if self._reading is not reading:
+                raise RuntimeError("the tokenizer changed after the call; ask for this column before")
+            try:
+                return self._configured(call).encode_batch(
+                    inputs, is_pretokenized=call.is_pretokenized, add_special_tokens=call.add_special_tokens
+                )
+            except BaseException as error:
+                if type(error).__name__ != "PanicException":  # which is no Exception, and stops a server
+                    raise
+                raise ValueError(f"tokenizers failed: {error}") from None
+
+    # Ids to text
+
+    def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
+        """The text of ids; ids without a token give nothing."""
+        reading = self.reading
+        try:
+            kept = ids
+            if skip_special_tokens and not reading.skipped.isdisjoint(ids):
+                kept = [token_id for token_id in ids if token_id not in reading.skipped]
+            if not reading.decoded_otherwise or reading.decoded_otherwise.isdisjoint(kept):
+                return reading.tokenizer.decode(kept, errors="replace")
+        except (LookupError, TypeError, ValueError, OverflowError):
+            pass
+        return self._twin.decode(ids, skip_special_tokens)
+
+    def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
+        """:meth:`decode` of many."""
+        return [self.decode(ids, skip_special_tokens) for ids in sequences]
+
+    # Tokens: these methods are those of the twin
+
+    get_vocab: Callable[..., dict[str, int]] = _of_twin("get_vocab")
+    get_vocab_size: Callable[..., int] = _of_twin("get_vocab_size")
+    get_added_tokens_decoder: Callable[..., dict[int, Any]] = _of_twin("get_added_tokens_decoder")
+    id_to_token: Callable[..., str | None] = _of_twin("id_to_token")
+    num_special_tokens_to_add: Callable[..., int] = _of_twin("num_special_tokens_to_add")
+    token_to_id: Callable[..., int | None] = _of_twin("token_to_id")
+
+    def add_tokens(self, tokens: list[Any]) -> int:
+        """Add tokens; returns the number of new ones."""
+        return self._changed(lambda twin: twin.add_tokens(tokens))
+
+    def add_special_tokens(self, tokens: list[Any]) -> int:
+        """Add special tokens; returns the number of new ones."""
+        return self._changed(lambda twin: twin.add_special_tokens(tokens))
+
+    def _changed(self, change: Callable[[Twin], int]) -> int:
+        with self.lock:
+            twin = self._twin
+            self._content = self._reading = None  # read again when it is used: people add tokens one by one
+            return change(twin)
+
+    # Settings
+
+    def enable_truncation(
+        self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
+    ) -> None:
+        """Truncate rows from now on."""
+        wanted = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
+        with self.lock:
+            self.truncation = self._configured(Call(truncation=wanted)).truncation
+
+    def no_truncation(self) -> None:
+        """Stop truncating."""
+        self.truncation = None
+
+    def enable_padding(self, **options: Any) -> None:
+        """Pad rows from now on."""
+        with self.lock:
+            self.padding = self._configured(Call(padding=options)).padding
+
+    def no_padding(self) -> None:
+        """Stop padding."""
+        self.padding = None
+
+    def to_str(self, pretty: bool = False) -> str:
+        """The tokenizer.json."""
+        with self.lock:
+            call = Call(truncation=self.truncation, padding=self.padding)
+            return self._configured(call).to_str(pretty)
+
+    def save(self, path: str, pretty: bool = True) -> None:
+        """Write the tokenizer.json."""
+        write_file(path, self.to_str(pretty).encode(), overwrite=True)
+
+    normalizer: Any = _part("normalizer")
+    pre_tokenizer: Any = _part("pre_tokenizer")
+    post_processor: Any = _part("post_processor")
+    decoder: Any = _part("decoder")
+    model: Any = property(BPE, lambda view, value: view._set("model", value), doc="The model, to look at or to set.")
+
+    def _set(self, name: str, value: Any) -> None:
+        """Set a part, or raise ValueError and leave everything as it was."""
+        with self.lock:
+            twin = self._twin
+            before = getattr(twin, name)
+            setattr(twin, name, _copy(name, value))
+            try:
+                self._reading = read(twin, twin.to_str())
+            except ValueError:
+                setattr(twin, name, before)
+                raise
+            self._content = None
+
+
+def _restored(content: str, tokenizer: Tokenizer, post_processor: Any, settings: tuple[Any, ...]) -> TokenizersView:
+    view = TokenizersView(content, Reading(tokenizer, post_processor))
+    view.truncation, view.padding, view.encode_special_tokens = settings
+    return view
+
+
+def view_of(tokenizer: Tokenizer) -> TokenizersView:
+    """As :meth:`bpetite.Tokenizer.as_tokenizers`."""
+    vocab = replace(tokenizer.to_merges().to_vocab(), errors="strict")  # tokenizer.json has no place for errors
+    content = huggingface.dump(vocab).decode("utf-8")
+    twin = Twin.from_str(content)
+    return TokenizersView(content, read(twin, content), twin)
