@@ -29,8 +29,8 @@ PROPERTIES = [
 ]  # fmt: skip
 #: Public methods that are not called: they make a tokenizer of a file or a name, or need a package.
 NOT_CALLED = [
-    "as_transformers", "encode_batch_to_arrow", "from_files", "from_huggingface", "from_pretrained", "from_tiktoken",
-    "train_from_files",
+    "as_tokenizers", "as_transformers", "encode_batch_to_arrow", "from_files", "from_huggingface", "from_pretrained",
+    "from_tiktoken", "train_from_files",
 ]  # fmt: skip
 
 
