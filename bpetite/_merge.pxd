@@ -19,6 +19,7 @@ cdef extern from "headers/words.h" nogil:
 
 cdef enum:
     SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
+    POWERS = 40        # of dropout: at most 2 ** 32 candidates
 
 
 cdef struct merge_node:
@@ -76,6 +77,18 @@ cdef class MergeTable:
     cdef void add_word(self, bp_words* words, bp_word* word, size_t size) noexcept nogil
     # Merge words in parallel, until none of their pairs has a rank. INOUT: their ids; `words` is empty afterwards.
     cdef void merge_words(self, bp_words* words) noexcept nogil
+
+
+@cython.final
+cdef class Dropout:
+    cdef readonly double probability
+    cdef readonly uint64_t seed
+    cdef double powers[POWERS]             # probability ** 2 ** i
+
+
+# MergeTable.merge with dropout. The draws depend on the seed, the number of the text and the position in it alone.
+cdef Py_ssize_t merge_with_dropout(Dropout dropout, MergeTable merges, merge_space* space, Py_ssize_t n, uint64_t text,
+                                   uint64_t position, bp_watch* watch) noexcept nogil
 
 
 @cython.final

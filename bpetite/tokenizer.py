@@ -12,7 +12,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from . import patterns
-from .core import _stream_decoder
+from .core import _decode
 from .core._threads import thread_count
 from .core._tokenizer_base import TokenizerBase
 from .engine import arrow, limits
@@ -766,7 +766,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return [name for name in super().__dir__() if name not in ELSEWHERE]
 
     # Functions of other modules as methods; Final gives them the functions' types.
-    decode_stream: Final = _stream_decoder.decode_stream
+    decode_stream: Final = _decode.decode_stream
     truncate: Final = limits.truncate
     chunks: Final = limits.chunks
     encode_batch_to_arrow: Final = arrow.encode_batch_to_arrow

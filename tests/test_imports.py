@@ -22,13 +22,10 @@ ROWS = [
     ["training.merging"],
     ["training.counting"],
     ["core._tokenizer_base"],
-    ["core._stream_decoder"],
     ["core._decode"],
     ["core._batch"],
     ["core._encode"],
-    ["core._ids"],
-    ["core._worker"],
-    ["core._dropout", "core._special", "core._text", "core._threads"],
+    ["core._special", "core._threads"],
     ["formats"],
     ["vocabulary"],
     ["splitting"],
@@ -42,7 +39,7 @@ def sources(*suffixes: str) -> dict[str, Path]:
     """The dotted names below bpetite of all files with these suffixes, and the files."""
     found = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path
              for suffix in suffixes for path in PACKAGE.rglob(f"*{suffix}")}  # fmt: skip
-    assert len(found) > 20, f"no sources under {PACKAGE}"
+    assert len(found) > 10, f"no sources under {PACKAGE}"
     return found
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..core._stream_decoder import StreamDecoder
+from ..core._decode import StreamDecoder
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import UnknownTokenError
 

@@ -1,4 +1,4 @@
-"""Many texts, or one long text, over several threads; and how threads share a job.
+"""Many texts, or one long text, over several threads; how threads share a job; and ids as lists and arrays of Python.
 
 The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
@@ -27,20 +27,21 @@ change the shared state. Longer work has a flag of its own, `joining`: a thread 
 the thread that joins.
 """
 cimport cython
+from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.array cimport array
-from libc.stdint cimport int64_t, uint8_t
+from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from .._merge cimport Dropout
 from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
-from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
+from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, PyObject, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
-from ._dropout cimport Dropout
-from ._encode cimport Encoder, check_status, encode_range, encode_text
-from ._ids cimport IdMemory, array_of, list_of, take_ids
+from ._encode cimport (
+    DONE, NO_MEMORY, Encoder, Worker, bp_cache_loosen, check_status, encode_range, encode_text, guess_ids, text_view,
+    view_range, view_text,
+)
 from ._special cimport Specials
-from ._text cimport DONE, NO_MEMORY, guess_ids, view_range, text_view, view_text
-from ._worker cimport Worker, bp_cache_loosen
 
 from collections.abc import Mapping
 from functools import partial
@@ -48,15 +49,95 @@ from functools import partial
 from ..errors import UnknownTokenError, short_repr
 from ._threads import next_size, run_with_helpers, worthwhile
 
+cdef extern from "core/numpy_array.h":
+    ctypedef struct bp_numpy:
+        PyObject* descr
+    bint bp_numpy_is_set_up(bp_numpy* numpy)
+    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
+    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
+
+cdef extern from "core/id_lists.h":
+    list bp_id_list(const uint32_t* ids, Py_ssize_t n)
+    Py_ssize_t bp_id_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
+
 cdef enum:
+    STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
     ALONE = 1 << 19            # the same of one text, in bytes or characters
-    LARGEST_TASK = 1 << 18  # of it; the ids stay in the second-level cache until they are copied
+    LARGEST_TASK = 1 << 18     # of it; the ids stay in the second-level cache until they are copied
 
+cdef bp_numpy _numpy                               # all zero until it is needed
+cdef object _frombuffer = None
+
+
+cdef list list_of(const token_t* ids, Py_ssize_t n):
+    return bp_id_list(ids, n)
+
+
+cdef Py_ssize_t values_of(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept:
+    return bp_id_values(items, n, values)
+
+
+cdef class IdMemory:
+    """The memory behind a NumPy array of token ids."""
+    cdef token_t* ids                      # of bp_resize
+    cdef Py_ssize_t used
+
+    def __dealloc__(self):
+        bp_free(self.ids)
+
+    def __getbuffer__(self, Py_buffer* buffer, int flags):
+        PyBuffer_FillInfo(buffer, self, self.ids, self.used * sizeof(token_t), 0, flags)
+
+
+cdef int load_numpy() except -1:
+    # Not at the top: lists do without it.
+    global _frombuffer
+    import numpy
+    try:
+        from numpy._core._multiarray_umath import _ARRAY_API
+    except ImportError:                            # before NumPy 2
+        from numpy.core._multiarray_umath import _ARRAY_API
+    frombuffer, descr = numpy.frombuffer, numpy.dtype(numpy.uint32)
+    with cython.critical_section(descr):
+        if not bp_numpy_is_set_up(&_numpy):
+            _frombuffer = frombuffer
+            bp_numpy_set_up(&_numpy, _ARRAY_API, descr)
+    return 0
+
+
+cdef object array_of(IdMemory memory):
+    if not bp_numpy_is_set_up(&_numpy):
+        load_numpy()
+    return _frombuffer(memory, <object> _numpy.descr)
+
+
+cdef object take_ids(Worker worker):
+    cdef IdMemory taken
+    cdef void* data
+    if worker.used >= STEAL:
+        taken = IdMemory()
+        with nogil:
+            taken.ids = <token_t*> bp_resize(worker.out, worker.used * sizeof(token_t))
+        if taken.ids == NULL:
+            raise MemoryError()
+        taken.used = worker.used
+        worker.out, worker.capacity = NULL, 0
+        return array_of(taken)
+    if not bp_numpy_is_set_up(&_numpy):
+        load_numpy()
+    array = bp_numpy_new(&_numpy, worker.used, &data)
+    if worker.used:                                # a worker that has put out nothing has no memory for it
+        memcpy(data, worker.out, worker.used * sizeof(token_t))
+    return array
+
+
+# ---- tasks, and how threads share them
 
 cdef class TaskIds(IdMemory):
     """The ids of a task."""
+    cdef token_t* place                    # in the result; NULL while it is not known
 
 
 cdef TaskIds taken(Worker worker):
@@ -73,6 +154,9 @@ cdef class Gather:
         guess: Their expected number. After a guess that was too low, there are several results, which are joined at the
             end.
     """
+    cdef list results                      # each but the last had no more room
+    cdef Py_ssize_t room                   # ids in the last one
+    cdef list threads                      # of each, the tasks that wait for their place
 
     def __cinit__(self, Py_ssize_t guess):
         self.results, self.threads = [], []
@@ -88,6 +172,7 @@ cdef class Gather:
         return 0
 
     cdef int put(self, TaskIds ids) except -1:
+        """Give the ids of a task their place, after those put before; the thread that has made them copies them."""
         cdef IdMemory result = self.results[len(self.results) - 1]
         if self.room - result.used < ids.used:
             self.begin(max(ids.used, self.room // 2))
@@ -97,6 +182,7 @@ cdef class Gather:
         return 0
 
     cdef IdMemory finish(self):
+        """All ids, in memory of their own. Called after all threads have ended."""
         cdef IdMemory all = self.results[0], each
         cdef Py_ssize_t total = 0
         cdef token_t* ids
@@ -133,9 +219,21 @@ cdef int copy_placed(list waiting) except -1:
 
 
 cdef class Job:
-    """Tasks to encode, and their results."""
+    """Tasks to encode, and their results. Subclasses encode one task."""
+    cdef Encoder encoder
+    cdef Py_ssize_t count                  # of tasks
+    cdef list order                        # in which they are taken, or None for their own
+    cdef Gather gather                     # or None where there are no ids to be joined
+    cdef list made                         # task -> its ids, until they have been joined to those before
+    cdef Py_ssize_t taken, joined          # of the tasks
+    cdef bint joining                      # some thread does
+    cdef Py_ssize_t failed                 # the first task with an error; what follows it is not begun
+    cdef object error
+    cdef int stop                          # not 0 when the threads are to end
 
     cdef int run(self, Worker worker, Py_ssize_t threads) except -1:
+        """Encode all tasks by several threads; `worker` is the calling one's. Raises the error of the first task that
+        has one, whatever the number of threads."""
         self.made = [None] * self.count
         self.failed = self.count
         threads = min(threads, self.count)
@@ -156,9 +254,11 @@ cdef class Job:
         bp_stop(&self.stop)
 
     cdef int encode(self, Worker worker, Py_ssize_t task) except -1:
+        """Encode one task; where ids are gathered, they are the worker's output."""
         raise NotImplementedError()
 
     cdef object explain(self, object error, Worker worker):
+        """The error to raise for one met in a task."""
         return error
 
 
@@ -284,13 +384,16 @@ cdef class _LongText(Job):
         return encode_range(worker, self.specials, self.text, &self.view, &wanted)
 
 
-cdef int encode_long(Encoder encoder, Worker worker, object text, Specials specials, Py_ssize_t threads) except -1:
+def encode_long(Encoder encoder, Worker worker, text, Specials specials, Py_ssize_t threads):
+    """Append the ids of a text, which several threads share if it is long and the scanner certainly cuts it somewhere.
+    """
     cdef _LongText job
     cdef IdMemory made
     cdef text_view view
     view_text(text, &view)
     if view.length < ALONE or not encoder.scans(&view):
-        return encoder.encode(worker, text, specials)
+        encoder.encode(worker, text, specials)
+        return
     job = _LongText()
     job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
     threads = worthwhile(threads, view.length)
@@ -301,11 +404,20 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     bp_free(worker.out)
     worker.out, worker.used, worker.capacity = made.ids, made.used, made.used
     made.ids = NULL
-    return 0
 
 
-cdef class _Batch(Job):
-    """Texts to encode, run by run, and their ids."""
+cdef class Batch(Job):
+    """Texts to encode, run by run, and their ids.
+
+    Args:
+        texts: An iterable of texts, or an Arrow array.
+        specials: The special tokens to recognise.
+        refused: The special tokens that raise, or None.
+        threads: The number of threads, at most.
+        around: The ids before and the ids after each text.
+        dropout: The draws, or None; text i is text number i.
+    """
+    cdef Py_ssize_t threads
     cdef Dropout dropout           # or None
     cdef array added_ids           # keeps the memory alive of
     cdef const token_t* around     # the template's ids, to be put before each text
@@ -320,16 +432,17 @@ cdef class _Batch(Job):
     cdef Py_ssize_t guess          # ids
     cdef Py_ssize_t* runs          # run -> its first text; count + 1 entries
     cdef Py_ssize_t* sizes         # run -> its number of ids
-    cdef list lists                # text -> list of ids, or None when arrays are wanted
+    cdef list made_lists           # text -> list of ids, or None when arrays are wanted
     cdef object ids                # the array of a single run, or None
     cdef bint counting             # only `ends` are wanted, each counted from the text's own beginning
     cdef Specials specials
 
-    def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused, around=((), ()),
-                  Dropout dropout=None):
+    def __cinit__(self, Encoder encoder, texts, Specials specials, Specials refused, Py_ssize_t threads, tuple around,
+                  Dropout dropout):
         cdef Py_ssize_t i = 0
         self.encoder = encoder
         self.specials = specials
+        self.threads = threads
         self.dropout = dropout
         self.added_ids = array("I", [*around[0], *around[1]])
         self.around, self.before, self.added = self.added_ids.data.as_uints, len(around[0]), len(self.added_ids)
@@ -358,6 +471,38 @@ cdef class _Batch(Job):
         free(self.ends)
         free(self.runs)
         free(self.sizes)
+
+    def lists(self):
+        """A list of ids for each text."""
+        self.made_lists = PyList_New(self.n)
+        self.encode_all()
+        return self.made_lists
+
+    def flat(self):
+        """uint32 ids of all texts and int64 offsets."""
+        cdef Py_ssize_t i, run, at = 0
+        cdef int64_t[::1] offsets
+        import numpy                               # not at the top: lists do without it
+        self.encode_all()
+        result = numpy.zeros(self.n + 1, numpy.int64)
+        offsets = result
+        for run in range(self.count):
+            for i in range(self.runs[run], self.runs[run + 1]):
+                offsets[i + 1] = at + self.ends[i]
+            at += self.sizes[run]
+        return self.ids if self.gather is None else array_of(self.gather.finish()), result
+
+    def counts(self):
+        """int64[n]: how many ids each text has."""
+        cdef int64_t[::1] counts
+        import numpy
+        self.counting = True
+        self.encode_all()
+        result = numpy.empty(self.n, numpy.int64)
+        counts = result
+        if self.n:
+            memcpy(&counts[0], self.ends, self.n * sizeof(int64_t))
+        return result
 
     cdef int hold(self, texts) except -1:
         if isinstance(texts, (str, bytes)):
@@ -411,13 +556,13 @@ cdef class _Batch(Job):
             return self.texts[i]
         return PyBytes_FromStringAndSize(<const char*> self.views[i].utf8, self.views[i].length)
 
-    cdef int encode_all(self, Py_ssize_t threads) except -1:
+    cdef int encode_all(self) except -1:
         cdef Worker worker
-        if self.total < ALONE_BYTES or not self.encoder.scanned_alone:
-            threads = 1
-        threads = worthwhile(threads, self.total)
+        cdef Py_ssize_t threads = 1
+        if self.total >= ALONE_BYTES and self.encoder.scanned_alone:
+            threads = worthwhile(self.threads, self.total)
         self.divide(threads)
-        cdef bint flat = self.lists is None and not self.counting
+        cdef bint flat = self.made_lists is None and not self.counting
         if flat and self.count > 1:
             self.gather = Gather(self.guess)
         worker = self.encoder.take()
@@ -438,7 +583,7 @@ cdef class _Batch(Job):
                 self.runs[run] = i
                 run += 1
                 size = 0
-                if threads > 1 or self.lists is not None:
+                if threads > 1 or self.made_lists is not None:
                     most = next_size(left, threads, RUN_BYTES)
             size += self.views[i].length
             left -= self.views[i].length
@@ -480,10 +625,10 @@ cdef class _Batch(Job):
         if status != DONE:
             check_status(status, self.text(i), offset)
         i = 0
-        for each in range(self.runs[run], stop if self.lists is not None else 0):
+        for each in range(self.runs[run], stop if self.made_lists is not None else 0):
             ids = list_of(worker.out + i, self.ends[each] - i)
             Py_INCREF(ids)
-            PyList_SET_ITEM(self.lists, each, ids)     # no lock of the list, which nobody else knows yet
+            PyList_SET_ITEM(self.made_lists, each, ids)     # no lock of the list, which nobody else knows yet
             i = self.ends[each]
         self.sizes[run] = worker.used
         return 0
@@ -492,7 +637,7 @@ cdef class _Batch(Job):
         return of_text(error, worker.text_number, self.n)
 
 
-cdef inline int begin_text(_Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
+cdef inline int begin_text(Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
     cdef Py_ssize_t at
     worker.text_number, worker.position = i, 0
     for at in range(batch.before):
@@ -501,7 +646,7 @@ cdef inline int begin_text(_Batch batch, Worker worker, Py_ssize_t i) noexcept n
     return DONE
 
 
-cdef inline int end_text(_Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
+cdef inline int end_text(Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
     cdef Py_ssize_t at
     for at in range(batch.before, batch.added):
         if worker.put(batch.around[at]) != DONE:
@@ -523,44 +668,6 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     if isinstance(error, UnknownTokenError):
         return UnknownTokenError(error.args[0], f"text {i} of the batch: {error}")
     return error
-
-
-cdef list encode_lists(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       tuple around, Dropout dropout):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
-    batch.lists = PyList_New(batch.n)
-    batch.encode_all(threads)
-    return batch.lists
-
-
-cdef tuple encode_flat(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       tuple around, Dropout dropout):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
-    cdef Py_ssize_t i, run, at = 0
-    cdef int64_t[::1] offsets
-    import numpy                               # not at the top: lists do without it
-    batch.encode_all(threads)
-    result = numpy.zeros(batch.n + 1, numpy.int64)
-    offsets = result
-    for run in range(batch.count):
-        for i in range(batch.runs[run], batch.runs[run + 1]):
-            offsets[i + 1] = at + batch.ends[i]
-        at += batch.sizes[run]
-    return batch.ids if batch.gather is None else array_of(batch.gather.finish()), result
-
-
-cdef object count_each(Encoder encoder, object texts, Specials specials, Specials refused, Py_ssize_t threads,
-                       tuple around, Dropout dropout):
-    cdef _Batch batch = _Batch(encoder, texts, specials, refused, around, dropout)
-    cdef int64_t[::1] counts
-    import numpy                               # not at the top: lists do without it
-    batch.counting = True
-    batch.encode_all(threads)
-    result = numpy.empty(batch.n, numpy.int64)
-    counts = result
-    if batch.n:
-        memcpy(&counts[0], batch.ends, batch.n * sizeof(int64_t))
-    return result
 
 
 cdef list chunks_of(texts):

@@ -14,16 +14,6 @@ cdef class Decoder:
     cdef frozenset byte_tokens     # the ids of byte tokens, whose runs are replaced as a whole; or None
     cdef frozenset unstripped      # the ids of tokens whose spaces are spelled as spaces
 
-    cdef int set_up(self, TokenTable tokens, object vocab) except -1
-    cdef int fill(self) except -1  # the tables, when ids are first decoded
     # With `skip`, special tokens give nothing; with `middle`, no spaces go from the beginning.
     cdef bytes decode_bytes(self, object ids, bint skip=*, bint middle=*)
     cdef str decode(self, object ids, object errors, bint skip=*)
-    cdef list decode_batch(self, object batch, object errors, bint skip)
-    # The name of an error handler, in C; the tokenizer's own where errors is None.
-    cdef bytes handler(self, object errors)
-    cdef str replace(self, object ids)
-    # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
-    cdef list char_spans(self, object ids, bytes text)
-    # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.
-    cdef object unknown(self, object token_id, Py_ssize_t index)

@@ -1,3 +1,4 @@
+# cython: annotation_typing=False
 """Token ids to bytes and text.
 
 Two passes: the sizes of all tokens give the length, then one allocation and one copy (`ByteJoin` of _merge.pyx).
@@ -8,7 +9,13 @@ error handler.
 An array of uint32 is read in place (NumPy converts other integers). Another thread, or another process that shares
 the memory, may write to it meanwhile. So the second pass checks each value against the count of the first (join.h);
 after a difference, both passes run again on a copy. Copying first would take longer than the check.
+
+A stream keeps the bytes of the incomplete character, three at most, and none of its output. So an id costs the same
+whatever came before, and a server can hold a stream for each answer. CPython's decoder, which stops before an
+incomplete character, defines a complete one.
 """
+from __future__ import annotations
+
 cimport cython
 from cpython.buffer cimport PyBUF_FORMAT, PyBUF_ND, PyBuffer_Release, PyObject_CheckBuffer, PyObject_GetBuffer
 from libc.stdint cimport int64_t, uint8_t, uint32_t
@@ -18,16 +25,16 @@ from libc.string cimport memcpy, memset, strcmp
 from .._merge cimport ByteJoin
 from ..headers cimport SPACE, bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.python cimport (
-    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyList_CheckExact,
-    PyList_GET_SIZE, PyNumber_Index, PyTuple_CheckExact, PyTuple_GET_SIZE, PyUnicode_DecodeUTF8,
+    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyIndex_Check,
+    PyList_CheckExact, PyList_GET_SIZE, PyLong_CheckExact, PyNumber_Index, PyTuple_CheckExact, PyTuple_GET_SIZE,
+    PyUnicode_DecodeUTF8, PyUnicode_DecodeUTF8Stateful,
 )
 from ..headers.vectors cimport (
     BP_LOAD, BP_STORE, bp_str_of_utf8, bp_token_value, bp_utf8_valid, PySequence_Fast_ITEMS, PyUnicode_DATA,
     PyUnicode_New,
 )
 from ..vocabulary._tokens cimport TokenTable
-from ._batch cimport of_text
-from ._ids cimport values_of
+from ._batch cimport of_text, values_of
 
 import codecs
 import operator
@@ -61,7 +68,7 @@ cdef struct id_view:
 cdef class Decoder:
     """Turns ids into bytes and text."""
 
-    cdef int set_up(self, TokenTable tokens, object vocab) except -1:
+    def set_up(self, TokenTable tokens not None, vocab):
         if self.tokens is not None:
             raise TypeError("a decoder is set up once")
         self.errors = vocab.errors
@@ -72,19 +79,6 @@ cdef class Decoder:
             self.byte_tokens = frozenset(vocab.alphabet.byte_ids) - {None} or None
             self.unstripped = self.byte_tokens or frozenset()
             self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items() if " " in literal}
-        return 0
-
-    @cython.critical_section
-    cdef int fill(self) except -1:
-        cdef TokenTable tokens = self.tokens
-        cdef ByteJoin tables
-        if self.filled != NULL:                    # by another thread in between
-            return 0
-        tables = ByteJoin()
-        tables.fill(tokens.ids, tokens.size, tokens.starts, tokens.blob, tokens.slot_of, tokens.id_span)
-        self.tables = tables
-        BP_STORE(&self.filled, <void*> tables)     # last: other threads read the tables from now on
-        return 0
 
     cdef bytes decode_bytes(self, object ids, bint skip=False, bint middle=False):
         return joined(self, ids, False, 0 if middle else self.strip, skip)
@@ -92,7 +86,7 @@ cdef class Decoder:
     cdef str decode(self, object ids, object errors, bint skip=False):
         cdef bytes data, handler = None
         if errors is not None or BP_LOAD(&self.filled) == NULL:
-            handler = self.handler(errors)
+            handler = handler_of(self, errors)
         if self.byte_tokens is not None and not PyList_CheckExact(ids) and hasattr(ids, "__next__"):
             ids = list(ids)                        # they may be read twice
         made = joined(self, ids, True, self.strip, skip)
@@ -101,28 +95,15 @@ cdef class Decoder:
         data = <bytes> made
         made = bp_str_of_utf8(<const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
         if made is None:
-            handler = self.handler(None) if handler is None else handler
+            handler = handler_of(self, None) if handler is None else handler
             if handler == b"replace" and self.byte_tokens is not None:
-                return self.replace(filterfalse(self.vocab.skipped.__contains__, ids) if skip else ids)
+                return replace(self, filterfalse(self.vocab.skipped.__contains__, ids) if skip else ids)
             return PyUnicode_DecodeUTF8(PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data), handler)
         return made
 
-    cdef str replace(self, object ids):
-        """Text in which U+FFFD stands for each byte of a run of byte tokens that is not UTF-8."""
-        cdef bytes data
-        cdef list parts = []
-        for in_bytes, run in groupby(map(operator.index, ids), self.byte_tokens.__contains__):
-            data = joined(self, list(run), False, self.strip if self.strip == STRIP_TOKEN and not parts else 0, False)
-            if in_bytes and bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
-                parts.append("\ufffd" * len(data))
-            else:
-                parts.append(data.decode("utf-8"))
-        text = "".join(parts)
-        return text.removeprefix(" ") if self.strip == STRIP_ONE else text
-
-    cdef list decode_batch(self, object batch, object errors, bint skip):
+    def decode_batch(self, batch, errors, bint skip):
         cdef list texts = []
-        self.handler(errors)
+        handler_of(self, errors)
         try:
             batch = iter(batch)
         except TypeError:
@@ -137,23 +118,8 @@ cdef class Decoder:
                 raise of_text(error, i, i + 2) from None
         return texts
 
-    cdef bytes handler(self, object errors):
-        if self.tokens is None:
-            raise TypeError("this tokenizer has not been set up")
-        if BP_LOAD(&self.filled) == NULL:
-            self.fill()
-        if errors is None:
-            return self.errors.encode()
-        if not isinstance(errors, str):
-            raise TypeError(f"errors is the name of a codec error handler, not {short_repr(errors)}")
-        try:
-            codecs.lookup_error(errors)
-        except LookupError:
-            raise LookupError(
-                f"errors {short_repr(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
-        return (<str?> errors).encode()
-
-    cdef list char_spans(self, object ids, bytes text):
+    def char_spans(self, ids, bytes text not None):
+        """(start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t at = 0, started = 0, first, end = 0, i
         cdef const uint8_t* token
@@ -182,12 +148,58 @@ cdef class Decoder:
         finally:
             release_ids(&view)
 
-    cdef object unknown(self, object token_id, Py_ssize_t index):
+    def unknown(self, token_id, Py_ssize_t index=-1):
+        """The error to raise for an id, which is ids[index] or, where that is negative, stands alone."""
         cdef TokenTable tokens = self.tokens
         have = f"{tokens.size} tokens, with ids from {tokens.ids[0]} to {tokens.ids[tokens.size - 1]}" \
             if tokens.size else "no tokens"
         return UnknownTokenError(token_id, f"no token has the id {token_id}"
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
+
+
+cdef int fill(Decoder decoder) except -1:
+    """The tables, when ids are first decoded."""
+    cdef TokenTable tokens = decoder.tokens
+    cdef ByteJoin tables = ByteJoin()
+    tables.fill(tokens.ids, tokens.size, tokens.starts, tokens.blob, tokens.slot_of, tokens.id_span)
+    with cython.critical_section(decoder):
+        if decoder.filled == NULL:                 # else by another thread in between
+            decoder.tables = tables
+            BP_STORE(&decoder.filled, <void*> tables)  # last: other threads read the tables from now on
+    return 0
+
+
+cdef bytes handler_of(Decoder decoder, object errors):
+    """The name of an error handler, in C; the tokenizer's own where errors is None."""
+    if decoder.tokens is None:
+        raise TypeError("this tokenizer has not been set up")
+    if BP_LOAD(&decoder.filled) == NULL:
+        fill(decoder)
+    if errors is None:
+        return decoder.errors.encode()
+    if not isinstance(errors, str):
+        raise TypeError(f"errors is the name of a codec error handler, not {short_repr(errors)}")
+    try:
+        codecs.lookup_error(errors)
+    except LookupError:
+        raise LookupError(
+            f"errors {short_repr(errors)} is no codec error handler (strict, replace, ignore, ...)") from None
+    return (<str?> errors).encode()
+
+
+cdef str replace(Decoder decoder, object ids):
+    """Text in which U+FFFD stands for each byte of a run of byte tokens that is not UTF-8."""
+    cdef bytes data
+    cdef list parts = []
+    for in_bytes, run in groupby(map(operator.index, ids), decoder.byte_tokens.__contains__):
+        strip = STRIP_TOKEN if decoder.strip == STRIP_TOKEN and not parts else 0
+        data = joined(decoder, list(run), False, strip, False)
+        if in_bytes and bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
+            parts.append("\ufffd" * len(data))
+        else:
+            parts.append(data.decode("utf-8"))
+    text = "".join(parts)
+    return text.removeprefix(" ") if decoder.strip == STRIP_ONE else text
 
 
 cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, bint skip):
@@ -335,7 +347,7 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
     if decoder.tokens is None:
         raise TypeError("this tokenizer has not been set up")
     if BP_LOAD(&decoder.filled) == NULL:
-        decoder.fill()
+        fill(decoder)
     if PyList_CheckExact(ids) or PyTuple_CheckExact(ids):
         read_sequence(decoder, ids, view)
     elif isinstance(ids, (str, bytes, bytearray)) or not PyObject_CheckBuffer(ids):
@@ -470,3 +482,224 @@ cdef list _listed(object ids):
         else:
             return list(iterator)
     raise TypeError(f"ids is a sequence of ints or an integer array, not {short_repr(ids)}{hint}")
+
+
+# ---- streams
+
+@cython.final
+cdef class StreamDecoder:
+    """Text of token ids that arrive one at a time; made by :meth:`bpetite.Tokenizer.decode_stream`.
+
+    Each id is read once and then forgotten: a token costs the same however long the answer is, and a stream takes some
+    150 bytes. A stream is not shared between threads.
+
+    >>> from bpetite import Tokenizer
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
+    >>> stream.feed(256), stream.feed(0xC3), stream.feed([0xA9, 257])
+    ('ab', '', 'é ab')
+    """
+
+    cdef Decoder decoder
+    cdef bytes handler             # the name of the error handler
+    cdef frozenset skipped         # ids that give no text, or None
+    cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
+    cdef Py_ssize_t held           # their number
+    cdef bint at_first_token       # the next token is the first one, which may lose spaces
+
+    def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
+        self.decoder = tokenizer._decoder
+        self.handler = handler_of(self.decoder, "replace")
+        self.at_first_token = self.decoder.strip != 0
+        if skip_special_tokens:
+            self.skipped = tokenizer._vocab.skipped
+        text_of_many(self, context)
+        self.handler = handler_of(self.decoder, errors)
+
+    @cython.critical_section
+    def feed(self, ids):
+        """The text that these ids complete: whole characters, or "" as long as there is none.
+
+        Args:
+            ids: The next token id, or several, as for :meth:`bpetite.Tokenizer.decode`.
+
+        Raises:
+            UnknownTokenError: A KeyError: an id is not in the vocabulary.
+            UnicodeDecodeError: The bytes are not UTF-8, and errors is "strict".
+            TypeError: ids are neither an int nor a sequence or array of ints.
+
+        After an error the stream is as it was before the call.
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream()
+        >>> [stream.feed(token_id) for token_id in [256, 0xE4, 0xBD, 0xA0]]
+        ['ab', '', '', '你']
+        """
+        if PyLong_CheckExact(ids):
+            return text_of_one(self, ids)
+        if not (PyList_CheckExact(ids) or PyTuple_CheckExact(ids)) and PyIndex_Check(ids):
+            try:
+                return text_of_one(self, PyNumber_Index(ids))
+            except TypeError:                          # an array: numpy gives the index of none that has a dimension
+                pass
+        return text_of_many(self, ids)
+
+    @cython.critical_section
+    def flush(self):
+        """The text of the pending bytes at the end of the ids; the stream is then as new.
+
+        Raises:
+            UnicodeDecodeError: A character is not complete, and errors is "strict".
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(errors="replace")
+        >>> stream.feed([256, 0xE4, 0xBD]), stream.flush()
+        ('ab', '�')
+        """
+        cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
+        self.held = 0
+        self.at_first_token = self.decoder.strip != 0
+        return text
+
+    @cython.critical_section
+    def copy(self):
+        """An independent stream that goes on from here, for a second answer to the same beginning.
+
+        >>> from bpetite import Tokenizer
+        >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(context=[0xC3])
+        >>> stream.copy().feed(0xA9), stream.feed(0xA8)
+        ('é', 'è')
+        """
+        cdef StreamDecoder other = StreamDecoder.__new__(StreamDecoder, self)
+        other.handler = self.handler
+        other.skipped = self.skipped
+        other.open = self.open
+        other.held = self.held
+        other.at_first_token = self.at_first_token
+        return other
+
+    def __copy__(self):
+        return self.copy()
+
+    @property
+    def _decoder(self):
+        return self.decoder
+
+    @property
+    def _held(self):
+        """The number of bytes of an incomplete character."""
+        return self.held
+
+
+cdef str text_of_one(StreamDecoder stream, object token_id):
+    """The text that an id completes."""
+    cdef Decoder decoder = stream.decoder
+    cdef int64_t value = bp_token_value(token_id)
+    cdef const uint8_t* token
+    cdef Py_ssize_t size = -1
+    cdef str text
+    if value == -2:
+        return text_of_one(stream, PyNumber_Index(token_id))
+    if value >= 0 and decoder.tables.slot_of == NULL:
+        value = decoder.tokens.slot(<uint32_t> value)
+    if value >= 0:
+        size = decoder.tables.token_at(<uint32_t> value, &token)
+    if size < 0:
+        raise decoder.unknown(token_id, -1)
+    if stream.skipped is not None and token_id in stream.skipped:
+        return ""
+    if stream.at_first_token:
+        text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_first_token stays as it was
+        stream.at_first_token = decoder.decode_bytes([token_id], False, True) == b""
+        return text
+    return text_of_bytes(stream, token, size)
+
+
+cdef str text_of_many(StreamDecoder stream, object ids):
+    cdef Py_ssize_t held = stream.held
+    cdef uint8_t[4] opened = stream.open
+    cdef bint at_first_token = stream.at_first_token
+    cdef list parts = []
+    if stream.skipped is None and not at_first_token:
+        return text_of_bytes_of(stream, stream.decoder.decode_bytes(ids, False, True))
+    if isinstance(ids, (str, bytes, bytearray)):
+        stream.decoder.decode_bytes(ids)           # raises
+    try:
+        for token_id in ids:
+            parts.append(text_of_one(stream, token_id))
+    except BaseException as error:
+        stream.open = opened
+        stream.held = held
+        stream.at_first_token = at_first_token
+        if isinstance(error, UnknownTokenError):
+            raise stream.decoder.unknown(error.args[0], len(parts)) from None
+        raise
+    return "".join(parts)
+
+
+cdef inline str text_of_bytes_of(StreamDecoder stream, bytes data):
+    return text_of_bytes(stream, <const uint8_t*> PyBytes_AS_STRING(data), PyBytes_GET_SIZE(data))
+
+
+cdef str text_of_bytes(StreamDecoder stream, const uint8_t* data, Py_ssize_t size):
+    cdef bytes joined
+    cdef Py_ssize_t read = -1
+    cdef str text
+    if stream.held:
+        joined = stream.open[:stream.held] + data[:size]
+        data, size = <const uint8_t*> PyBytes_AS_STRING(joined), PyBytes_GET_SIZE(joined)
+    text = PyUnicode_DecodeUTF8Stateful(<const char*> data, size, stream.handler, &read)
+    if read < 0:                                   # up to Python 3.11.2 it is not set where all is ASCII
+        read = size
+    stream.held = min(size - read, 3)
+    memcpy(stream.open, data + read, stream.held)
+    return text
+
+
+def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False,
+                  context: Ids = ()) -> StreamDecoder:
+    """A decoder of token ids that arrive one at a time, as a server streams them; a :class:`StreamDecoder`.
+
+    Its texts are whole characters, and joined they are :meth:`bpetite.Tokenizer.decode` of all ids.
+
+    Args:
+        errors: The treatment of bytes that are not UTF-8, as for :meth:`bpetite.Tokenizer.decode`.
+        skip_special_tokens: As for :meth:`bpetite.Tokenizer.decode`.
+        context: Ids whose text is out already; if they end inside a character, the first ids complete it.
+
+    Raises:
+        LookupError: No codec error handler has the name ``errors``.
+        UnknownTokenError: A KeyError: an id of the context is not in the vocabulary.
+
+    >>> from bpetite import Tokenizer
+    >>> stream = Tokenizer.train("ab ab ab", 258).decode_stream(skip_special_tokens=True)
+    >>> stream.feed([256, 257, 258]) + stream.flush()
+    'ab ab'
+    """
+    return StreamDecoder(self, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
+
+
+def texts_of(tokenizer, ids, errors, skip_special_tokens):
+    """The texts that ``decode_iterable`` yields; anything but an iterable of ids is refused at the call."""
+    stream = StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens)
+    try:
+        if isinstance(ids, (str, bytes, bytearray)):
+            raise TypeError()
+        ids = iter(ids)
+    except TypeError:
+        raise TypeError(f"ids is an iterable of ints, not {short_repr(ids)}") from None
+    return _texts(stream, ids)
+
+
+def _texts(StreamDecoder stream not None, ids):
+    """Yield the texts of an iterator of ids as they are complete, then the pending bytes."""
+    for i, token_id in enumerate(ids):
+        try:
+            text = text_of_one(stream, token_id)
+        except UnknownTokenError as error:
+            raise stream.decoder.unknown(error.args[0], i) from None
+        except TypeError:
+            raise TypeError(f"token ids are ints, and ids[{i}] is {short_repr(token_id)}") from None
+        if text:
+            yield text
+    if text := stream.flush():
+        yield text

@@ -1,24 +1,103 @@
 """Text to token ids by one thread."""
-from libc.stdint cimport uint8_t
+from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
+from .._merge cimport BP_WORDS, Dropout, MergeTable, bp_word, merge_space
+from ..headers cimport bp_watch, token_t
 from ..headers.python cimport PyObject
+from ..splitting.scan._scan cimport Scanner
+from ..vocabulary._alphabet cimport AlphabetTable
+from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
-from ._text cimport text_view, view_range
-from ._worker cimport EncodingTables, Worker
 
+cdef extern from "core/word_cache.h" nogil:
+    ctypedef struct bp_cache:
+        size_t short_used, long_used
+    ctypedef struct bp_waiting:
+        uint64_t key[2]
+        const uint8_t* text
+        Py_ssize_t length, at, same
+        bp_word word
+    void bp_cache_loosen(bp_cache* cache) noexcept
 
 cdef extern from "core/worker_slots.h":
     ctypedef struct bp_slots:
         pass
-    PyObject* bp_take_worker(bp_slots* slots)
-    PyObject* bp_give_worker(bp_slots* slots, PyObject* worker)
+
+cdef enum encode_status:
+    DONE = 0
+    NO_MEMORY = -1
+    NO_TOKEN = -2          # a byte of the text has no token
+    NO_UTF8 = -3           # a lone surrogate in a str
+    INTERRUPTED = -4       # by a signal or another thread; an exception is set
+
+
+cdef struct text_view:
+    const uint8_t* utf8        # or NULL: then the units of a str
+    Py_ssize_t length          # bytes, or units
+    const void* units
+    int width                  # bytes a unit
+
+
+cdef struct view_range:
+    # What to encode of a text: from start to the first end of a pre-token or special token at or after stop. In bytes
+    # if the text is in UTF-8, else in units.
+    Py_ssize_t start, stop
+    Py_ssize_t end             # OUT: where encoding ended
+    Py_ssize_t bytes           # OUT: bytes of UTF-8 from start to end; on NO_TOKEN, to the byte without a token
+
+
+cdef struct utf8_window:
+    # Units of a text, rewritten to UTF-8; all zero at first, freed by free(bytes).
+    uint8_t* bytes
+    Py_ssize_t filled          # bytes
+    Py_ssize_t read            # units of the text, up to the end of the window
+    Py_ssize_t capacity
+
+
+cdef class EncodingTables:
+    # What encoding reads. Nothing changes after construction, so threads share it.
+    cdef readonly TokenTable tokens
+    cdef readonly MergeTable merges
+    cdef readonly Scanner scanner          # None where only `regex` can split
+    cdef readonly bint whole               # a pre-token that is a token is taken whole
+    cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
+    cdef bint prefixed                     # a text gets a space before it
+    cdef bint prefixed_always              # also if it begins with a space
+    cdef bint restarts                     # each span after a special token gets one, too
+    cdef bint narrow                       # all ids are below 2^16
+    cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
+    cdef token_t byte_ids[256]
+    cdef uint8_t byte_known[256]
+
+
+cdef class Worker:
+    # Used by one thread at a time.
+    cdef EncodingTables tables
+    cdef bp_cache cache
+    cdef merge_space space
+    cdef utf8_window window
+    cdef bp_watch watch                    # of the call that uses it
+    cdef Dropout dropout                   # of the call that uses it; None for plain encoding
+    cdef uint64_t text_number              # with dropout: which text of the batch is encoded,
+    cdef uint64_t position                 # and how many bytes of it have been merged
+    cdef token_t* out
+    cdef Py_ssize_t used, capacity
+    cdef bint wants_prefix                 # the text to encode next gets a space before it
+    cdef bp_waiting queue[BP_WORDS]        # pre-tokens that wait to be merged
+    cdef Py_ssize_t waiting                # of them
+
+    # Memory for `more` ids in out; false where there is none.
+    cdef bint reserve(self, Py_ssize_t more) noexcept nogil
+    cdef int put(self, token_t token_id) noexcept nogil
+    # Append the ids of text[0:length], ordinary text in valid UTF-8. Returns DONE or an error. OUT: *bad: on NO_TOKEN,
+    # the offset of the byte without a token.
+    cdef int encode_span(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* bad) noexcept nogil
 
 
 cdef class Encoder:
     cdef EncodingTables tables     # None before the set-up
     cdef SpecialSets specials
     cdef bint scanned_alone        # the scanner alone cuts every text: no Python is needed
-    cdef bint normalizes           # the scanner cuts what is in a normal form already
     cdef object _pretokenizer
     cdef object _normalize         # or None
     cdef object _pipeline          # or None
@@ -28,38 +107,26 @@ cdef class Encoder:
     cdef list _pool                # the others
     cdef Worker _teacher           # which never encodes; or None
 
-    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object normalize,
-                    object pipeline, Py_ssize_t cache_bytes) except -1
-    # The CertainCuts of the scanner; None if it has none.
-    cdef object certain_cuts(self)
     # Take a worker with an empty output. The caller gives it back when the call ends, also after an error.
     cdef Worker take(self)
     cdef void give(self, Worker worker)
-    # Called before helper threads start: copies the fullest word cache (of the pooled workers and `own`), so that new
-    # workers start from it.
-    cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
-    # Take a worker for a helper thread; it starts from the copied cache if that holds much more.
-    cdef Worker take_taught(self)
     # True if the scanner alone cuts this text: it is in the normal form, if there is one.
     cdef bint scans(self, const text_view* view) except -1
     # Append the ids of a text. Special tokens of `specials` are recognised; None recognises none.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
-    cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1
-    # Append the ids of the items that a pipeline yields.
-    cdef int encode_items(self, Worker worker, object items) except -1
-    # Append the ids of UTF-8 text. IN: ends: the end of each pre-token, in bytes, ascending; base: the offset of the
-    # data in the whole text, for messages.
-    cdef int encode_pretokens(self, Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1
 
+
+# OUT: where the characters of a str or bytes are. Bytes are checked to be UTF-8.
+cdef int view_text(object text, text_view* view) except -1
+
+# The expected number of ids, so that most texts need one allocation: memory that is not written to costs nothing.
+cdef Py_ssize_t guess_ids(const text_view* view) noexcept nogil
 
 # Append the ids of a text that the scanner cuts. Returns DONE or an error. OUT: *offset: on NO_TOKEN, the offset of the
 # byte without a token, in UTF-8.
 cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil
 
-# Append the ids of a range of such a text, window by window. Returns DONE or an error.
-cdef int encode_windows(Worker worker, Specials specials, const text_view* view, view_range* wanted) noexcept nogil
-
-# The same for a caller that holds the interpreter lock; raises the error of the status.
+# Append the ids of a range of such a text, window by window. The caller holds the interpreter lock.
 cdef int encode_range(Worker worker, Specials specials, object text, const text_view* view,
                       view_range* wanted) except -1
 
@@ -74,15 +141,3 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
 
 # Raise the error of a status. IN: offset: of a byte in the UTF-8 of the text, whose offset in the whole text is `base`.
 cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
-
-# True if the length of a text alone shows that it has more than `limit` tokens.
-cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit)
-
-# Append the ids of the beginning of a text until more than `limit` are certain, or of the whole text. Raises ValueError
-# if the encoded text holds a special token of `refused` (or None); the rest is not checked. Returns the encoded text in
-# UTF-8 if `wanted`, else None.
-cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials specials, Specials refused,
-                        Py_ssize_t limit, bint wanted)
-
-# int64[n]: the number of bytes of the worker's tokens up to and with each.
-cdef object token_ends(Worker worker)

@@ -5,11 +5,7 @@ from ..headers cimport token_t
 
 cdef extern from "core/sieve.h" nogil:
     ctypedef struct bp_sieve:
-        int shuffles
-
-    void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
-    Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
-                             Py_ssize_t length) noexcept
+        pass
 
 
 cdef class Specials:
@@ -24,16 +20,11 @@ cdef class Specials:
     cdef bp_sieve* sieve
 
     cpdef int refuse(self, object text, Py_ssize_t base=*, str unit=*) except -1
-    # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which
-    # to its number, or returns -1.
-    cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil
-    # As `find`, in a text that goes on after `length` unless it is `final`: only a literal more text cannot change.
+    # The first literal in text[at:length], the longest of those that start there: returns its offset and sets *which to
+    # its number, or returns -1. Unless the text is `final`, only a literal counts that more text cannot change.
     # IN/OUT: *limit, up to where the text is certain; -1 at first.
     cdef Py_ssize_t find_certain(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, bint final,
                                  Py_ssize_t* limit, Py_ssize_t* which) noexcept nogil
-    # The first offset in text[at:length] from which on all of it is the beginning of a literal, which more text may
-    # complete; or length.
-    cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil
 
 
 cdef class SpecialSets:
@@ -46,4 +37,3 @@ cdef class SpecialSets:
     # of literals; so is `disallowed`, of which "all" means every other one. Raises ValueError for an unknown literal,
     # TypeError for what is no collection, such as one literal, or None.
     cdef tuple choose(self, object allowed, object disallowed)
-    cdef Specials subset(self, frozenset literals)

@@ -14,6 +14,11 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from ..errors import not_a_text, short_repr
 
+cdef extern from "core/sieve.h" nogil:
+    void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
+    Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
+                             Py_ssize_t length) noexcept
+
 cdef enum:
     SUBSETS = 16           # sets of special tokens whose finders are kept
 
@@ -117,43 +122,45 @@ cdef class Specials:
         if not isinstance(text, (str, bytes)):
             raise not_a_text(text)
         data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
-        at = self.find(<const uint8_t*> PyBytes_AS_STRING(data), 0, PyBytes_GET_SIZE(data), &which)
+        at = PyBytes_GET_SIZE(data)
+        at = find_before(self, <const uint8_t*> PyBytes_AS_STRING(data), 0, at, at, &which)
         if at < 0:
             return 0
         at = len(data[:at].decode("utf-8")) if isinstance(text, str) else at
         raise ValueError(f"the text holds the disallowed special token {self.literals[which]!r} at {unit} {base + at}; "
                          f"allow it (allowed_special) or take the text as it is (disallowed_special=())")
 
-    cdef Py_ssize_t find(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
-        return find_before(self, text, at, length, length, which)
-
     cdef Py_ssize_t find_certain(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length, bint final,
                                  Py_ssize_t* limit, Py_ssize_t* which) noexcept nogil:
         if final:
             limit[0] = length
         elif limit[0] < at:
-            limit[0] = self.open_from(text, at, length)
+            limit[0] = open_from(self, text, at, length)
         return find_before(self, text, at, limit[0], length, which)
-
-    cdef Py_ssize_t open_from(self, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
-        cdef Py_ssize_t behind
-        at = max(at, length - self.longest + 1)
-        while (at := bp_sieve_next(self.sieve, text, at, length, length)) < length:
-            behind = count_up_to(self, text + at, length - at)
-            if (behind < self.size and size_of(self, behind) > length - at
-                    and memcmp(self.blob + self.starts[behind], text + at, length - at) == 0):
-                return at
-            at += 1
-        return length
 
 
 cdef inline Py_ssize_t size_of(Specials specials, Py_ssize_t which) noexcept nogil:
     return <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
 
 
+cdef Py_ssize_t open_from(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t length) noexcept nogil:
+    """The first offset in text[at:length] from which on all of it is the beginning of a literal, which more text may
+    complete; or length."""
+    cdef Py_ssize_t behind
+    at = max(at, length - specials.longest + 1)
+    while (at := bp_sieve_next(specials.sieve, text, at, length, length)) < length:
+        behind = count_up_to(specials, text + at, length - at)
+        if (behind < specials.size and size_of(specials, behind) > length - at
+                and memcmp(specials.blob + specials.starts[behind], text + at, length - at) == 0):
+            return at
+        at += 1
+    return length
+
+
 cdef inline Py_ssize_t find_before(Specials specials, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                                    Py_ssize_t length, Py_ssize_t* which) noexcept nogil:
-    """Specials.find, restricted to a start before `stop`."""
+    """The first literal in text[at:length], the longest of those that start there: returns its offset, if that is
+    before `stop`, and sets *which to its number, or returns -1."""
     stop = min(stop, length - specials.shortest + 1)       # no literal starts there or later
     if specials.size == 0:
         return -1
@@ -219,18 +226,19 @@ cdef class SpecialSets:
         refused = _names(disallowed, self.literals, "disallowed_special")
         if refused is self.literals:           # "all"
             refused -= recognised
-        return self.subset(recognised), self.subset(refused) if refused else None
+        return subset(self, recognised), subset(self, refused) if refused else None
 
-    cdef Specials subset(self, frozenset literals):
-        if len(literals) == self.every.size:
-            return self.every
-        specials = self.subsets.get(literals)
-        if specials is None:
-            specials = Specials({literal: self.ids[literal] for literal in literals})
-            if len(self.subsets) >= SUBSETS:
-                self.subsets.clear()
-            self.subsets[literals] = specials
-        return specials
+
+cdef Specials subset(SpecialSets sets, frozenset literals):
+    if len(literals) == sets.every.size:
+        return sets.every
+    specials = sets.subsets.get(literals)
+    if specials is None:
+        specials = Specials({literal: sets.ids[literal] for literal in literals})
+        if len(sets.subsets) >= SUBSETS:
+            sets.subsets.clear()
+        sets.subsets[literals] = specials
+    return specials
 
 
 cdef frozenset _names(object names, frozenset every, str keyword):

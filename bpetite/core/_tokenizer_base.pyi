@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Buffer, disjoint_base
 
+from .._merge import Dropout
 from ..engine.call_options import Ids, SpecialSelection, Text
 from ..engine.pipeline import Pipeline
 from ..errors import UnknownTokenError
 from ..splitting.pretokenizer import Pretokenizer
 from ..vocabulary.vocab import ErrorHandler, Vocab
-from ._dropout import Dropout
 from ._special import Specials
 
 @disjoint_base

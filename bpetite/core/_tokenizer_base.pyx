@@ -8,27 +8,40 @@ Annotations are for people and ``help``; the stub has the same ones for type che
 """
 from __future__ import annotations
 
-from cpython.array cimport array
-from libc.stdint cimport uint8_t
+from cpython.array cimport array, clone
+from libc.stdint cimport int64_t, uint8_t
 
-from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject
-from ._batch cimport count_each, encode_flat, encode_lists, encode_long
+from .._merge cimport Dropout
+from ..headers.python cimport (
+    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject,
+)
+from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
+from ..vocabulary._tokens cimport TokenTable, size_at
+from ._batch cimport list_of, take_ids
 from ._decode cimport Decoder
-from ._dropout cimport Dropout, chosen_dropout
-from ._encode cimport Encoder, check_status, encode_up_to, encode_between_specials, has_more, token_ends
-from ._ids cimport list_of, take_ids
+from ._encode cimport (
+    Encoder, EncodingTables, Worker, check_status, encode_between_specials, encode_range, text_view, view_range,
+    view_text,
+)
 from ._special cimport Specials, SpecialSets
-from ._worker cimport EncodingTables, Worker
 
+from array import array as new_array
 from os import PathLike
 
 from ..errors import check_integer, not_a_text, short_repr
-from ._stream_decoder import texts_of
+from ._batch import Batch, encode_long
+from ._decode import texts_of
 from ._threads import thread_count
 
 cdef extern from "core/immortal.h":
     void bp_make_immortal(object) noexcept
 
+cdef enum:
+    SHORTEST_PART = 64         # characters or bytes of a part, where a limit of tokens decides what is read
+    FIRST_PART = 256           # of the first one: it tells the rate
+    LONGEST_PART = 1 << 16
+
+cdef array INT64 = new_array("q")
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
 
 
@@ -57,18 +70,19 @@ cdef class TokenizerBase:
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
             normalize: Applied to the text between special tokens; must leave ASCII as it is.
-            pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain, but
-                for one that is `scanned_alone`: `items(text, specials)` yields the ids of special
-                tokens, bytes for the pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
+            pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain:
+                `items(text, specials)` yields the ids of special tokens, bytes for the pretokenizer to cut, and pairs
+                of bytes and the ends of the pre-tokens in them. One that is `scanned_alone` only traces.
         """
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
                                 "" if pipeline is None else pipeline.prefix)
-        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
+        self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
+        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize,
+                             pipeline if self._cut_in_python else None, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
-        self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
 
     # ---- text to ids
 
@@ -179,10 +193,8 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).count_batch(["ab", "ab ab", ""])
         array([1, 2, 0])
         """
-        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        around = self._vocab.around if add_special_tokens else ((), ())
-        return count_each(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
-                          chosen_dropout(dropout, seed, kept_of(self)))
+        return batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
+                        seed).counts()
 
     def encode_batch(self, texts: Iterable[Text], *, num_threads: int | None = None,
                      allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
@@ -203,10 +215,8 @@ cdef class TokenizerBase:
         >>> Tokenizer.train("ab ab ab", 258).encode_batch(["ab", "ab ab"])
         [[256], [256, 257]]
         """
-        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        around = self._vocab.around if add_special_tokens else ((), ())
-        return encode_lists(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
-                            chosen_dropout(dropout, seed, kept_of(self)))
+        return batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
+                        seed).lists()
 
     def encode_batch_to_numpy(self, texts: Iterable[Text], *, num_threads: int | None = None,
                               allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
@@ -222,10 +232,8 @@ cdef class TokenizerBase:
         >>> ids.tolist(), offsets.tolist()
         ([256, 256, 257], [0, 1, 3])
         """
-        recognised, refused = self._encoder.specials.choose(allowed_special, disallowed_special)
-        around = self._vocab.around if add_special_tokens else ((), ())
-        return encode_flat(self._encoder, texts, recognised, refused, thread_count(num_threads), around,
-                           chosen_dropout(dropout, seed, kept_of(self)))
+        return batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
+                        seed).flat()
 
     # ---- ids to text
 
@@ -312,7 +320,31 @@ cdef class TokenizerBase:
 
     def _dropout(self, dropout, seed):
         """The draws of a call: a Dropout, or None for plain encoding."""
-        return chosen_dropout(dropout, seed, kept_of(self))
+        if self._vocab is None:
+            raise TypeError("this tokenizer has not been set up")
+        if dropout is None or dropout is False:
+            if seed is not None:
+                raise ValueError("seed is for dropout, and no dropout is given")
+            return None
+        if dropout is True:
+            dropout = self._vocab.kept.get("dropout")
+            if dropout is None:
+                raise ValueError("dropout=True asks for the dropout of the tokenizer, which has none: give a "
+                                 "probability, such as dropout=0.1")
+        try:
+            if isinstance(dropout, (str, bytes)):
+                raise TypeError()
+            probability = float(dropout)
+        except TypeError:
+            raise TypeError(f"dropout is a probability, True or None, not {short_repr(dropout)}") from None
+        if not 0 <= probability <= 1:
+            raise ValueError(f"dropout must be 0 to 1, not {short_repr(dropout)}")
+        if seed is None:
+            from os import urandom
+            seed = int.from_bytes(urandom(8), "little")
+        else:
+            seed = check_integer("seed", seed, 0, most=0xFFFFFFFFFFFFFFFF, kind="an int or None")
+        return Dropout(probability, seed) if probability else None
 
     def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
                           bint wants_prefix=False, Dropout dropout=None, position=0):
@@ -364,12 +396,6 @@ cdef class TokenizerBase:
             self._encoder.give(worker)
 
 
-# The functions of the class: threads that each have a tokenizer of their own share nothing else.
-for _method in TokenizerBase.__dict__.values():
-    if callable(_method):
-        bp_make_immortal(_method)
-
-
 # ---- workers: functions, since methods in C would put their table into the class, where help() shows it
 
 cdef Worker encoded(TokenizerBase self, object text, object allowed, object disallowed, object num_threads,
@@ -383,7 +409,7 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
     cdef Worker worker
     cdef bint done = False
     if dropout is not None or seed is not None:
-        chosen = chosen_dropout(dropout, seed, kept_of(self))
+        chosen = self._dropout(dropout, seed)
     if ordinary:
         recognised = <PyObject*> None
     elif allowed is not ALL or disallowed is not ():
@@ -409,6 +435,14 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
             self._encoder.give(worker)
 
 
+cdef object batch_of(TokenizerBase self, object texts, object num_threads, object allowed, object disallowed,
+                     bint add_special_tokens, object dropout, object seed):
+    recognised, refused = self._encoder.specials.choose(allowed, disallowed)
+    around = self._vocab.around if add_special_tokens else ((), ())
+    threads = thread_count(num_threads)
+    return Batch(self._encoder, texts, recognised, refused, threads, around, self._dropout(dropout, seed))
+
+
 cdef list listed(TokenizerBase self, Worker worker):
     # The output of a worker, which is given back.
     try:
@@ -417,8 +451,69 @@ cdef list listed(TokenizerBase self, Worker worker):
         self._encoder.give(worker)
 
 
-cdef dict kept_of(TokenizerBase self):
-    # Settings of its file, the probability of dropout among them.
-    if self._vocab is None:
-        raise TypeError("this tokenizer has not been set up")
-    return self._vocab.kept
+# ---- texts up to a limit of tokens: in parts, each about as long as the missing tokens take at the rate so far. Only a
+# ---- scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
+
+cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
+    # True if the length of a text alone shows that it has more than `limit` tokens.
+    if not encoder.scanned_alone or not isinstance(text, (str, bytes)):
+        return False
+    if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
+        return False                           # a token may stand for any number of characters, or for longer ones
+    return len(text) // max(encoder.tables.tokens.longest, encoder.specials.every.longest, 1) > limit
+
+
+cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials specials, Specials refused,
+                        Py_ssize_t limit, bint wanted):
+    # Append the ids of the beginning of a text, until more than `limit` are certain. Returns it in UTF-8 if `wanted`.
+    cdef text_view view
+    cdef view_range part
+    cdef Py_ssize_t size = FIRST_PART, missing
+    view_text(text, &view)
+    if not encoder.scans(&view):
+        if refused is not None:
+            refused.refuse(text)
+        encoder.encode(worker, text, specials)
+        return str.encode(text, "utf-8") if wanted else None
+    part.end = 0
+    while part.end < view.length and worker.used <= limit:
+        part.start, part.stop = part.end, min(part.end + size, view.length)
+        encode_range(worker, specials, text, &view, &part)
+        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
+        if worker.used:
+            size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)
+    if refused is None and not wanted:
+        return None
+    read = _utf8(&view, part.end)
+    if refused is not None:
+        refused.refuse(read.decode("utf-8") if isinstance(text, str) else read)
+    return read
+
+
+cdef bytes _utf8(const text_view* view, Py_ssize_t n):
+    """The first bytes or units of a text that has been encoded. CPython takes four times as long for its own units."""
+    cdef Py_ssize_t bad, widest = 4 if view.width == 4 else view.width + 1
+    if view.utf8 != NULL:
+        return PyBytes_FromStringAndSize(<const char*> view.utf8, n)
+    cdef bytes data = PyBytes_FromStringAndSize(NULL, n * widest + BP_UTF8_SLACK)
+    return data[:bp_utf8_from_units(view.width, view.units, 0, n, <uint8_t*> PyBytes_AS_STRING(data), &bad)]
+
+
+cdef object token_ends(Worker worker):
+    cdef TokenTable tokens = worker.tables.tokens
+    cdef array ends = clone(INT64, worker.used, False)
+    cdef int64_t* to = <int64_t*> ends.data.as_longlongs
+    cdef Py_ssize_t i, total = 0
+    cdef bint dense = tokens.size and tokens.ids[tokens.size - 1] == tokens.size - 1   # ids are slots
+    with nogil:
+        for i in range(worker.used):
+            total += size_at(tokens.sizes, tokens.starts,
+                             <Py_ssize_t> worker.out[i] if dense else tokens.slot(worker.out[i]))
+            to[i] = total
+    return ends
+
+
+# The functions of the class: threads that each have a tokenizer of their own share nothing else.
+for _method in TokenizerBase.__dict__.values():
+    if callable(_method):
+        bp_make_immortal(_method)

@@ -23,7 +23,7 @@ from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain, starmap
 
-from ..core._dropout import Dropout
+from .._merge import Dropout
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, Vocab
-from bpetite.core._stream_decoder import StreamDecoder
+from bpetite.core._decode import StreamDecoder
 from bpetite.errors import UnknownTokenError
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}

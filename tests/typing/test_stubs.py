@@ -21,7 +21,7 @@ def module_name(path: Path) -> str:
 
 
 #: The stubs of what users call; others are for mypy.
-CALLED = ["bpetite._simd", "bpetite.core._stream_decoder", "bpetite.core._tokenizer_base"]
+CALLED = ["bpetite._simd", "bpetite.core._decode", "bpetite.core._tokenizer_base"]
 
 STUBS = {module_name(path): path for path in sorted(PACKAGE.rglob("*.pyi"))}
 COMPILED = {module_name(path) for path in PACKAGE.rglob("*.pyx")}

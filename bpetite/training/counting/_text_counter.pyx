@@ -223,9 +223,9 @@ cdef class TextCounter:
         """Count the pre-tokens of valid UTF-8. IN: text[0:readable] may be read."""
         cdef Py_ssize_t at = 0
         cdef Py_ssize_t end
-        cdef Py_ssize_t which = 0
+        cdef Py_ssize_t which = 0, limit = -1
         while at < size:
-            end = self.specials.find(text, at, size, &which)
+            end = self.specials.find_certain(text, at, size, True, &limit, &which)
             if end < 0:
                 return self.count_ordinary(text + at, size - at, readable - at)
             self.count_ordinary(text + at, end - at, readable - at)

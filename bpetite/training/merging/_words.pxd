@@ -10,7 +10,7 @@ cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 from libc.string cimport memcpy
 
-from ...core._worker cimport Worker
+from ...core._encode cimport Worker
 from ...headers cimport bp_watch, token_t
 from ...vocabulary._tokens cimport TokenTable
 from ..counting._count_table cimport PretokenReader

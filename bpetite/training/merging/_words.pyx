@@ -16,8 +16,7 @@ from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from ..._merge cimport MergeTable, space_reserve
-from ...core._text cimport DONE as ENCODED
-from ...core._worker cimport EncodingTables, Worker
+from ...core._encode cimport DONE as ENCODED, EncodingTables, Worker
 from ...headers cimport bp_free, bp_resize, bp_watch, bp_watch_begin, bp_work
 from ...vocabulary._tokens cimport TokenTable
 from ..counting._count_table cimport PretokenReader
@@ -85,7 +84,7 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
             size = self.worker.tables.merges.merge(&self.worker.space, length, &self.worker.watch)
     else:
         self.worker.used = 0
-        if self.worker.encode_span(data, length, length, True, length, &offset) == ENCODED:
+        if self.worker.encode_span(data, length, &offset) == ENCODED:
             self.ids = self.worker.out
             size = self.worker.used
     if size < 0:
