@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from types import SimpleNamespace
@@ -40,7 +40,8 @@ FILES: dict[Format, tuple[str, ...]] = {
 
 #: The files in which ``transformers`` keeps settings beside a tokenizer.json: named tokens, sides, chat templates.
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
-#: The folder of further chat templates.
+#: The two of them that name special tokens, and the folder of further chat templates.
+CONFIG, TOKEN_MAP = BESIDE[:2]
 TEMPLATES = "additional_chat_templates"
 
 
@@ -164,6 +165,17 @@ def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], op
     for key in value:
         if key not in required and key not in optional:
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
+
+
+def settings_in(beside: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of ``transformers`` in the files of :attr:`Vocab.beside`, as ``from_pretrained`` reads them: the
+    older special_tokens_map.json decides, unless tokenizer_config.json lists the added tokens itself."""
+    import json  # not at the top: a regular file is read without it
+
+    settings: dict[str, Any] = json.loads(beside.get(CONFIG, "{}"))
+    if "added_tokens_decoder" not in settings:
+        settings |= json.loads(beside.get(TOKEN_MAP, "{}"))
+    return settings
 
 
 def with_settings(vocab: Vocab, folder: str) -> Vocab:
