@@ -17,6 +17,7 @@ from transformers.models.auto.tokenization_auto import (
 from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 from ..formats import huggingface
+from ..formats.files import settings_in
 from ..patterns import GPT2
 from ..steps.splits import PrefixSpace, SplitPattern
 from .accelerated import accelerate
@@ -32,7 +33,7 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     """As :meth:`bpetite.Tokenizer.as_transformers`."""
     beside = tokenizer.to_vocab().beside
     defaults = _defaults(beside)
-    settings = defaults | _config(beside) if defaults else {}
+    settings = defaults | settings_in(beside) if defaults else {}
     if (prefix_space := options.get("add_prefix_space", settings.get("add_prefix_space"))) is not None:
         tokenizer = _with_prefix_space(tokenizer, prefix_space)
     # errors= says nothing to a backend, and tokenizer.json has no place for it
@@ -51,16 +52,9 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     return accelerate(made)
 
 
-def _config(beside: dict[str, str]) -> dict[str, Any]:
-    config: dict[str, Any] = {}
-    for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        config |= json.loads(beside.get(name, "{}"))
-    return config
-
-
 def _defaults(beside: dict[str, str]) -> dict[str, Any]:
     """Defaults of the class that a directory names, or that is known for its type of model; not those in its files."""
-    config = _config(beside)
+    config = settings_in(beside)
     kind_of_model = json.loads(beside.get("config.json", "{}")).get("model_type")
     name = config.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(kind_of_model)
     # for byte-level BPE, AutoTokenizer takes the general class in place of these

@@ -112,7 +112,6 @@ def _headline(report: AuditReport) -> Iterator[tuple[str, str]]:
     yield f"{len(report.unreachable):,}", "tokens that no text can produce"
     if usage is not None:
         yield f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"
-        yield f"{usage.renyi_efficiency:.3f}", "Renyi efficiency"
         yield f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"
         yield f"{usage.total.bytes:,}", "bytes of text"
         yield f"{usage.total.tokens:,}", "tokens of text"
@@ -165,6 +164,3 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     yield "Texts", [scripts, Table("Words by tokens", ["words", "tokens each"], words, numbers=1, bars=[[0]])]
     most_used = [[count, str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
     yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
-    costly = [[count, tokens, word] for word, count, tokens in usage.costly_words[:20]]
-    heads = ["count", "tokens each", "word"]
-    yield "Words that take most tokens", [Table("Words that take most tokens", heads, costly, 2, few=10)]

@@ -1,8 +1,8 @@
 """Tokens of texts: the bytes that they stand for, and how they are laid out for display.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: a later one
-shows only the characters that begin in it. Bytes that form no character, which only ids that no text gave can have, are
-shown as bytes.
+shows only the characters that begin in it. Bytes that are not UTF-8 (possible
+only for ids that no text produces) are shown in hex.
 """
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -69,13 +69,13 @@ class TokenReader:
         self.tokens: list[bytes] = [tokens[one] for one in self.ids.tolist()]
         self.lengths: Numbers = np.array([*map(len, self.tokens)], dtype=np.int64)
 
-    def read(self, texts: Sequence[str], allowed_special: tuple[str, ...] | Literal["all"] = ()) -> Tokenized:
-        """The tokens of texts, by default of ordinary text.
+    def read(self, texts: Sequence[str]) -> Tokenized:
+        """The tokens of ordinary texts.
 
         Raises:
             ValueError: A byte of a text has no token.
         """
-        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=allowed_special)
+        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         sparse = len(ids) and self.ids[-1] >= len(self.ids)
         places = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
         data = b"".join(map(self.tokens.__getitem__, places.tolist()))

@@ -1,8 +1,6 @@
 """The result of a comparison, and how it is shown."""
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -29,20 +27,19 @@ RATES: dict[str, Callable[[ScriptUse], float]] = {
 
 #: Figures of all texts alone.
 MORE: dict[str, Callable[[Figures], float]] = {
-    "Renyi efficiency": lambda one: one.usage.renyi_efficiency,
     "vocabulary used": lambda one: one.usage.vocabulary_used,
 }
 
 
 @dataclass(frozen=True)
 class Difference:
-    """A stretch of text that two tokenizers encode differently.
+    """A range of text that two tokenizers encode differently.
 
     Attributes:
         document: Index of the text.
         offset: Position of its first character there.
         cut: True when the tokens' bytes differ; False for one token under two ids.
-        before, text, after: The stretch and its surroundings.
+        before, text, after: The range and its surroundings.
         a, b: (id, bytes) of the tokens of each tokenizer.
     """
 
@@ -71,7 +68,7 @@ class Differences:
         merges_at_first: The merges of A and B at this rank; None after the end of a list.
         merges_only_a, merges_only_b: The numbers of merges that the other does not have.
         documents_differing: The number of texts with different ids.
-        cut_places: The number of stretches of text that are cut into different tokens.
+        cut_places: The number of ranges of text that are cut into different tokens.
         other_ids: The number of tokens that are cut alike and have different ids.
         places: The first differences of each kind.
     """
@@ -171,15 +168,6 @@ class Comparison(Report):
         differences = [one | {"same": made.same} for one, made in zip(plain(self.differences), self.differences)]
         rows = self.rows()
         return {"by": self.by, "files": list(self.files), "same": self.same, "rows": rows, "differences": differences}
-
-    def to_csv(self) -> str:
-        """Return :meth:`rows` as CSV (RFC 4180) with a head; figures that a group does not have are empty."""
-        out = io.StringIO()
-        rows = self.rows()
-        writer = csv.DictWriter(out, list(rows[0]), restval="")
-        writer.writeheader()
-        writer.writerows(rows)
-        return out.getvalue()
 
     def _contents(self) -> Contents:
         verdict = counted(len(self.tokenizers), "tokenizer")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import accumulate, pairwise
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from ..engine.pipeline import Pipeline
@@ -19,20 +19,6 @@ from .scripts import token_repr
 
 #: Bytes of a pre-token at most: the plain rule is quadratic.
 LONGEST = 1000
-
-Verdict = Literal["", "there", "absent", "special", "cut", "unmerged", "whole", "alone", "crossed"]
-
-#: verdict on an expected token -> its meaning, for people.
-VERDICTS: dict[Verdict, str] = {
-    "there": "it is there",
-    "absent": "its bytes are not in the text",
-    "special": "it is a special token, or only decodes: no ordinary text gives it",
-    "cut": "it spans pre-tokens or a special token",
-    "unmerged": "no merges make it",
-    "whole": "its pre-token is a token and is taken whole",
-    "alone": "no merges make it: it comes out only as a whole pre-token",
-    "crossed": "a merge that comes before crosses one of its edges",
-}
 
 
 class Merge(NamedTuple):
@@ -73,42 +59,31 @@ class Explanation(Report):
         spelled: The text that the tokens spell, after normalization.
         ids: Its ids.
         pretokens: The pre-tokens and special tokens, in order.
-        verdict: Why the expected token is not there, or that it is, a key of ``VERDICTS``; "" where none was expected.
-        missing: Merges that do not exist, and that would have made the expected token of the tokens of its bytes.
-        crossing: The merge that crosses an edge of the expected token.
     """
 
     text: str
     spelled: str
     ids: list[int]
     pretokens: list[Pretoken]
-    verdict: Verdict = ""
-    missing: list[tuple[bytes, bytes]] = field(default_factory=list)
-    crossing: Merge | None = None
 
     def _contents(self) -> Contents:
         return Contents(f"The ids of {self.text!r}", counted(len(self.ids), "token"), [], _sections(self))
 
 
-def explain(
-    tokenizer: Tokenizer, text: str, *, expect: str | bytes | None = None, ordinary: bool = False
-) -> Explanation:
+def explain(tokenizer: Tokenizer, text: str, *, ordinary: bool = False) -> Explanation:
     """Explain the ids of a text, step by step.
 
     Args:
         tokenizer: The tokenizer.
         text: The text, such as one word.
-        expect: A token that the text was expected to give: the explanation says what kept it away.
         ordinary: Recognise no special tokens.
 
     Raises:
         ValueError: A pre-token is longer than 1,000 bytes; a byte has no token.
 
-    >>> found = explain(Tokenizer.train("ab ab ab", 258), "abba", expect="ba")
+    >>> found = explain(Tokenizer.train("ab ab ab", 258), "abba")
     >>> [(step.rank, step.left, step.right) for step in found.pretokens[0].merges], found.ids
     ([(0, b'a', b'b')], [256, 98, 97])
-    >>> found.verdict, found.missing
-    ('unmerged', [(b'b', b'a')])
     """
     allowed: tuple[str, ...] | Literal["all"] = () if ordinary else "all"
     ids = tokenizer.encode(text, allowed_special=allowed)
@@ -124,8 +99,7 @@ def explain(
         data, ends = item if isinstance(item, tuple) else (item, pipeline.pretokenizer.ends(item))
         pretokens += [rules.encode(rules.as_tokens(data[start:end])) for start, end in pairwise([0, *ends])]
     spelled = b"".join([one.data for one in pretokens]).decode("utf-8")
-    wanted = expect.encode("utf-8") if isinstance(expect, str) else expect or b""
-    return Explanation(text, spelled, ids, pretokens, **rules.verdict(pretokens, rules.as_tokens(wanted)))
+    return Explanation(text, spelled, ids, pretokens)
 
 
 class _Rules:
@@ -164,40 +138,8 @@ class _Rules:
             tokens[at : at + 2] = [tokens[at] + tokens[at + 1]]
         return Pretoken(data, "merges", [self.id_of.get(token, -1) for token in tokens], tokens, steps)
 
-    def verdict(self, pretokens: list[Pretoken], wanted: bytes) -> dict[str, Any]:
-        """Why a text does not give a token, the merges that it would have needed, the merge that came before."""
-        if not wanted:
-            return {}
-        if any(wanted in one.tokens for one in pretokens):
-            return {"verdict": "there"}
-        if wanted in self.id_of and wanted not in self.ordinary:
-            return {"verdict": "special"}
-        first = next((one for one in pretokens if wanted in one.data and one.rule != "special"), None)
-        if first is None:
-            return {"verdict": "cut" if wanted in b"".join([one.data for one in pretokens]) else "absent"}
-        parts = self.merge(wanted).tokens
-        if parts != [wanted] and wanted not in self.whole:
-            pairs = zip(accumulate(parts), parts[1:], strict=False)
-            return {"verdict": "unmerged", "missing": [pair for pair in pairs if not candidates(pair, self.ranks)]}
-        if first.rule == "whole" or parts != [wanted]:
-            return {"verdict": "whole" if first.rule == "whole" else "alone"}
-        start = first.data.index(wanted)
-        crossing = (one for one in first.merges if _crosses(one, start) or _crosses(one, start + len(wanted)))
-        return {"verdict": "crossed", "crossing": next(crossing)}
-
-
-def _crosses(step: Merge, edge: int) -> bool:
-    return step.start < edge < step.start + len(step.left) + len(step.right)
-
 
 def _sections(report: Explanation) -> Iterator[Section]:
-    if report.verdict:
-        crossing = [] if report.crossing is None else [report.crossing]
-        rows = [[f"{one.rank:,}", Code(token_repr(one.left)), Code(token_repr(one.right))] for one in crossing]
-        rows += [["none", Code(token_repr(left)), Code(token_repr(right))] for left, right in report.missing]
-        heads = ["rank", "left", "right"]
-        yield "The expected token", [f"The expected token: {VERDICTS[report.verdict]}"]
-        yield "Merges against it", [Table("Merges against it", heads, rows)]
     if report.spelled != report.text:
         yield "Normalization", [Table("Normalization", [], [["normalized", Code(repr(report.spelled))]])]
     rules = {"special": "special token", "whole": "taken whole", "merges": "merges"}

@@ -92,8 +92,8 @@ class Tokens:
 
     Attributes:
         names: The tokenizers.
-        rows: rows[number][side]: the tokens of each side for the same stretch of text.
-        caption: The stretch, in words.
+        rows: rows[number][side]: the tokens of each side for the same range of text.
+        caption: The range, in words.
         few: The tokens of a side that text shows at most; None for all.
     """
 

@@ -1,4 +1,4 @@
-"""Measures of text in tokens: compression by script, tokens in use, words that take many tokens.
+"""Measures of text in tokens: compression by script, tokens in use, tokens of words.
 
 Texts are read as ordinary text, a few million characters at a time, so memory does not grow with the size of a file.
 Everything is counted with NumPy over arrays of tokens, of bytes and of code points.
@@ -21,23 +21,11 @@ from .scripts import COMMON, scripts_of
 #: The group of texts that belong to none.
 ALL = "all"
 
-#: Order of the Renyi entropy that correlated best with translation quality in the paper that proposed it.
-RENYI_ORDER = 2.5
-
 #: Characters that are measured at a time; longer documents are cut, see :func:`chunks_of`.
 BLOCK = 1 << 20
 
 #: Characters that are held over all groups until the largest of them is measured.
 HELD = 8 * BLOCK
-
-#: Longer words are left out of the list of costly words, which people read.
-LONGEST_WORD = 40
-
-#: A word of this many tokens is costly.
-COSTLY = 3
-
-#: The table of costly words is cut back to KEPT_WORDS when it has grown to MOST_WORDS.
-MOST_WORDS, KEPT_WORDS = 200_000, 50_000
 
 #: Properties of a code point: the index of its script, and whether it is part of a word; or that nothing is known yet.
 SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
@@ -99,7 +87,6 @@ class Usage:
         ordinary: bool[n]: False for special tokens, which ordinary text does not use.
         scripts: script -> its counts, most bytes first; "Common" holds spaces, digits, punctuation and symbols.
         word_tokens: The numbers of words with 1, 2, ... tokens; the last of the ten counts 10 and more.
-        costly_words: (word, how often, tokens each), those that take most tokens beyond one a word first.
     """
 
     documents: int
@@ -108,7 +95,6 @@ class Usage:
     ordinary: npt.NDArray[np.bool_]
     scripts: dict[str, ScriptUse] = field(default_factory=dict)
     word_tokens: list[int] = field(default_factory=lambda: [0] * 10)
-    costly_words: list[tuple[str, int, int]] = field(default_factory=list)
 
     def __repr__(self) -> str:
         total = self.total
@@ -139,25 +125,10 @@ class Usage:
         order = np.argsort(-self.counts, kind="stable")[:limit]
         return [(int(self.ids[at]), int(self.counts[at])) for at in order if self.counts[at]]
 
-    @property
-    def renyi_efficiency(self) -> float:
-        """Renyi entropy of order 2.5 of the token frequencies, divided by its maximum, the logarithm of the
-        vocabulary's size: 1 when all tokens are equally frequent, near 0 when a few make up the text.
-
-        Source: V. Zouhar et al., "Tokenization and the Noiseless Channel", ACL 2023.
-        """
-        used = self.counts[self.counts > 0]
-        if len(self.counts) < 2 or not len(used):
-            return 0.0
-        shares = used / used.sum()
-        entropy = np.log(np.sum(shares**RENYI_ORDER)) / (1 - RENYI_ORDER)
-        return float(entropy / np.log(len(self.counts))) + 0.0
-
     def figures(self) -> dict[str, float]:
         """Return the figures over all texts, for JSON."""
-        efficiency, used = round(self.renyi_efficiency, 6), round(self.vocabulary_used, 6)
-        more = {"renyi_efficiency": efficiency, "vocabulary_used": used}
-        return {"documents": self.documents, **self.total.to_dict(), **more}
+        used = round(self.vocabulary_used, 6)
+        return {"documents": self.documents, **self.total.to_dict(), "vocabulary_used": used}
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON; tokens are given as ids."""
@@ -166,7 +137,6 @@ class Usage:
             "never_used": self.never_used,
             "most_used": self.most_used(50),
             "words_by_tokens": self.word_tokens,
-            "costly_words": self.costly_words,
             "scripts": {name: use.to_dict() for name, use in self.scripts.items()},
         }
 
@@ -240,7 +210,6 @@ class Meter(TokenReader):
         self.inside: Numbers = (inside[ends - self.lengths] & (self.lengths > 0)).astype(np.int32)
         self.scripts: list[str] = [COMMON]
         self.properties: Numbers = np.full(0x110000, UNKNOWN, dtype=np.uint8)  # of each code point
-        self.costly: Counter[tuple[str, int]] = Counter()
         ordinary = ~np.isin(self.ids, list(tokenizer.special_tokens.values()))
         self.usage: Usage = Usage(0, self.ids, np.zeros(len(self.ids), dtype=np.int64), ordinary)
 
@@ -249,8 +218,6 @@ class Meter(TokenReader):
         usage = self.usage
         usage.documents = documents
         usage.scripts = dict(sorted(usage.scripts.items(), key=lambda item: -item[1].bytes))
-        ranked = sorted(self.costly.items(), key=lambda item: (-item[1] * (item[0][1] - 1), item[0]))
-        usage.costly_words = [(word, count, tokens) for (word, tokens), count in ranked[:50]]
         return usage
 
     def add(self, read: Tokenized) -> ScriptUse:
@@ -262,7 +229,7 @@ class Meter(TokenReader):
         text = data.decode("utf-8")
         of_char = self.look_up(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
 
-        # Positions in characters: of tokens, of which a character may have several, of texts, and of words.
+        # Character positions of tokens (several may share a character), texts and words.
         begun = self.begun[index]
         ends = np.append(0, np.cumsum(begun))
         first_char = np.append(ends[:-1] - self.inside[index], len(text))
@@ -290,11 +257,6 @@ class Meter(TokenReader):
                 added.add(use)
         for tokens, words in enumerate(np.bincount(np.minimum(touched, 10), minlength=11)[1:].tolist()):
             self.usage.word_tokens[tokens] += words
-        costly = np.flatnonzero((touched >= COSTLY) & (word_last - word_first < LONGEST_WORD))
-        columns = (column[costly].tolist() for column in (word_first, word_last, touched))
-        self.costly.update((text[first : last + 1], count) for first, last, count in zip(*columns, strict=True))
-        if len(self.costly) > MOST_WORDS:
-            self.costly = Counter(dict(self.costly.most_common(KEPT_WORDS)))
         return added
 
     def look_up(self, codes: npt.NDArray[np.uint32]) -> Numbers:
@@ -323,7 +285,7 @@ def _words(inside: Numbers, text_start: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def _next_script(scripts: Numbers) -> Any:
-    """The function that gives, for stretches of characters, the script of the first one that has one."""
+    """The function that gives, for ranges of characters, the script of the first one that has one."""
     having = np.append(np.flatnonzero(scripts > 0), len(scripts))
     scripts = np.append(scripts, 0)
 

@@ -16,6 +16,8 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
+from ..formats.files import TEMPLATES, settings_in
+
 if TYPE_CHECKING:
     from jinja2.parser import Parser
 
@@ -154,14 +156,12 @@ class Model:
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer._vocab.beside
-        config: dict[str, Any] = json.loads(beside.get("tokenizer_config.json", "{}"))
-        if "added_tokens_decoder" not in config:  # as transformers reads the older file
-            config |= json.loads(beside.get("special_tokens_map.json", "{}"))
+        config = settings_in(beside)
         values = {name: config.get(name) for name in NAMED}
         texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()}
         #: Variable -> literal of the special tokens that the settings of ``transformers`` name.
         self.named: dict[str, str] = {name: text for name, text in texts.items() if isinstance(text, str)}
-        folder = "additional_chat_templates/"
+        folder = f"{TEMPLATES}/"
         own = {name[len(folder) : -6]: text for name, text in beside.items() if name.startswith(folder)}
         if "chat_template.jinja" in beside:
             own["default"] = beside["chat_template.jinja"]

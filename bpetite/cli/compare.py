@@ -8,7 +8,7 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .reports import check_report, show, show_report
+from .reports import check_report, show_report
 from .shared_options import COUNT_OR_NONE, KINDS, Sample, corpus_options, load_tokenizer, report_options
 
 
@@ -17,7 +17,7 @@ from .shared_options import COUNT_OR_NONE, KINDS, Sample, corpus_options, load_t
     examples=[
         "bpetite compare gpt2 tok.json",
         "bpetite compare gpt2 o200k_base corpus.txt -t bpetite-32k --html compare.html",
-        "bpetite compare gpt2 o200k_base more.jsonl.gz --by lang --csv",
+        "bpetite compare gpt2 o200k_base more.jsonl.gz --by lang --json",
         "bpetite compare -q --strict tok.json model/ corpus.txt && echo the same",
     ],
     verdict=True,
@@ -27,7 +27,6 @@ from .shared_options import COUNT_OR_NONE, KINDS, Sample, corpus_options, load_t
 @click.option("-t", "--tokenizer", "more", metavar="TOKENIZER", multiple=True, help=f"A further tokenizer: {KINDS}.")
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
 @report_options
-@click.option("--csv", "as_csv", is_flag=True, help="Print CSV, a row for each tokenizer and group.")
 @click.option("--places", type=COUNT_OR_NONE, default=10, show_default=True, help="Differing places to show.")
 @click.option("--strict", is_flag=True, help="Exit with 1 when anything differs.")
 @corpus_options
@@ -40,7 +39,6 @@ def command(
     as_json: bool,
     page: Path | None,
     overwrite: bool,
-    as_csv: bool,
     places: int,
     strict: bool,
     **reading: Any,
@@ -49,16 +47,14 @@ def command(
     lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs), read as ordinary text.
 
     Reports settings, special tokens, tokens and merges that differ from A's; with files, the places that are encoded
-    differently, bytes per token, tokens per word (fertility), words in one token, Renyi efficiency, and the share of
-    the vocabulary that the texts use. A record without the key of --by is in the group "(none)".
+    differently, bytes per token, tokens per word (fertility), words in one token, and the share of the vocabulary that
+    the texts use. A record without the key of --by is in the group "(none)".
 
     Exit codes: 0 done, 1 a difference with --strict, 2 an error.
     """
-    if as_json and as_csv:
-        raise click.UsageError("--json and --csv are two forms of one output: choose one")
     if by is not None and not files and reading["files_from"] is None:
         raise click.UsageError("--by groups the texts of FILES: name files")
-    check_report(page, overwrite, as_json or as_csv)
+    check_report(page, overwrite, as_json)
     given = [a, b, *more]
     names = [f"{name} ({at})" if name in given[: at - 1] else name for at, name in enumerate(given, 1)]  # may repeat
     loaded = dict(zip(names, map(load_tokenizer, given), strict=True))
@@ -67,8 +63,6 @@ def command(
     if sample is not None:
         texts = sample.texts() if by is None else sample.by_group(by)
     report = compare(loaded, texts, by=by, places=places, files=() if sample is None else sample.files)
-    if as_csv:
-        show(report.to_csv().replace("\r\n", "\n").rstrip("\n"))
-    show_report(report, page, overwrite, as_json, text=not as_csv)
+    show_report(report, page, overwrite, as_json)
     if strict and not report.same:
         raise click.exceptions.Exit(1)

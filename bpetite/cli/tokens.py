@@ -13,11 +13,10 @@ from .. import bytelevel
 from ..analysis import explain, view
 from ..analysis.cells import Cell, lay_out, listed
 from ..analysis.scripts import escape, token_repr
-from ..analysis.view import WINDOW
 from ..errors import counted
 from .base import Command
 from .reports import check_report, say, show, show_json, show_report
-from .shared_options import COUNT, COUNT_OR_NONE, KINDS, PACKAGED, load_tokenizer, ordinary_option, report_options
+from .shared_options import KINDS, PACKAGED, load_tokenizer, ordinary_option, report_options
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -30,7 +29,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
     cls=Command,
     examples=[
         'bpetite tokens -t gpt-4o "How many tokens is this?"',
-        'bpetite tokens -t gpt2 --why " strawberry" --expect berry',
+        'bpetite tokens -t gpt2 --why " strawberry"',
         'bpetite tokens -t gpt2 --ids "one<|endoftext|>two"',
         "bpetite tokens -t gpt2 -t tok.json --html page.html < corpus.txt",
     ],
@@ -43,10 +42,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
 @click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
-@click.option("--expect", metavar="TOKEN", help="With --why: what kept this token away.")
 @report_options
-@click.option("--start", type=COUNT_OR_NONE, help="With --html: first character shown.")
-@click.option("--characters", type=COUNT, help=f"With --html: how many are shown [default: {WINDOW:,}].")
 @ordinary_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
@@ -55,38 +51,31 @@ def command(
     as_printable: bool,
     as_ids: bool,
     why: bool,
-    expect: str | None,
     as_json: bool,
     page: Path | None,
     overwrite: bool,
-    start: int | None,
-    characters: int | None,
     ordinary: bool,
     color: bool | None,
 ) -> None:
     """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere.
 
-    --html writes one page instead, which needs no network. Of a long text it shows a window; its figures are for the
-    whole text.
+    --html writes one page instead, which needs no network.
     """
     if as_printable + as_ids + as_json > 1:
         raise click.UsageError("only one of --printable, --ids and --json")
-    if (why and (as_printable or as_ids)) or (expect is not None and not why):
-        raise click.UsageError("--why goes with --expect and --json, not with --printable or --ids")
+    if why and (as_printable or as_ids):
+        raise click.UsageError("--why goes with --json, not with --printable or --ids")
     if len(tokenizers) > 1 and (page is None or why):
         raise click.UsageError("several tokenizers are shown on a page: --html, without --why")
-    if (start is not None or characters is not None) and (page is None or why):
-        raise click.UsageError("--start and --characters go with --html, without --why")
     check_report(page, overwrite, as_json)
     text = _standard_input() if text in (None, "-") else _typed(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
     if why:
-        show_report(explain(first, text, expect=expect, ordinary=ordinary), page, overwrite, as_json)
+        show_report(explain(first, text, ordinary=ordinary), page, overwrite, as_json)
         return
     if page is not None:
         names = tokenizers or [PACKAGED]
-        many = WINDOW if characters is None else characters
-        shown = view(first, text, *others, ordinary=ordinary, names=names, start=start or 0, characters=many)
+        shown = view(first, text, *others, ordinary=ordinary, names=names)
         show_report(shown, page, overwrite, False, text=False)
         if not (as_printable or as_ids or as_json):
             return

@@ -13,7 +13,6 @@ from ..headers cimport BP_KEY_READ, bp_grow, bp_utf8_put, token_t
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 from ..headers.vectors cimport bp_utf8_valid
 from ..vocabulary._merge_list cimport MergeList, Results
-from ._ranks cimport decode_base64
 from ..vocabulary._tokens cimport BP_FOUND_AT_ONCE, TokenList, TokenTable, add_token, table_of
 
 from ..errors import short_repr
@@ -281,14 +280,6 @@ cdef class _Reader:
             return False
         return self.p > start and (start[0] != c"0" or self.p - start == 1) and value <= 0xFFFFFFFFu
 
-    cdef bint read_key(self, bytes key) noexcept:
-        """Read this key of an object, and the white space before its value."""
-        cdef Py_ssize_t n = PyBytes_GET_SIZE(key)
-        if not self.read(c'"') or self.end - self.p < n or memcmp(self.p, PyBytes_AS_STRING(key), n) != 0:
-            return False
-        self.p += n
-        return self.take(c'"') and self.read(c":") and self.blanks()
-
     cdef bint skip_string(self) noexcept nogil:
         """Move past a string, whatever it holds."""
         if not self.take(c'"'):
@@ -296,20 +287,6 @@ cdef class _Reader:
         while self.p < self.end and self.p[0] != c'"':
             self.p += 1 + (self.p[0] == c"\\")
         return self.p < self.end and self.take(c'"')
-
-    cdef bint read_string(self) noexcept nogil:
-        """Read a string, whose characters matter to nobody; or null."""
-        cdef uint32_t character
-        if self.end - self.p > 4 and memcmp(self.p, b"null", 4) == 0:
-            self.p += 4
-            return True
-        if not self.take(c'"'):
-            return False
-        while self.p < self.end and self.p[0] >= 0x20 and self.p[0] != c'"':
-            self.p = bp_json_escape(self.p, self.end, &character) if self.p[0] == c"\\" else self.p + 1
-            if self.p == NULL:
-                return False
-        return self.take(c'"')
 
     cdef inline bint read_entry(self, uint32_t* token_id) noexcept nogil:
         """Read a token in quotes, and its id."""
@@ -540,72 +517,6 @@ def read_tokens(bytes data not None, Py_ssize_t start=0, Py_ssize_t stop=-1):
     tokens.size = size
     table = checked(tokens, odd, odd.values())
     return table, odd, frozenset(odd.values())
-
-
-def read_ranked(bytes data not None, Py_ssize_t start, Py_ssize_t stop, list first not None, Py_ssize_t n):
-    """The tokens in a JSON array of objects with "rank", 0, 1, 2, ..., "token_bytes" in base64, and "token_str".
-
-    Returns a TokenTable of the tokens `first` and those of the first `n` ranks; and the number of ranks in the array.
-
-    >>> table, ranks = read_ranked(b'[{"rank": 0, "token_bytes": "YQ==", "token_str": "a"}]', 0, 54, [b"<s>"], 1)
-    >>> dict(table), ranks
-    ({0: b'<s>', 1: b'a'}, 1)
-    """
-    cdef _Reader reader = _Reader(data, start, stop)
-    cdef TokenList tokens = TokenList()
-    cdef uint8_t* room
-    cdef bytes token
-    cdef Py_ssize_t rank = 0, length
-    cdef int state = reader.opened(c"[", c"]")
-    if bp_utf8_valid(<const uint8_t*> PyBytes_AS_STRING(data), len(data)) < len(data):
-        raise reader.no_json(reader.p, "")
-    for token in first:
-        add_token(tokens, <uint32_t> tokens.size, <const uint8_t*> PyBytes_AS_STRING(token), len(token))
-    while state:
-        reader.item = reader.p
-        room = tokens.room(reader.end - reader.p)
-        if room == NULL:
-            raise MemoryError()
-        length = read_rank(reader, rank, room)
-        if length < 0:
-            length = odd_rank(reader, rank, rank < n, room)
-        if rank < n and not tokens.add(<uint32_t> tokens.size, length):
-            raise MemoryError()
-        rank += 1
-        state = reader.following(c"]")
-    return table_of(tokens, ()), rank
-
-
-cdef Py_ssize_t read_rank(_Reader reader, Py_ssize_t rank, uint8_t* token) noexcept:
-    """Read the entry of a rank. OUT: token. Returns its length; -1 for an entry of another form."""
-    cdef const uint8_t* quote
-    cdef Py_ssize_t length
-    cdef uint32_t found = 0
-    if not (reader.read(c"{") and reader.read_key(b"rank") and reader.read_id(&found) and found == rank
-            and reader.read(c",") and reader.read_key(b"token_bytes") and reader.take(c'"')):
-        return -1
-    quote = <const uint8_t*> memchr(reader.p, c'"', reader.end - reader.p)
-    if quote == NULL:
-        return -1
-    length = decode_base64(reader.p, quote - reader.p, token)
-    reader.p = quote + 1
-    return length if (reader.read(c",") and reader.read_key(b"token_str") and reader.read_string()
-                      and reader.read(c"}")) else -1
-
-
-cdef Py_ssize_t odd_rank(_Reader reader, Py_ssize_t rank, bint wanted, uint8_t* token) except -1:
-    """Read the entry of a rank in any form. OUT: token, if it is `wanted`. Returns its length."""
-    entry = reader.value(False)
-    if not wanted:
-        return 0
-    if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
-        raise reader.fault(f"must be an object of rank {rank}, not {short_repr(entry)}")
-    spelled = entry.get("token_bytes")
-    cdef bytes base64 = spelled.encode("utf-8", "replace") if isinstance(spelled, str) else b""
-    cdef Py_ssize_t length = decode_base64(<const uint8_t*> PyBytes_AS_STRING(base64), len(base64), token)
-    if length < 0:
-        raise reader.fault(f"token_bytes is not base64: {short_repr(entry)}")
-    return length
 
 
 def read_characters(bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space not None):

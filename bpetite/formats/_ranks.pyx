@@ -24,6 +24,7 @@ _fill()
 
 
 cdef Py_ssize_t decode_base64(const uint8_t* text, Py_ssize_t n, uint8_t* out) noexcept nogil:
+    """Decode canonical base64: the number of bytes, -1 for anything else. IN: room for n bytes."""
     cdef Py_ssize_t padding = 0, i, size
     cdef uint32_t bits = 0
     cdef int8_t value

@@ -3,20 +3,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any, Literal, NoReturn, TypeAlias
 
 from ..errors import FormatError, short_repr
 from ..lazy import without_collector
 from ..vocabulary.vocab import Vocab
-
-try:
-    from _json import make_scanner  # what json.loads runs
-except ImportError:  # a Python that has it in another place
-    from json.scanner import make_scanner
 
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
@@ -24,8 +18,6 @@ Source: TypeAlias = str | os.PathLike[str]
 Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 
-#: JSON's white space.
-BLANKS = " \t\n\r"
 #: Byte -> a newline for a newline, a space for any other; and the bytes that begin no character.
 BLANK, CONTINUING = bytes(10 if byte == 10 else 32 for byte in range(256)), bytes(range(0x80, 0xC0))
 GGUF_MAGIC = b"GGUF"
@@ -40,7 +32,8 @@ FILES: dict[Format, tuple[str, ...]] = {
 
 #: The files in which ``transformers`` keeps settings beside a tokenizer.json: named tokens, sides, chat templates.
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
-#: The folder of further chat templates.
+#: The two of them that name special tokens, and the folder of further chat templates.
+CONFIG, TOKEN_MAP = BESIDE[:2]
 TEMPLATES = "additional_chat_templates"
 
 
@@ -120,6 +113,8 @@ def _rest(data: bytes, apart: Collection[tuple[int, int]], *, blank: bool = Fals
 
 
 def _parse(data: bytes, name: str) -> Any:
+    import json  # not at the top: names of published encodings do without it
+
     text = decode_utf8(data, name)
 
     def distinct(items: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -132,17 +127,7 @@ def _parse(data: bytes, name: str) -> Any:
     def no_constant(constant: str) -> NoReturn:
         raise FormatError(f"{name}: {constant} is not JSON")
 
-    reader: Any = SimpleNamespace(
-        strict=True, object_hook=None, object_pairs_hook=distinct,
-        parse_float=float, parse_int=int, parse_constant=no_constant,
-    )  # fmt: skip
     try:
-        with suppress(StopIteration):  # no value begins here: json says so
-            value, end = make_scanner(reader)(text, len(text) - len(text.lstrip(BLANKS)))
-            if not text[end:].strip(BLANKS):
-                return value
-        import json  # not at the top: that takes longer than the settings of a regular file
-
         return json.loads(text, object_pairs_hook=distinct, parse_constant=no_constant)
     except FormatError:
         raise
@@ -164,6 +149,17 @@ def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], op
     for key in value:
         if key not in required and key not in optional:
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
+
+
+def settings_in(beside: Mapping[str, str]) -> dict[str, Any]:
+    """The settings of ``transformers`` in the files of :attr:`Vocab.beside`, as ``from_pretrained`` reads them: the
+    older special_tokens_map.json decides, unless tokenizer_config.json lists the added tokens itself."""
+    import json  # not at the top: a regular file is read without it
+
+    settings: dict[str, Any] = json.loads(beside.get(CONFIG, "{}"))
+    if "added_tokens_decoder" not in settings:
+        settings |= json.loads(beside.get(TOKEN_MAP, "{}"))
+    return settings
 
 
 def with_settings(vocab: Vocab, folder: str) -> Vocab:

@@ -19,7 +19,7 @@ from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import FILES, errors_named, parse_json, read_file, with_settings
+from .files import CONFIG, FILES, errors_named, parse_json, read_file, settings_in, with_settings
 from .huggingface_steps import (
     check_decoder,
     is_bytelevel,
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
-#: The settings of ``transformers`` beside a tokenizer.json.
-CONFIG = "tokenizer_config.json"
 #: The parts that are read from the bytes of a file.
 PARTS = ("model", "vocab"), ("model", "merges")
 #: Settings of the model that are kept and written again, with their defaults.
@@ -445,8 +443,7 @@ def dump_beside(vocab: Vocab) -> dict[str, bytes]:
     config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
     config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
     config.pop("auto_map", None)  # names code that is not in this directory
-    named = config.keys() | json.loads(kept.get("special_tokens_map.json", "{}"))
-    if vocab.eot_token is not None and "eos_token" not in named:
+    if vocab.eot_token is not None and "eos_token" not in settings_in(kept):
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
     kept[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
     return {name: text.encode("utf-8") for name, text in kept.items()}

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import starmap
 from typing import Any
 
 from ..errors import FormatError, short_repr
 from ..lazy import without_collector
+from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
-from ._json_tokens import read_ranked
 from .dialects import from_rust
 from .files import errors_named, parse_json
+from .tiktoken import canonical_base64
 
 #: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
 UNLISTED = (
@@ -40,21 +42,30 @@ def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
 def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
     """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`.
 
-    The ranks come straight from the bytes of the file; the rest is parsed as JSON.
     """
     if not recognizes(data, spans):
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
-    content = parse_json(data, name, [spans["vocab"]])
+    content = parse_json(data, name)
     literals, size = _head(content, name)
-    with errors_named(name):
-        first = [*map(check_literal, literals)]
-    with errors_named(f"{name}: vocab"):
-        table, ranks = read_ranked(data, *spans["vocab"], first, size - len(first))
-    if not len(first) <= size <= len(first) + ranks:
-        raise FormatError(f"{name}: {size} tokens, {len(first)} of them special, do not fit {ranks} ranks")
+    first, ranks = len(literals), content["vocab"]
+    if not first <= size <= first + len(ranks):
+        raise FormatError(f"{name}: {size} tokens, {first} of them special, do not fit {len(ranks)} ranks")
     specials = {literal: token_id for token_id, literal in enumerate(literals)}
     with errors_named(name):
+        tokens = [*map(check_literal, literals), *starmap(_token, enumerate(ranks[: size - first]))]
+        table = TokenTable(dict(enumerate(tokens)))
         return Vocab(table, None, specials, pattern=from_rust(content["config"]["pattern"]))
+
+
+def _token(rank: int, entry: Any) -> bytes:
+    """The bytes of a rank."""
+    if not isinstance(entry, dict) or type(entry.get("rank")) is not int or entry["rank"] != rank:
+        raise ValueError(f"vocab[{rank}] must be an object of rank {rank}, not {short_repr(entry)}")
+    spelled = entry.get("token_bytes")
+    token = canonical_base64(spelled.encode("utf-8", "replace")) if isinstance(spelled, str) else None
+    if token is None:
+        raise ValueError(f"vocab[{rank}]: token_bytes is not base64: {short_repr(entry)}")
+    return token
 
 
 def _head(content: dict[str, Any], name: str) -> tuple[list[str], int]:

@@ -1,5 +1,4 @@
 """Measures over text, against counts of one token and one character at a time."""
-import math
 from collections import Counter
 
 import pytest
@@ -80,18 +79,7 @@ def test_figures_by_hand() -> None:
     composed = Tokenizer.train(["cafe\u0301 " * 5], 262, normalization="NFC")
     assert measure(composed, ["cafe\u0301"]).total.characters == 4
     found = measure(Tokenizer({byte: bytes([byte]) for byte in range(256)}, []), ["cat cat zebra"])
-    assert found.costly_words == [("cat", 2, 3), ("zebra", 1, 5)]
     assert found.word_tokens[2] == 2
-
-
-def test_renyi_efficiency() -> None:
-    even = Tokenizer({0: b"a", 1: b"b"}, [])
-    assert measure(even, ["abab"]).renyi_efficiency == pytest.approx(1.0)
-    assert measure(even, ["aaaa"]).renyi_efficiency == 0.0
-    assert measure(even, []).renyi_efficiency == 0.0
-    shares = [3 / 4, 1 / 4]
-    entropy = math.log(sum(share**2.5 for share in shares)) / (1 - 2.5)
-    assert measure(even, ["aaab"]).renyi_efficiency == pytest.approx(entropy / math.log(2))
 
 
 def test_a_byte_without_a_token() -> None:

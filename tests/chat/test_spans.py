@@ -126,6 +126,13 @@ def test_normalized_texts(normalization: Any) -> None:
     assert found.assistant_mask == [0] * start + [1] * (end - start) + [0]
 
 
+def test_a_literal_of_two_contents_is_no_special_token() -> None:
+    tok = Tokenizer({value: bytes([value]) for value in range(256)}, [], SPECIAL, normalization="NFC")
+    messages = [{"role": "user", "content": content} for content in ("e\u0301<|im_", "end|>")]
+    found = chat.encode(tok, messages, "{{ messages[0].content }}{{ messages[1].content }}<|im_end|>")
+    assert [tok.decode(found.ids[first:last]) for _, first, last in found.spans] == ["\u00e9<|im_", "end|>"]
+
+
 def test_generation_blocks_are_the_mask(tmp_path: Path) -> None:
     source = TEMPLATES["generation"]
     tok = chat_cases.tokenizer_of(chat_cases.literals_of(source))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from bpetite import FormatError, Tokenizer
+from bpetite import FormatError, Tokenizer, chat
 from bpetite.__main__ import main
 
 TRAINED = Tokenizer.train("ab ab ab", 258, special_tokens=["<s>", "</s>", "<pad>"])
@@ -61,6 +61,26 @@ def test_transformers_reads_them(folder: Path, tmp_path: Path) -> None:
     assert made("ab<s>")["input_ids"] == TRAINED.encode("ab<s>")
     assert (made.bos_token, made.pad_token, made.eos_token) == ("<s>", "<pad>", "</s>")
     assert (made.model_max_length, made.padding_side, made.chat_template) == (77, "left", TEMPLATES)
+
+
+@pytest.mark.parametrize("lists_tokens", [True, False])
+def test_two_files_that_name_a_token_differently(folder: Path, tmp_path: Path, lists_tokens: bool) -> None:
+    """The older special_tokens_map.json decides, unless tokenizer_config.json lists the added tokens itself."""
+    transformers = pytest.importorskip("transformers")
+    config: dict[str, Any] = {"tokenizer_class": "GPT2Tokenizer", "bos_token": "<s>"}
+    if lists_tokens:
+        config["added_tokens_decoder"] = {"259": {"content": "</s>", "special": True}}
+    (folder / "tokenizer_config.json").write_text(json.dumps(config))
+    (folder / "special_tokens_map.json").write_text('{"bos_token": "<pad>", "eos_token": "<pad>"}')
+    (folder / "config.json").write_text('{"model_type": "gpt2"}')
+    theirs: Any = transformers.AutoTokenizer.from_pretrained(folder)
+    tok = Tokenizer.load(folder)
+    made = tok.as_transformers()
+    assert (made.bos_token, made.eos_token) == (theirs.bos_token, theirs.eos_token)
+    assert chat.encode(tok, [], "{{ bos_token }}").text == theirs.bos_token == ("<s>" if lists_tokens else "<pad>")
+    tok.save(tmp_path / "saved", format="huggingface")
+    saved: Any = transformers.AutoTokenizer.from_pretrained(tmp_path / "saved")
+    assert (saved.bos_token, saved.eos_token) == (theirs.bos_token, "</s>" if lists_tokens else "<pad>")
 
 
 @pytest.mark.parametrize(

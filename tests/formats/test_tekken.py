@@ -109,7 +109,6 @@ def in_other_order(entry: dict[str, Any]) -> dict[str, Any]:
     ids=["indented", "compact", "null", "more keys", "other order", "an escape in base64", "vocab first"],
 )
 def test_however_it_is_written(tmp_path: Path, written: Callable[[Any], str]) -> None:
-    """Regular files are read without an object for each token, others through json."""
     (tmp_path / "other.json").write_text(written(file()), encoding="utf-8")
     assert Tokenizer.load(tmp_path / "other.json") == load(tmp_path, file())
 
@@ -140,8 +139,8 @@ def without(found: dict[str, Any], number: int) -> dict[str, Any]:
         (lambda: file(config={"default_num_special_tokens": 3, "default_vocab_size": 200}), "20 special tokens, but"),
         (lambda: file(config={"version": "v11"}), "no special_tokens in it, which version 'v11' has to list"),
         (lambda: file(config={"pattern": "(?<a>b)"}), "split pattern"),
-        (lambda: without(file(config={"default_vocab_size": 279}), 5), r"vocab: line 1, .* must be an object of rank"),
-        (lambda: file(vocab=[{"rank": 0, "token_bytes": "*"}, *file()["vocab"][1:]]), r"vocab: .*not base64"),
+        (lambda: without(file(config={"default_vocab_size": 279}), 5), r"vocab\[5\] must be an object of rank 5, not"),
+        (lambda: file(vocab=[{"rank": 0, "token_bytes": "*"}, *file()["vocab"][1:]]), r"vocab\[0\]: .*not base64"),
         (lambda: file(special_tokens=[{"rank": 1, "token_str": "a"}]), "no special token of rank 0"),
         (lambda: file(special_tokens=[{"rank": 0, "token_str": "<SPECIAL_3>"}]), "'<SPECIAL_3>' occurs twice"),
         (lambda: file(special_tokens=7), "special_tokens must be an array"),
