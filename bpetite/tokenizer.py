@@ -553,8 +553,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Returns:
             The ids, and for each of them (start, end) in the text. Spans ascend. In characters, a token that holds a
             part of a character has the whole character in its span, so neighbours may overlap. In bytes, it has its own
-            bytes, except in characters that were rewritten. Inserted and rewritten text has the span that ``tokenizers``
-            gives it: a composed character has its first part's, a token of the template has (0, 0).
+            bytes, except in characters that were rewritten. Inserted and rewritten text has the span that
+            ``tokenizers`` gives it: a composed character has its first part's, a token of the template has (0, 0).
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")
