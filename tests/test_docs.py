@@ -178,6 +178,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    with contextlib.suppress(ImportError):
+        for name in ("tiktoken.get_encoding", "tiktoken.encoding_for_model"):  # a page sets them for its process
+            monkeypatch.setattr(name, pkgutil.resolve_name(name))
     return work
 
 
