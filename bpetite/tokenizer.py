@@ -26,6 +26,8 @@ from .vocabulary.vocab import BytePairs, Vocab
 if TYPE_CHECKING:
     from typing import Literal, Self, SupportsIndex
 
+    import numpy as np
+    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from .adapters.tiktoken_view import Encoding
@@ -534,6 +536,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         self,
         text: Text,
         *,
+        unit: Literal["characters", "bytes"] = "characters",
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
@@ -541,29 +544,38 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
     ) -> tuple[list[int], list[tuple[int, int]]]:
-        """Token ids, and the characters of the text that each token covers.
+        """Token ids, and the part of the text that each token covers.
 
         Args:
-            text: As for :meth:`encode`, and so are the other arguments.
+            text: As for :meth:`encode`, and so are the arguments after ``unit``.
+            unit: Count "characters", or "bytes" of the text in UTF-8.
 
         Returns:
-            The ids, and for each of them (start, end) in characters of the text. Spans ascend. A token that holds a
-            part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
-            text has the span that ``tokenizers`` gives it: a composed character has its first part's, a token of the
-            template has (0, 0).
+            The ids, and for each of them (start, end) in the text. Spans ascend. In characters, a token that holds a
+            part of a character has the whole character in its span, so neighbours may overlap. In bytes, it has its own
+            bytes, except in characters that were rewritten. Inserted and rewritten text has the span that
+            ``tokenizers`` gives it: a composed character has its first part's, a token of the template has (0, 0).
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")
         ([256, 257], [(0, 2), (2, 5)])
+        >>> tok.encode_with_offsets("é", unit="bytes")
+        ([195, 169], [(0, 1), (1, 2)])
         """
-        from .engine.offsets import offsets_of
+        from .engine.offsets import byte_offsets_of, offsets_of
+
+        if unit not in ("characters", "bytes"):
+            raise ValueError(f'unit is "characters" or "bytes", not {short_repr(unit)}')
 
         before, after = self._vocab.around if add_special_tokens else ((), ())
         ids = self.encode(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads,
             dropout=dropout, seed=seed,
         )  # fmt: skip
-        spans = offsets_of(self, text, ids, allowed_special)
+        if unit == "characters":
+            spans = offsets_of(self, text, ids, allowed_special)
+        else:
+            spans = [(start, end) for start, end in byte_offsets_of(self, text, ids, allowed_special).tolist()]
         return [*before, *ids, *after], [(0, 0)] * len(before) + spans + [(0, 0)] * len(after)
 
     def encode_iterable(
@@ -730,6 +742,30 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             raise UnknownTokenError(token, f"no token of the vocabulary has the bytes of {short_repr(token)}; encode "
                                     f"gives the ids of any text")
         return token_id
+
+    def id_map(self, other: Tokenizer) -> NDArray[np.int64]:
+        """For each id, the id in another tokenizer of the token with the same bytes.
+
+        Args:
+            other: The other tokenizer.
+
+        Returns:
+            int64[vocab_size]; -1 where there is no such token, or none that a text gives.
+
+        >>> tok = Tokenizer.train("ab ab ab", 258)
+        >>> tok.id_map(Tokenizer.train("ba ab ba", 257))[[97, 256, 257, 258]].tolist()
+        [97, -1, -1, 257]
+        """
+        import numpy as np
+
+        if not isinstance(other, Tokenizer):
+            raise TypeError(f"id_map takes the other Tokenizer, not {short_repr(other)}")
+        found = np.full(self.vocab_size, -1, np.int64)
+        for token_id, token in self.vocab.items():
+            there = other._vocab.token_table.find_id(token)
+            if there is not None:
+                found[token_id] = there
+        return found
 
     def fingerprint(self) -> str:
         """SHA-256 of the content, 64 hex digits; the same for equal tokenizers in every process and release."""

@@ -178,6 +178,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+    with contextlib.suppress(ImportError):
+        for name in ("tiktoken.get_encoding", "tiktoken.encoding_for_model"):  # a page sets them for its process
+            monkeypatch.setattr(name, pkgutil.resolve_name(name))
     return work
 
 
@@ -232,7 +235,7 @@ def test_the_reference_groups_what_a_tokenizer_has() -> None:
     names = re.findall(r"^::: bpetite\.Tokenizer\.(\w+)$", page, re.M)
     groups = re.findall(r"^## (.+)\n+(?:\S.*\n+)?::: bpetite\.Tokenizer\.", page, re.M)
     assert groups == ["Making", "Encoding", "Decoding", "Facts"]
-    assert len(names) == len(set(names)) <= 51
+    assert len(names) == len(set(names)) <= 52
     assert set(names) == {name for name in dir(bpetite.Tokenizer) if is_public(name)}
 
 

@@ -80,6 +80,22 @@ def test_identity(tok: Tokenizer) -> None:
     assert pickle.dumps(tok) == pickle.dumps(again)
 
 
+def test_the_ids_of_another_vocabulary() -> None:
+    tok = Tokenizer.train("ab ab ab", 258)
+    tokens = {0: b"ab", 5: b"a", 9: b"<|endoftext|>", 11: b"b", 12: b"", 13: b" "}
+    other = Tokenizer.from_vocab(Vocab(tokens, None, {"<|endoftext|>": 9}, unreachable=frozenset({11})))
+    there, back = tok.id_map(other), other.id_map(tok)
+    assert (there.dtype, there.shape, back.shape) == (np.int64, (259,), (14,))
+    # b"b" is no token that a text gives, and neither is one without bytes
+    assert {token_id: found for token_id, found in enumerate(there.tolist()) if found >= 0} == {
+        97: 5, 32: 13, 256: 0, 258: 9,
+    }  # fmt: skip
+    assert back.tolist() == [256, *[-1] * 4, 97, *[-1] * 3, 258, -1, 98, -1, 32]
+    assert tok.id_map(tok).tolist() == [*range(259)]
+    with pytest.raises(TypeError, match=r"id_map takes the other Tokenizer, not \{0: b'ab'\}"):
+        tok.id_map({0: b"ab"})  # type: ignore[arg-type]
+
+
 def test_vocab_and_merges_are_views(tok: Tokenizer) -> None:
     vocab, merges = dict(tok.vocab), list(tok.merges)
     assert tok.vocab == vocab

@@ -33,22 +33,23 @@ def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any
 
 
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
-    """Make a copy of a fast tokenizer of ``transformers`` that encodes and decodes with bpetite.
+    """Make a copy of a fast tokenizer of ``transformers`` or ``tokenizers`` that encodes and decodes with bpetite.
 
     Results are those of the tokenizer given, which stays as it is: before it returns, bpetite is compared with
-    ``tokenizers`` on texts that are hard to split and on the text of every id. Its ``_tokenizer`` is a view as
-    :meth:`bpetite.Tokenizer.as_tokenizers` gives it; all other code is that of its class. It pickles into worker
-    processes. See docs/transformers.md.
+    ``tokenizers`` on texts that are hard to split and on the text of every id. It pickles into worker processes. See
+    docs/transformers.md.
 
     Args:
-        tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE.
+        tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE, or a ``tokenizers.Tokenizer``.
 
     Returns:
-        A new object of a subclass with the same name; what is accelerated already is returned as it is.
+        For the former a new object of a subclass with the same name, whose ``_tokenizer`` is a view; all other code is
+        that of its class. For the latter a view, as :meth:`bpetite.Tokenizer.as_tokenizers` gives it. What is
+        accelerated already is returned as it is.
 
     Raises:
         ValueError: bpetite would give other ids; the message says why.
-        TypeError: It is no fast tokenizer of ``transformers``.
+        TypeError: It is neither of these.
         MissingExtraError: ``transformers`` is not installed.
 
     >>> import bpetite
@@ -58,5 +59,9 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     >>> tokenizer("ab ab")["input_ids"]
     [256, 257]
     """
-    made: AnyTokenizer = _module("accelerated", "accelerate").accelerate(tokenizer)
+    if hasattr(tokenizer, "encode_batch_fast"):  # of tokenizers alone, for which its package is enough
+        module = _module("tokenizers_view", "accelerate", "tokenizers")
+    else:
+        module = _module("accelerated", "accelerate")
+    made: AnyTokenizer = module.accelerate(tokenizer)
     return made

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from transformers import BatchEncoding
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
-from .agreement import compare
+from . import tokenizers_view
 from .encodings import Batch, Call
-from .tokenizers_view import TokenizersView, read
+from .tokenizers_view import TokenizersView
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase as TokenizersBackend  # its decorator hides its type
@@ -158,18 +158,10 @@ def accelerate(tokenizer: Any) -> Any:
     if isinstance(tokenizer, Accelerated):
         return tokenizer
     if not isinstance(tokenizer, TokenizersBackend):
-        raise TypeError(f"accelerate takes a fast tokenizer of transformers, not {kind.__name__}")
+        raise TypeError(
+            f"accelerate takes a fast tokenizer of transformers or a tokenizers.Tokenizer, not {kind.__name__}"
+        )
     if kind._encode_plus is not TokenizersBackend._encode_plus:
         raise ValueError(f"accelerate: {kind.__name__} encodes in a way of its own")
-    backend = plain = tokenizer._tokenizer
-    content = backend.to_str()
-    try:
-        view = TokenizersView(content, read(backend, content))
-        if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
-            plain = view.plain_twin()
-        compare(plain, view)
-    except ValueError as error:
-        raise ValueError(f"accelerate: {error}") from None
-    view.truncation, view.padding = backend.truncation, backend.padding
-    view.encode_special_tokens = backend.encode_special_tokens
-    return _restored(kind, copy.deepcopy(vars(tokenizer), {id(backend): view}))
+    backend = tokenizer._tokenizer
+    return _restored(kind, copy.deepcopy(vars(tokenizer), {id(backend): tokenizers_view.accelerate(backend)}))

@@ -8,8 +8,8 @@ https://github.com/openai/tiktoken/tree/main/src (release 0.14.0)
 """
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast
 
@@ -26,17 +26,34 @@ Specials = Literal["all"] | Collection[str]
 SPACES = b" \n\t"
 
 
-@dataclass(repr=False, unsafe_hash=True)
 class Encoding:
-    """A tokenizer with the methods of ``tiktoken.Encoding``, see :meth:`bpetite.Tokenizer.as_tiktoken`.
+    """A tokenizer with the methods of ``tiktoken.Encoding``, see :meth:`bpetite.Tokenizer.as_tiktoken`. In a process
+    that has imported tiktoken, ``isinstance`` takes it for one.
 
     Args:
         tokenizer: The tokenizer that does the work.
         name: The name of the encoding.
     """
 
-    tokenizer: Tokenizer
-    name: str
+    def __init__(self, tokenizer: Tokenizer, name: str) -> None:
+        self.tokenizer: Tokenizer = tokenizer
+        self.name: str = name
+        #: The highest id.
+        self.max_token_value: int = max(tokenizer.vocab_size - 1, 0)
+        self._special_tokens: dict[str, int] = tokenizer.special_tokens
+        tokens = tokenizer._vocab.token_table
+        self._find_id: Callable[[bytes], int | None] = tokens.find_id
+        self._find_bytes: Callable[[int], bytes | None] = tokens.get
+
+    @property  # type: ignore[misc]
+    def __class__(self) -> type:  # isinstance asks for it after the type; nothing is imported for it
+        return getattr(sys.modules.get("tiktoken"), "Encoding", type(self))
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is Encoding and (self.tokenizer, self.name) == (other.tokenizer, other.name)
+
+    def __hash__(self) -> int:
+        return hash((self.tokenizer, self.name))
 
     def __repr__(self) -> str:
         return f"<Encoding {self.name!r}>"
@@ -97,9 +114,11 @@ class Encoding:
         Raises:
             KeyError: There is no such token.
         """
-        if isinstance(text_or_bytes, str) and text_or_bytes in self._special_tokens:
-            return self._special_tokens[text_or_bytes]
-        return self.tokenizer.token_id(text_or_bytes)
+        token = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        token_id = self._find_id(token)
+        if token_id is None and text_or_bytes in self._special_tokens:
+            token_id = self._special_tokens[text_or_bytes]
+        return self.tokenizer.token_id(text_or_bytes) if token_id is None else token_id
 
     @property
     def encode_with_unstable(self) -> NoReturn:
@@ -107,6 +126,12 @@ class Encoding:
         raise AttributeError("encode_with_unstable is not in this view: bpetite.serving.heal gives the ids that no "
                              "continuation of a text changes, and the bytes that every continuation begins with",
                              name="encode_with_unstable", obj=self)  # fmt: skip
+
+    @property
+    def _core_bpe(self) -> NoReturn:
+        raise AttributeError("_core_bpe is the compiled part of tiktoken, and this view runs without tiktoken: it has "
+                             "the methods of the Encoding itself; _encode_single_piece encodes one pre-token, and "
+                             "_encode_bytes takes any bytes", name="_core_bpe", obj=self)  # fmt: skip
 
     # Ids to text
 
@@ -128,11 +153,12 @@ class Encoding:
         Raises:
             KeyError: No token has the id.
         """
-        return self.tokenizer.token_bytes(token)
+        found = self._find_bytes(token)
+        return self.tokenizer.token_bytes(token) if found is None else found
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token."""
-        return [self.tokenizer.token_bytes(token) for token in tokens]
+        return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of tokens, and the position in it of the first character that has a byte of each token.
@@ -157,6 +183,10 @@ class Encoding:
 
     def token_byte_values(self) -> list[bytes]:
         """The bytes of all tokens that are not special, sorted."""
+        return self._sorted_tokens.copy()
+
+    @cached_property
+    def _sorted_tokens(self) -> list[bytes]:
         special = self._special_token_values
         return sorted(token for token_id, token in self.tokenizer.vocab.items() if token_id not in special)
 
@@ -185,16 +215,7 @@ class Encoding:
         """The highest id plus one."""
         return self.max_token_value + 1
 
-    @property
-    def max_token_value(self) -> int:
-        """The highest id."""
-        return max(self.tokenizer.vocab_size - 1, 0)
-
     # Attributes that code which extends an Encoding reads
-
-    @cached_property
-    def _special_tokens(self) -> dict[str, int]:
-        return self.tokenizer.special_tokens
 
     @cached_property
     def _special_token_values(self) -> set[int]:

@@ -21,7 +21,7 @@ from ..bytelevel import encode_token
 from ..formats import huggingface
 from ..steps.template import TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
-from .agreement import doubtful, holds
+from .agreement import compare, doubtful, holds
 from .encodings import Batch, Call, Encoding, parts_of
 
 if TYPE_CHECKING:
@@ -371,3 +371,20 @@ def view_of(tokenizer: Tokenizer) -> TokenizersView:
     content = huggingface.dump(vocab).decode("utf-8")
     twin = Twin.from_str(content)
     return TokenizersView(content, read(twin, content), twin)
+
+
+def accelerate(backend: Twin | TokenizersView) -> TokenizersView:
+    """As :func:`bpetite.accelerate`, of a ``tokenizers.Tokenizer`` with its settings."""
+    if isinstance(backend, TokenizersView):
+        return backend
+    plain, content = backend, backend.to_str()
+    try:
+        view = TokenizersView(content, read(backend, content))
+        if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
+            plain = view.plain_twin()
+        compare(plain, view)
+    except ValueError as error:
+        raise ValueError(f"accelerate: {error}") from None
+    view.truncation, view.padding = backend.truncation, backend.padding
+    view.encode_special_tokens = backend.encode_special_tokens
+    return view

@@ -5,6 +5,7 @@
 >>> audit(Tokenizer.train("ab ab ab", 258)).faults
 []
 """
+from .align import align
 from .audit import audit
 from .audit_report import AuditReport, Finding
 from .compare import compare
@@ -32,6 +33,8 @@ __all__ = [
     "Differences",
     "Figures",
     "compare",
+    # the tokens of two tokenizers side by side
+    "align",
     # the way from a text to its ids
     "Explanation",
     "explain",

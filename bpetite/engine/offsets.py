@@ -13,10 +13,14 @@ import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
 
 #: (start, end) in characters.
 Span = tuple[int, int]
@@ -57,6 +61,35 @@ class Origin:
         starts, ends = self.starts, self.ends
         return [(starts[start], ends[end - 1]) for start, end in spans] if starts else spans
 
+    def byte_spans(self, tokenizer: TokenizerBase, ids: list[int], text: str) -> npt.NDArray[np.int64]:
+        """int64[n, 2]: (start, end) of each token, in bytes of the given text."""
+        import numpy as np  # here: encoding to lists does without
+
+        tokens = tokenizer._vocab.tokens
+        sizes = np.fromiter((len(tokens[token_id]) for token_id in ids), np.int64, len(ids))
+        last = sizes.cumsum() - 1
+        if not self.starts:
+            return np.column_stack((last + 1 - sizes, last + 1))
+        made, given = (np.frombuffer(data, np.uint8) for data in (self.data, text.encode("utf-8")))
+        own, edges = _begins(made), np.append(_begins(given), len(given))
+        char = np.zeros(len(made), np.int64)  # the number of the character that each byte is of
+        char[own[1:]] = 1
+        char = char.cumsum()
+        first, end = edges[np.array(self.starts)][char], edges[np.array(self.ends)][char]
+        # a byte of a character that is as given has one place, and others have that of their origin
+        place = first + np.arange(len(made)) - own[char]
+        other = (place >= end) | (given[np.minimum(place, len(given) - 1)] != made)
+        changed = np.bincount(char, other | (end - first != np.diff(own, append=len(made))[char])) > 0
+        starts, ends = np.where(changed[char], first, place), np.where(changed[char], end, place + 1)
+        return np.column_stack((starts[last + 1 - sizes], ends[last]))
+
+
+def _begins(data: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+    """The offsets at which the characters of a text begin."""
+    import numpy as np
+
+    return np.flatnonzero(data & 0xC0 != 0x80)
+
 
 def offsets_of(
     tokenizer: TokenizerBase,
@@ -69,6 +102,14 @@ def offsets_of(
     text that are `trusted` (all when None)."""
     given = text if isinstance(text, str) else text.decode("utf-8")
     return _trace(tokenizer, given, allowed_special, trusted).spans(tokenizer, ids)
+
+
+def byte_offsets_of(
+    tokenizer: TokenizerBase, text: str | bytes, ids: list[int], allowed_special: Literal["all"] | Collection[str]
+) -> npt.NDArray[np.int64]:
+    """As :func:`offsets_of`, in bytes of the text in UTF-8: int64[n, 2]."""
+    given = text if isinstance(text, str) else text.decode("utf-8")
+    return _trace(tokenizer, given, allowed_special, None).byte_spans(tokenizer, ids, given)
 
 
 def _trace(

@@ -20,6 +20,8 @@ from tokenizers import AddedToken, models, normalizers, processors  # noqa: E402
 from transformers.tokenization_utils_tokenizers import TokenizersBackend  # noqa: E402
 from transformers_calls import TEXTS, changed_model, outcome, plain  # noqa: E402
 
+from bpetite.adapters.tokenizers_view import TokenizersView  # noqa: E402
+
 
 def original(name: str, **options: Any) -> Any:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=build(name), pad_token="<|endoftext|>", **options)
@@ -49,6 +51,26 @@ def test_it_is_a_new_object_with_the_same_results(tmp_path: Path) -> None:
     assert theirs._tokenizer.to_str() == content
     assert vars(theirs).keys() == state.keys()
     assert "x" not in theirs.init_kwargs
+
+
+def test_a_tokenizer_of_tokenizers_becomes_a_view_with_its_settings() -> None:
+    theirs = tokenizers.Tokenizer.from_str(build("roberta").to_str())
+    theirs.enable_truncation(7, stride=1)
+    theirs.enable_padding(length=9, pad_id=1)
+    content = theirs.to_str()
+    ours = accelerate(theirs)
+    assert isinstance(ours, TokenizersView)
+    assert accelerate(ours) is ours
+    assert ours.to_str() == theirs.to_str() == content
+    for found, expected in zip(ours.encode_batch([*HARD]), theirs.encode_batch([*HARD]), strict=True):
+        assert (found.ids, found.tokens, found.attention_mask) == (
+            expected.ids, expected.tokens, expected.attention_mask
+        )  # fmt: skip
+    ours.no_truncation()
+    ours.add_tokens(["new"])
+    assert theirs.to_str() == content
+    with pytest.raises(ValueError, match="the model is 'WordPiece', not byte-level BPE"):
+        accelerate(wordpiece()._tokenizer)
 
 
 @pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, lambda tok: pickle.loads(pickle.dumps(tok))])
@@ -193,8 +215,8 @@ def test_other_ids_are_found_before_it_takes_over(monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_is_no_fast_tokenizer() -> None:
-    for other in (7, Tokenizer.train("ab", 256), build("gpt2")):
-        with pytest.raises(TypeError, match="a fast tokenizer of transformers, not"):
+    for other in (7, Tokenizer.train("ab", 256), models.BPE(), Tokenizer.train("ab", 256).as_tiktoken()):
+        with pytest.raises(TypeError, match=r"of transformers or a tokenizers\.Tokenizer, not"):
             accelerate(other)
 
 

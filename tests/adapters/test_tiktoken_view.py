@@ -1,6 +1,10 @@
 """as_tiktoken: the behaviour of tiktoken.Encoding, method by method, as docs/tiktoken.md describes it."""
+import copy
 import inspect
 import pickle
+import subprocess
+import sys
+import timeit
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -168,6 +172,22 @@ def check_no_completions() -> None:
         _ = OURS.encode_with_unstable
 
 
+def check_no_compiled_part() -> None:
+    assert not hasattr(OURS, "_core_bpe")
+    with pytest.raises(AttributeError, match=r"compiled part of tiktoken.*_encode_single_piece"):
+        _ = OURS._core_bpe
+
+
+def check_isinstance() -> None:
+    assert isinstance(OURS, tiktoken.Encoding)
+    assert isinstance(OURS, Encoding)
+    assert not isinstance(THEIRS, Encoding)
+    assert OURS != THEIRS
+    assert THEIRS != OURS
+    assert copy.deepcopy(OURS) == copy.copy(OURS) == OURS
+    assert type(OURS) is Encoding
+
+
 def check_open_end_refusal() -> None:
     for changes in ({"pattern": (Split("a", "removed"), "b")}, {"normalization": "NFC"}):
         view = Tokenizer.from_vocab(replace(TOK.to_vocab(), **changes)).as_tiktoken()
@@ -273,6 +293,39 @@ def test_it_pickles_and_compares() -> None:
     assert pickle.loads(pickle.dumps(OURS)) == OURS
     assert hash(OURS) == hash(TOK.as_tiktoken("small"))
     assert TOK.as_tiktoken("other") != OURS
+
+
+def test_a_view_is_its_own_type_where_tiktoken_is_not_imported() -> None:
+    code = """
+import sys
+from bpetite import Tokenizer
+view = Tokenizer.train("ab ab ab", 258).as_tiktoken()
+assert view.__class__ is type(view), view.__class__
+assert "tiktoken" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_the_tokens_that_are_given_may_be_changed() -> None:
+    OURS.token_byte_values().clear()
+    agree("token_byte_values")
+
+
+def test_a_literal_with_the_bytes_of_an_ordinary_token_is_that_token() -> None:
+    theirs = tiktoken.Encoding("w", pat_str=r"\w+", mergeable_ranks=small_ranks(), special_tokens={"th": 500})
+    ours = Tokenizer.from_tiktoken(theirs).as_tiktoken()
+    assert ours.encode_single_token("th") == theirs.encode_single_token("th")
+
+
+@pytest.mark.parametrize("look", ["n_vocab", "max_token_value", "encode_single_token", "token_byte_values"])
+def test_looking_into_it_takes_about_as_long_as_in_tiktoken(look: str) -> None:
+    def seconds(view: Any) -> float:
+        method = getattr(view, look)
+        arguments = ["the"] if look == "encode_single_token" else []
+        call = (lambda: method(*arguments)) if callable(method) else (lambda: getattr(view, look))
+        return min(timeit.repeat(call, number=200, repeat=20))
+
+    assert seconds(OURS) < 2 * seconds(THEIRS)
 
 
 def test_a_merge_list_has_ranks_only_where_they_give_the_same_ids() -> None:

@@ -1,6 +1,8 @@
 """Offsets of tokens: they tile a text that is not rewritten, and are those of ``tokenizers``."""
 import unicodedata
+from bisect import bisect_left, bisect_right
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -112,6 +114,46 @@ pieces = [
 @given(st.sampled_from(list(CONFIGURATIONS)), st.lists(st.sampled_from(pieces), max_size=10).map("".join))
 def test_the_same_as_tokenizers_on_any_text(name: str, text: str) -> None:
     check(name, text)
+
+
+def check_bytes(tok: Tokenizer, text: str) -> None:
+    ids, spans = tok.encode_with_offsets(text)
+    assert tok.encode_with_offsets(text.encode(), unit="bytes")[0] == ids
+    data, edges = text.encode(), [*accumulate((len(char.encode()) for char in text), initial=0)]
+    in_bytes = tok.encode_with_offsets(text, unit="bytes")[1]
+    assert len(in_bytes) == len(ids)
+    for token_id, (start, end), (first, last) in zip(ids, spans, in_bytes, strict=True):
+        # whole characters around the bytes are the characters
+        assert bisect_right(edges, first) - 1 == start
+        assert bisect_left(edges, last) == end
+        if tok.normalization is None and tok.scanner != "pipeline" and token_id not in tok.special_tokens.values():
+            assert data[first:last] == tok.token_bytes(token_id)
+        if first != edges[start] or last != edges[end]:  # no whole characters: the bytes of the token itself
+            token = tok.token_bytes(token_id)
+            assert token.startswith(data[first : min(edges[start + 1], last)]) or first == edges[start]
+            assert token.endswith(data[max(edges[end - 1], first) : last]) or last == edges[end]
+
+
+@pytest.mark.parametrize("name", CONFIGURATIONS)
+def test_spans_in_bytes(name: str) -> None:
+    for text in HARD:
+        check_bytes(ours(name), text)
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(list(CONFIGURATIONS)), st.lists(st.sampled_from(pieces), max_size=10).map("".join))
+def test_spans_in_bytes_of_any_text(name: str, text: str) -> None:
+    check_bytes(ours(name), text)
+
+
+def test_tokens_inside_a_character_have_their_own_bytes() -> None:
+    bare = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], ["é<s>"], normalization="NFC")
+    assert bare.encode_with_offsets("🙂é<s>", unit="bytes")[1] == [(0, 1), (1, 2), (2, 3), (3, 4), (4, 9)]
+    # a rewritten character is covered whole; the tokens of its first part cover that part
+    assert bare.encode_with_offsets("e\u0301é", unit="bytes")[1] == [(0, 1), (0, 1), (3, 4), (4, 5)]
+    assert bare.encode_with_offsets("", unit="bytes") == ([], [])
+    with pytest.raises(ValueError, match='unit is "characters" or "bytes", not \'byte\''):
+        bare.encode_with_offsets("a", unit="byte")  # type: ignore[call-overload]
 
 
 def test_literals_of_one_id_have_their_own_lengths() -> None:
