@@ -95,6 +95,12 @@ QWEN2 = (
     r"""| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
 )
 
+# Qwen/Qwen3.5-35B-A3B, tokenizer.json: as Qwen 2, with marks among the letters.
+QWEN35 = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}"""
+    r"""| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
 # deepseek-ai/DeepSeek-V3, tokenizer.json: three Split steps, "Isolated"; also DeepSeek R1, Hunyuan.
 DEEPSEEK_V3 = (
     r"""\p{N}{1,3}""",
@@ -124,6 +130,98 @@ STARCODER = (r"""\p{N}""", GPT2)
 # It cuts out numbers, runs of punctuation, and of several spaces all but the last; the text between stays whole.
 SUPERBPE = r"""\p{N}{1,3}| ?[^\s\p{L}\p{N}]{2,}[\r\n/]*| +(?!\S)"""
 
+# mistralai/Mistral-Nemo-Base-2407, tekken.json: o200k's, without contractions and with single digits.
+TEKKEN = (
+    r"""[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"""
+    r"""|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"""
+    r"""|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+# The source of all that follow, up to NAMED: ggml-org/llama.cpp, src/llama-vocab.cpp. Where a comment there quotes the
+# tokenizer.json of the model, this is the quoted text: the pattern that llama.cpp runs is an approximation.
+
+# inclusionAI/Ling: single digits, possessive.
+BAILING_MOE = (
+    r"""'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}"""
+    r"""| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"""
+)
+
+# ByteDance-Seed/Seed-Coder: punctuation without the newlines after it.
+SEED_CODER = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}"""
+    r"""| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"""
+)
+
+# LGAI-EXAONE/K-EXAONE: words with one space between them, as SuperBPE's, are one pre-token.
+EXAONE_MOE = (
+    r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}"""
+    r"""| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+"""
+)
+
+# inceptionai/Jais-2: Llama 3's, with runs of white space in powers of two.
+JAIS2 = LLAMA3.removesuffix(r"""\s+(?!\S)|\s+""") + "|".join(
+    [*(rf"""\s{{{n}}}(?!\S)""" for n in (512, 256, 128, 64, 32, 16, 8, 4)), r"""\s{1,2}(?!\S)""", r"""\s{1}"""]
+)
+
+# openbmb/MiniCPM5: Llama 3's, which has no digits left to cut.
+MINICPM5 = (r"""\p{N}{1,3}""", LLAMA3.replace(r"""\p{N}{1,3}""", r"""\p{N}+"""))
+
+# ufakzeka: Qwen 2's, without contractions.
+UFAKZEKA = QWEN2.removeprefix(r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|""")
+
+# poolside/Laguna: Qwen 2's, within lines.
+LAGUNA = (r"""[^\n]+|[\n]+""", QWEN2)
+
+# CohereLabs/tiny-aya: o200k's; the digits of a whole number are grouped from its end.
+TINY_AYA = (r"""\d{1,3}(?=(?:\d{3})*\b)""", O200K)
+
+# UW/OLMo2-8B-SuperBPE: only numbers are cut, into groups from their end.
+OLMO2_SUPERBPE = (r"""\p{N}+""", r"""(?=(\d{3})+(?!\d))""")
+
+# bigscience/bloom; also Poro, GPT-3 Finnish. Viking cuts digits, too.
+BLOOM = r""" ?[^(\s|.,!?…。，、।۔،)]+"""
+VIKING = (BLOOM, r"""\p{N}""")
+
+# tiiuae/falcon; and what llama.cpp does for a file that names no pattern.
+FALCON = (r"""[\p{P}\$\+<=>\^~\|`]+""", GPT2, r"""[0-9][0-9][0-9]""")
+_DEFAULT = (r"""[\p{P}\$\+<=>\^~\|]+""", GPT2, r"""\p{N}+""", r"""[0-9][0-9][0-9]""")
+
+# facebook/chameleon.
+CHAMELEON = (
+    r"""<sentinel:[0-9]+>""", r"""(IMGIMG)((A|B|C|D|E|F|G|H|I){1,4})Z""", r"""([\t\n]|    |  )""", r"""\p{N}""",
+    r"""[\p{P}!-/:-@\[-`{-~]""", GPT2,
+)  # fmt: skip
+
+# deepseek-ai/deepseek-llm, with the cased letters of an older Unicode, and deepseek-coder.
+DEEPSEEK_LLM = (
+    r"""[\r\n]""",
+    r"""\s?[A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝὟ-ώᾀ"""
+    r"""-ᾴᾶ-ᾼιῂ-ῄῆ-ῌῐ-ΐῖ-Ίῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤΩℨK-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-"""
+    r"""𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃]+""",
+    r"""\s?[!-/:-~！-／：-～‘-‟　-。]+""",
+    r"""\s+$""",
+    r"""[一-龥ࠀ-一가-퟿]+""",
+    r"""\p{N}+""",
+)
+DEEPSEEK_CODER = (r"""[\r\n]""", r"""\s?\p{L}+""", r"""\s?\p{P}+""", r"""[一-龥ࠀ-一가-퟿]+""", r"""\p{N}""")
+
+# iFlytek's Spark: DeepSeek V3's, with newlines and digits one by one.
+SPARK = (*DEEPSEEK_V3[:2], DEEPSEEK_V3[2].replace(r"""[\r\n]*|\s*[\r\n]+""", r"""|[\r\n]"""), r"""\p{N}""")
+
+# arcee-ai/Trinity: DeepSeek V3's, with other scripts apart, and digits grouped from the end of a number. The block of
+# compatibility ideographs is meant to begin at U+F900; llama.cpp has U+8C48 for it.
+AFMOE = (
+    r"""\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))""",
+    r"""[一-鿿㐀-䶿\uF900-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+""",
+    DEEPSEEK_V3[2],
+)
+
+# tencent/Youtu-LLM: o200k's, with single digits, after East Asian scripts and punctuation.
+YOUTU = (
+    r"""[가-힣ㄱ-ㆎ]+|[！…“”‘’—：；，、-〿︰-﹏]+|[ㄅ-ㄯ]+|[一-龥぀-ゟ゠-ヿ]+""",
+    O200K.replace(r"""\p{N}{1,3}""", r"""\p{N}"""),
+)
+
 NAMED: dict[str, Pattern] = {
     "gpt2": GPT2,
     "gpt2-possessive": GPT2_POSSESSIVE,
@@ -132,10 +230,51 @@ NAMED: dict[str, Pattern] = {
     "o200k": O200K,
     "llama3": LLAMA3,
     "qwen2": QWEN2,
+    "qwen3.5": QWEN35,
     "deepseek-v3": DEEPSEEK_V3,
     "starcoder": STARCODER,
     "superbpe": SUPERBPE,
+    "tekken": TEKKEN,
 }
+
+#: Split patterns by the names that llama.cpp has for them, the values of ``tokenizer.ggml.pre``.
+LLAMA_CPP: dict[str, Pattern] = {
+    name: pattern
+    for pattern, names in (
+        (_DEFAULT, "default"),
+        (GPT2, "gpt-2 phi-2 mpt olmo jais trillion granite-docling gigachat a.x-4.0 mellum modern-bert exaone4 "
+               "roberta-bpe jina-es jina-de jina-v1-en jina-v2-es jina-v2-de jina-v2-code"),
+        (LLAMA3, "llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano dbrx smaug-bpe "
+                 "chatglm-bpe glm4 glm5"),
+        (QWEN2, "qwen2 stablelm2 deepseek-r1-qwen kormo f2llmv2 megrez hunyuan solar-open grok-2"),
+        (QWEN35, "qwen35"),
+        (O200K, "gpt-4o llama4 kanana2 talkie minimax-m2 granite-embed-multi-97m"),
+        (DEEPSEEK_V3, "deepseek-v3 hunyuan-dense joyai-llm hy_v4"),
+        (STARCODER, "starcoder refact command-r smollm codeshell exaone minerva-7b mellum2"),
+        (BLOOM, "bloom poro-chat gpt3-finnish"),
+        (BAILING_MOE, "bailingmoe bailingmoe2 llada-moe"),
+        (TINY_AYA, "tiny_aya cohere2moe"),
+        (OLMO2_SUPERBPE, "superbpe"),
+        (KIMI_K2, "kimi-k2"),
+        (TEKKEN, "tekken"),
+        (SEED_CODER, "seed-coder"),
+        (EXAONE_MOE, "exaone-moe"),
+        (JAIS2, "jais-2"),
+        (MINICPM5, "minicpm5"),
+        (UFAKZEKA, "ufakzeka"),
+        (LAGUNA, "laguna"),
+        (VIKING, "viking"),
+        (FALCON, "falcon"),
+        (CHAMELEON, "chameleon"),
+        (DEEPSEEK_LLM, "deepseek-llm"),
+        (DEEPSEEK_CODER, "deepseek-coder"),
+        (SPARK, "spark2_5"),
+        (AFMOE, "afmoe"),
+        (YOUTU, "youtu"),
+        (None, "gemma4 granite-embed-multi-311m sarvam-moe"),
+    )
+    for name in names.split()
+}  # fmt: skip
 
 #: Every regular expression of the named patterns.
 STAGES: frozenset[str] = frozenset(
@@ -186,11 +325,10 @@ def is_known(pattern: object) -> bool:
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
-#: All names of patterns, and the names of encodings and models that cut by one of them.
-_NAMES = NAMED | {
+#: All names of patterns, and the names of encodings and models that cut by one of them: those of tiktoken and vLLM, of
+#: files like tiktoken's, and of llama.cpp, where they are no words.
+_NAMES = {name: pattern for name, pattern in LLAMA_CPP.items() if pattern and name != "default"} | NAMED | {
     "none": None,
-    "kimi-k2": KIMI_K2,
-    "llama4": O200K,
     "r50k_base": GPT2,
     "p50k_base": GPT2,
     "cl100k_base": CL100K,
@@ -199,6 +337,9 @@ _NAMES = NAMED | {
     "o200k_harmony": O200K,
     "gpt-4o": O200K,
     "gpt-oss": O200K,
+    "phi-4": CL100K,
+    "whisper": GPT2,
+    "glm-4": LLAMA3,
     "qwen2.5": QWEN2,
     "qwen3": QWEN2,
     "deepseek-r1": DEEPSEEK_V3,

@@ -9,6 +9,7 @@ from splits import texts
 
 from bpetite import PretokenCounts, Tokenizer, count_pretokens, patterns, pretokenize
 from bpetite.patterns import STAGES
+from bpetite.reference import split
 from bpetite.splitting.pattern.regex_parser import compile_regex
 from bpetite.splitting.pretokenizer import pretokenizer
 
@@ -32,6 +33,45 @@ def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
         compile_regex(stage)
 
 
+@pytest.mark.parametrize("name", {one: name for name, one in patterns.LLAMA_CPP.items() if one}.values())
+@given(text=texts())
+def test_patterns_of_llama_cpp_cut_as_regex_does(name: str, text: str) -> None:
+    pattern = patterns.LLAMA_CPP[name]
+    assert pretokenizer(pattern).split(text) == split(text, pattern)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "pieces"),
+    [
+        ("qwen35", "कि 12", ["कि", " ", "1", "2"]),
+        ("qwen2", "कि 12", ["क", "ि", " ", "1", "2"]),
+        ("tekken", "It'S 12", ["It", "'S", " ", "1", "2"]),
+        ("bailingmoe", "It'S !\n\n 12", ["It", "'S", " !\n\n", " ", "1", "2"]),
+        ("seed-coder", "a!\n\n12", ["a", "!", "\n\n", "1", "2"]),
+        ("exaone-moe", "to be or 12", ["to be or", " ", "1", "2"]),
+        ("jais-2", "a" + 7 * " " + "b", ["a", 4 * " ", 2 * " ", " b"]),
+        ("minicpm5", " 1234", [" ", "123", "4"]),
+        ("ufakzeka", "Ali'nin", ["Ali", "'nin"]),
+        ("laguna", "a \n\n b", ["a", " ", "\n\n", " b"]),
+        ("tiny_aya", "1234567 1234a", ["1", "234", "567", " ", "123", "4", "a"]),
+        ("superbpe", "of 1234567", ["of ", "1", "234", "567"]),
+        ("bloom", "to be, or", ["to", " be", ",", " or"]),
+        ("viking", "to 12", ["to", " ", "1", "2"]),
+        ("falcon", "a+`b 1234", ["a", "+`", "b", " ", "123", "4"]),
+        ("default", "a+`b 1234", ["a", "+", "`", "b", " ", "123", "4"]),
+        ("chameleon", "IMGIMGABZ  .", ["IMGIMGABZ", "  ", "."]),
+        ("deepseek-llm", "it's 12 漢字\n", ["it", "'", "s", " ", "12", " ", "漢字", "\n"]),
+        ("deepseek-coder", "it's 12 漢字\n", ["it", "'", "s", " ", "1", "2", " ", "漢字", "\n"]),
+        ("spark2_5", "!\n\n123", ["!", "\n", "\n", "1", "2", "3"]),
+        ("afmoe", "ab1234漢", ["ab", "1", "234", "漢"]),
+        ("youtu", "한국！12", ["한국", "！", "1", "2"]),
+        ("kimi-k2", "漢字a12", ["漢字", "a", "12"]),
+    ],
+)
+def test_what_patterns_of_llama_cpp_do(name: str, text: str, pieces: list[str]) -> None:
+    assert pretokenizer(patterns.LLAMA_CPP[name]).split(text) == pieces
+
+
 @pytest.mark.parametrize(
     ("name", "pattern"),
     [
@@ -39,6 +79,8 @@ def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
         ("r50k_base", patterns.GPT2), ("o200k", patterns.O200K), ("o200k_harmony", patterns.O200K),
         ("gpt-4o", patterns.O200K), ("llama3", patterns.LLAMA3), ("qwen2", patterns.QWEN2),
         ("qwen2.5", patterns.QWEN2), ("deepseek-v3", patterns.DEEPSEEK_V3), ("none", None),
+        ("qwen3.5", patterns.QWEN35), ("qwen35", patterns.QWEN35), ("tekken", patterns.TEKKEN),
+        ("glm-4", patterns.LLAMA3), ("superbpe", patterns.SUPERBPE), ("falcon", patterns.FALCON),
     ],
 )  # fmt: skip
 def test_names_wherever_a_pattern_is_taken(name: str, pattern: patterns.Pattern) -> None:

@@ -1,7 +1,17 @@
 """The vocabulary in a GGUF file of llama.cpp: its metadata ``tokenizer.ggml.*``, without the tensors.
 
 The kind "llama" has pieces with scores, as a model of SentencePiece; the kind "gpt2" has tokens in printable form,
-merges, and the name of a split pattern.
+merges, and the name of a split pattern; the kind "gemma4" has merges that begin from characters.
+
+A name stands for the pattern in the tokenizer.json of the model. llama.cpp runs approximations of some patterns, which
+give other ids for a few texts:
+
+- gpt-4o and its like, tekken, kimi-k2, youtu, tiny_aya: letters that are not ASCII have both cases; in most of them,
+  marks are no letters;
+- tiny_aya, afmoe: the last of several white spaces before a number is cut off, and digits before a letter count as a
+  number of their own;
+- superbpe: only ASCII digits are grouped;
+- deepseek-llm, deepseek-coder: the range of Chinese characters, from U+0800, does not hold the white space in it.
 
 Source: https://github.com/ggml-org/ggml, ``docs/gguf.md``, and ``src/llama-vocab.cpp`` of llama.cpp
 """
@@ -21,24 +31,37 @@ from ..steps.template import Template, TemplatePart
 from ..vocabulary.vocab import Vocab
 from . import huggingface
 from .files import GGUF_MAGIC, Source
-from .huggingface_steps import write_pre_tokenizer
 from .sentencepiece import CONTROL, NORMAL, UNKNOWN, UNUSED, USER_DEFINED, Piece, Rules, vocab_of_pieces
 
 PREFIX = "tokenizer.ggml."
 #: The codes of :mod:`struct` for the types of values; 8 is a string, 9 an array.
 CODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
-#: Split patterns by the name that llama.cpp has for them.
-PATTERNS: dict[str, Any] = {
-    **dict.fromkeys(("gpt-2", "phi-2", "mpt", "olmo", "jais"), patterns.GPT2),
-    **dict.fromkeys(("llama-bpe", "llama3", "llama-v3", "falcon3", "dbrx", "smaug-bpe"), patterns.LLAMA3),
-    **dict.fromkeys(("qwen2", "stablelm2", "deepseek-r1-qwen"), patterns.QWEN2),
-    **dict.fromkeys(("starcoder", "refact", "command-r", "smollm", "codeshell"), patterns.STARCODER),
-    "deepseek-v3": patterns.DEEPSEEK_V3,
-    "gpt-4o": patterns.O200K,
-}
-#: Names with which a pre-token that is a token is taken whole, and the first special token is put before a text.
-LLAMA3 = ("llama-bpe", "llama3", "llama-v3", "falcon3")
+#: The kinds of tokens that are found in a text before it is cut.
+ADDED = (CONTROL, UNKNOWN, USER_DEFINED)
+#: Names of Llama 3's pattern with which llama.cpp takes a pre-token that is a token whole, and begins a text with the
+#: first special token.
+LLAMA3 = {
+    "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"
+}  # fmt: skip
+#: Names with which merges begin from characters, "▁" stands for a space, and characters without a token become bytes.
+SPACES = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"}
+#: The steps around these models, and around the others, in the form of a tokenizer.json.
+AS_CHARACTERS: dict[str, Any] = {
+    "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
+    "decoder": {
+        "type": "Sequence",
+        "decoders": [
+            {"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}
+        ],
+    },
+}  # fmt: skip
+AS_BYTES = {"pre_tokenizer": {"type": "ByteLevel", "use_regex": False}, "decoder": {"type": "ByteLevel"}}
+#: All names with which a pre-token that is a token is taken whole; with which a text begins with the first special
+#: token; with which a separator stands between two texts.
+WHOLE = {*LLAMA3, "tekken", "minicpm5", "youtu", "glm4", "glm5", "granite-embed-multi-97m"}
+BEGIN = {*LLAMA3, "tekken", "chameleon", "gemma4", "granite-embed-multi-311m"}
+SEPARATE = {"roberta-bpe", "jina-v1-en", "jina-v2-code"}
 
 
 class _Metadata:
@@ -105,11 +128,10 @@ def read(path: Source) -> Vocab:
         metadata = _Metadata(data, name)
     model = metadata.get("model", "", str)
     tokens = metadata.get("tokens", [], list)
-    if model not in ("llama", "gpt2") or not tokens:
-        raise FormatError(f"{name}: {len(tokens)} tokens of the kind {model!r}; bpetite reads llama and gpt2")
+    if model not in ("llama", "gpt2", "gemma4") or not tokens:
+        raise FormatError(f"{name}: {len(tokens)} tokens of the kind {model!r}; bpetite reads llama, gpt2 and gemma4")
     kinds = metadata.get("token_type", (NORMAL,) * len(tokens), tuple, len(tokens))
-    pre = metadata.get("pre", "default", str)
-    template = _template(metadata, begins=model == "llama" or pre in LLAMA3)
+    pre = model if model == "gemma4" else metadata.get("pre", "default", str)
     if model == "llama":
         scores = metadata.get("scores", (), tuple, len(tokens))
         unknown = metadata.get("unknown_token_id", 0, int)
@@ -119,35 +141,50 @@ def read(path: Source) -> Vocab:
             for token_id, (token, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True))
         ]
         rules = Rules(metadata.get("add_space_prefix", True, bool))
+        template = _template(metadata, begins=True)
         return vocab_of_pieces(pieces, rules, name, flags=("plain",), template=template)
-    if pre not in PATTERNS:
-        raise FormatError(f"{name}: {PREFIX}pre {pre!r} names no split pattern of {', '.join(PATTERNS)}")
-    ids = {token: token_id for token_id, token in enumerate(tokens)}
-    if len(ids) != len(tokens):
-        raise FormatError(f"{name}: {len(tokens)} tokens, of which {len(ids)} differ")
+    if pre not in patterns.LLAMA_CPP:
+        known = ", ".join(patterns.LLAMA_CPP)
+        raise FormatError(f"{name}: {PREFIX}pre is {pre!r}, a split pattern that is not known; known are {known}")
+    if len(set(tokens)) != len(tokens):
+        raise FormatError(f"{name}: {len(tokens)} tokens, of which {len(set(tokens))} differ")
     added = [
         {"id": token_id, "content": token, "special": kind != USER_DEFINED, "normalized": False}
         for token_id, (token, kind) in enumerate(zip(tokens, kinds, strict=True))
-        if kind in (CONTROL, UNKNOWN, USER_DEFINED)
+        if kind in ADDED
     ]
+    # the model's own tokens; what was added after them may be spelled as one of its bytes is ("õ")
+    size = max((token_id + 1 for token_id, kind in enumerate(kinds) if kind not in ADDED), default=0)
+    ids = {token: token_id for token_id, token in enumerate(tokens[:size])}
     merges = metadata.get("merges", [], list)
+    model_part = {"type": "BPE", "vocab": ids, "merges": merges, "ignore_merges": pre in WHOLE}
+    spaces = pre in SPACES
     content = {
-        "model": {"type": "BPE", "vocab": ids, "merges": merges, "ignore_merges": pre in LLAMA3},
+        "model": model_part | {"byte_fallback": spaces},
         "added_tokens": added,
-        "pre_tokenizer": write_pre_tokenizer(PATTERNS[pre]),
-        "decoder": {"type": "ByteLevel"},
+        **(AS_CHARACTERS if spaces else AS_BYTES),
     }
-    return replace(huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name), template=template)
+    if pre in SPACES & BEGIN:  # whatever the file says, as in llama.cpp
+        metadata.values["add_bos_token"] = True
+    vocab = huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name)
+    template = _template(metadata, begins=pre in BEGIN, separates=pre in SEPARATE)
+    return replace(vocab, pattern=patterns.LLAMA_CPP[pre], template=template)
 
 
-def _template(metadata: _Metadata, *, begins: bool) -> Template | None:
-    """The template; `begins` if the first special token is put before a text unless the file says otherwise."""
-    before: list[TemplatePart] = []
-    after: list[TemplatePart] = []
-    for token, default, parts in (("bos", begins, before), ("eos", False, after)):
-        if metadata.get(f"add_{token}_token", default, bool):
-            parts.append(TemplatePart((metadata.get(f"{token}_token_id", None, int),)))
-    if not before and not after:
+def _template(metadata: _Metadata, *, begins: bool, separates: bool = False) -> Template | None:
+    """The template; by default the first special token is put before a text if `begins`, and the separator between two
+    texts if `separates`."""
+    parts = {
+        token: (TemplatePart((metadata.get(key, None, int),)),)
+        for token, key, default in (
+            ("bos", "bos_token_id", begins),
+            ("eos", "eos_token_id", False),
+            ("sep", "seperator_token_id", separates),  # as GGUF spells it
+        )
+        if metadata.get(f"add_{token}_token", default, bool)
+    }
+    if not parts:
         return None
+    before, after = parts.get("bos", ()), parts.get("eos", ())
     single = (*before, TemplatePart(text="A"), *after)
-    return Template(single, (*single, *before, TemplatePart(text="B", type_id=1), *after))
+    return Template(single, (*single, *parts.get("sep", before), TemplatePart(text="B", type_id=1), *after))

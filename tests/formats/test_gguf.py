@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer, patterns
+from bpetite.formats.gguf import SPACES
 
 CODES = {bool: (7, "?"), int: (4, "I"), float: (6, "f")}
 LLAMA: dict[str, Any] = {
@@ -65,6 +66,55 @@ def test_merges_and_the_name_of_a_pattern(tmp_path: Path) -> None:
     assert load(tmp_path, file(GPT2 | {"pre": "gpt-2"})).encode("abab") == [2, 2]
 
 
+@pytest.mark.parametrize("pre", patterns.LLAMA_CPP)
+def test_every_name_of_a_pattern_loads(tmp_path: Path, pre: str) -> None:
+    tokens, merges = (["▁", "a", "▁a"], ["▁ a"]) if pre in SPACES else (["Ġ", "a", "Ġa"], ["Ġ a"])
+    made = GPT2 | {"pre": pre, "tokens": [*tokens, "</s>"], "merges": merges, "token_type": [1, 1, 1, 3]}
+    tok = load(tmp_path, file(made | {"bos_token_id": 3, "seperator_token_id": 3}))
+    assert tok.pattern == patterns.LLAMA_CPP[pre]
+    assert tok.encode("a")[0] == 1
+    assert tok.decode(tok.encode("a a</s> ")) == "a a</s> "
+
+
+def test_characters_with_merges(tmp_path: Path) -> None:
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)]
+    made = {
+        "model": "gemma4", "tokens": ["▁", "a", "▁a", "\n", "\n\n", *spelled, "<bos>", "<|x>"], "bos_token_id": 261,
+        "merges": ["▁ a", "\n \n"], "token_type": [1] * 5 + [6] * 256 + [3, 4], "add_bos_token": False,
+    }  # fmt: skip
+    tok = load(tmp_path, file(made))
+    assert tok.encode("a a\n\né<|x>", add_special_tokens=True) == [261, 1, 2, 4, 5 + 0xC3, 5 + 0xA9, 262]
+    assert tok.decode(tok.encode("a a\n\né<|x> ")) == "a a\n\né<|x> "
+
+
+@pytest.mark.parametrize(("pre", "single", "pair"), [
+    ("gpt-2", "A", "AB"), ("llama-bpe", "sA", "sAsB"), ("glm4", "A", "AB"), ("chameleon", "sA", "sAsB"),
+    ("roberta-bpe", "A", "A|B"),
+])  # fmt: skip
+def test_special_tokens_that_a_name_adds(tmp_path: Path, pre: str, single: str, pair: str) -> None:
+    ids = {"bos_token_id": 3, "eos_token_id": 4, "seperator_token_id": 5}
+    made = GPT2 | ids | {
+        "pre": pre, "tokens": [*"AB", "BA", *"se|"], "merges": ["B A"], "token_type": [1] * 3 + [3] * 3,
+    }  # fmt: skip
+    tok = load(tmp_path, file(made))
+    assert tok.decode(tok.encode("A", add_special_tokens=True)) == single
+    assert tok.template is None or tok.decode(template_ids(tok, pair=True)) == pair
+    both = load(tmp_path, file(made | {"add_bos_token": True, "add_eos_token": True}))
+    assert both.decode(both.encode("A", add_special_tokens=True)) == "sAe"
+    assert both.decode(template_ids(both, pair=True)) == ("sAe|Be" if pre == "roberta-bpe" else "sAesBe")
+
+
+def template_ids(tok: Tokenizer, *, pair: bool) -> list[int]:
+    parts = tok.template.pair if pair else tok.template.single  # type: ignore[union-attr]
+    return [token_id for part in parts for token_id in (part.ids or tok.encode(part.text))]
+
+
+def test_a_token_added_after_the_others_may_be_spelled_as_a_byte(tmp_path: Path) -> None:
+    made = GPT2 | {"pre": "deepseek-coder", "tokens": ["Ã", "µ", "Ãµ", "õ"], "merges": ["Ã µ"]}
+    tok = load(tmp_path, file(made | {"token_type": [1, 1, 1, 4]}))
+    assert (tok.encode("õ"), tok.encode_ordinary("õ"), tok.decode([3])) == ([3], [2], "õ")
+
+
 def test_the_package_gguf_reads_the_same(tmp_path: Path) -> None:
     gguf = pytest.importorskip("gguf")
     path = tmp_path / "made.gguf"
@@ -86,7 +136,8 @@ def test_the_package_gguf_reads_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "message"), [
     (file(LLAMA, version=1), "version 1 of GGUF"), (file(LLAMA)[:200], "no metadata of GGUF"),
-    (file(LLAMA | {"model": "bert"}), "of the kind 'bert'"), (file(GPT2 | {"pre": "viking"}), "names no split pattern"),
+    (file(LLAMA | {"model": "bert"}), "of the kind 'bert'"),
+    (file(GPT2 | {"pre": "vikings"}), "is 'vikings', .* known are default, "),
     (file(LLAMA | {"scores": [1.0]}), r"scores must not be \(1.0,\)"), (file(LLAMA | {"tokens": "a"}), "ggml.tokens"),
     (file(GPT2 | {"tokens": ["a", "a"], "token_type": [1, 1]}), "of which 1 differ"),
     (file({key: value for key, value in LLAMA.items() if key != "bos_token_id"}), "bos_token_id must not be None"),

@@ -37,15 +37,8 @@ def texts(max_size: int = 40) -> st.SearchStrategy[str]:
 #: Every named pattern, and others in use; all of them compile.
 COMPILED = {
     **patterns.NAMED,
-    # mistralai/Mistral-Nemo (tekken)
-    "tekken": r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
-    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
-    r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-    # deepseek-ai/deepseek-coder
-    "deepseek-coder": (r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", r"[一-龥ࠀ-一가-퟿]+", r"\p{N}"),
-    # LGAI-EXAONE/EXAONE-4.0
-    "exaone": r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?(?:\p{L}\p{M}*(?: \p{L}\p{M}*)*)+|\p{N}"
-    r"| ?[^\s\p{L}\p{N}]+[\r\n/]?|\s*[\r\n]|\s+(?!\S)|\s+",
+    "deepseek-coder": patterns.DEEPSEEK_CODER,
+    "exaone-moe": patterns.EXAONE_MOE,
     "words": r"\w+(?:'\w+)?|[^\w\s]",
     "camel case": r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d{2,4}|\s+|.",
     "letters only": r"[a-z]+",
