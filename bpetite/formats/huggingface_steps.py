@@ -402,8 +402,9 @@ def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False, nati
 
 
 def _write_split(step: Step, native: bool = False) -> dict[str, Any]:
-    if native and step in OWN.values():
-        return {"type": type(step).__name__}
+    for name, own in OWN.items():
+        if native and step == own:
+            return {"type": name}
     if isinstance(step, PrefixSpace | Printable):
         raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
     if isinstance(step, Metaspace):

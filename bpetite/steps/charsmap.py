@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 #: The most bytes of a grapheme that tokenizers looks up as a whole.
 GRAPHEME = 5
@@ -32,6 +32,7 @@ class Precompiled:
         kept: A regular expression of what stays as it is; "" for nothing.
     """
 
+    saved_name: ClassVar[str] = "Precompiled"
     charsmap: str
     graphemes: bool = False
     kept: str = ""

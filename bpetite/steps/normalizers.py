@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from ..patterns import as_tuple, unescaped
 from .charsmap import Precompiled, compiled, mapped
@@ -25,6 +25,7 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 class Prepend:
     """Put `text` before a text that is not empty."""
 
+    saved_name: ClassVar[str] = "Prepend"
     text: str
 
 
@@ -32,6 +33,7 @@ class Prepend:
 class Replace:
     """Replace every match of a regular expression by `content`, taken literally."""
 
+    saved_name: ClassVar[str] = "Replace"
     pattern: str
     content: str
 

@@ -3,12 +3,14 @@
 A split pattern is a regular expression or a tuple of steps. A step that is a str cuts: its matches become pre-tokens,
 and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts text in
 :mod:`bpetite.engine.pipeline`, any other in the compiled scanner.
+
+Fingerprints hold the ``saved_name`` of a step and the names of its fields: these never change.
 """
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from ..patterns import PatternLike, as_setting, as_tuple, unescaped
 
@@ -29,6 +31,7 @@ class Split:
         invert: Treat the text between matches as matches, and matches as the text between.
     """
 
+    saved_name: ClassVar[str] = "Split"
     pattern: str
     behavior: str = "isolated"
     invert: bool = False
@@ -42,6 +45,8 @@ class Split:
 @dataclass(frozen=True)
 class PrefixSpace:
     """Put a space before each fragment that does not start with one."""
+
+    saved_name: ClassVar[str] = "PrefixSpace"
 
 
 #: The texts before which a space is put, unless they begin with one: none, any, the whole text alone.
@@ -58,6 +63,7 @@ class Metaspace:
         split: Cut; false leaves the text whole.
     """
 
+    saved_name: ClassVar[str] = "Metaspace"
     space: str = "▁"
     prefix: str = "always"
     split: bool = True
@@ -77,6 +83,8 @@ class Metaspace:
 @dataclass(frozen=True)
 class Printable:
     """Later steps see the fragments in GPT-2's printable form (:mod:`bpetite.bytelevel`)."""
+
+    saved_name: ClassVar[str] = "Printable"
 
 
 Step = str | Split | PrefixSpace | Metaspace | Printable

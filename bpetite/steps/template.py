@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 
 @dataclass(frozen=True)
@@ -16,6 +17,7 @@ class TemplatePart:
         type_id: The segment id (``token_type_ids``) of these tokens.
     """
 
+    saved_name: ClassVar[str] = "TemplatePart"
     ids: tuple[int, ...] = ()
     text: str = ""
     type_id: int = 0
@@ -35,6 +37,7 @@ class Template:
     ([1], [2])
     """
 
+    saved_name: ClassVar[str] = "Template"
     single: tuple[TemplatePart, ...]
     pair: tuple[TemplatePart, ...]
     trim_offsets: tuple[bool, ...] = ()

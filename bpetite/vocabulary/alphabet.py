@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from ..errors import short_repr
 
@@ -32,6 +32,7 @@ class Alphabet:
     0
     """
 
+    saved_name: ClassVar[str] = "Alphabet"
     byte_ids: tuple[int | None, ...] = ()
     unknown: int | None = None
     fuse_unknown: bool = False

@@ -407,7 +407,7 @@ class Vocab:
         rare["unreachable"] = sorted(self.unreachable)
         # without the settings that are not set: then a further setting changes no fingerprint
         settings |= {name: value for name, value in rare.items() if value}
-        written = json.dumps(settings, sort_keys=True, default=lambda step: {type(step).__name__: vars(step)})
+        written = json.dumps(settings, sort_keys=True, default=lambda step: {step.saved_name: vars(step)})
         digest.update(written.encode() + b"\n")
         tokens = self.tokens.items()
         digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))

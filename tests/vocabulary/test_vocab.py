@@ -10,6 +10,11 @@ from typing import Any
 import pytest
 
 from bpetite import Tokenizer, Vocab, patterns
+from bpetite.steps.charsmap import Precompiled
+from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.steps.splits import Metaspace, PrefixSpace, Printable, Split
+from bpetite.steps.template import Template, TemplatePart
+from bpetite.vocabulary.alphabet import Alphabet
 
 AB = {0: b"a", 1: b"b", 2: b"ab"}
 
@@ -137,6 +142,40 @@ def test_fingerprint_is_the_same_in_every_process() -> None:
         environment = {**os.environ, "PYTHONHASHSEED": seed}
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
         assert done.stdout.strip() == vocab().fingerprint()
+
+
+@pytest.mark.parametrize(
+    ("changes", "fingerprint"),
+    [
+        ({}, "9fc6164fc27c6c699c5daee43cf879811c4958f14c001dd31c8d1ff7f202bb16"),
+        (
+            {"merges": None, "special_tokens": {"ab": 2}},
+            "7cebcb7736a8da527b7640eb71a062560c365a97d4ba825ec5be74d61ee7c4e0",
+        ),
+        (
+            {"pattern": (PrefixSpace(), Split("a", "removed"), Printable(), "b")},
+            "2236ddeda82ae5affa11a827349cf1bdb3ba748789d3edabf292ae79d54e6939",
+        ),
+        (
+            {
+                "pattern": Metaspace(),
+                "normalization": (Prepend("a"), Replace("b", "c"), "NFC"),
+                "alphabet": Alphabet(space="▁"),
+            },
+            "852c9dcadae4041978e15a904951c63aeaee1b49e2a3aa43ca64b08aa8133f57",
+        ),
+        (
+            {"normalization": Precompiled("BAAAAAAAAAA=", kept="a")},
+            "2921081721bf77c0483680ba021f257e07ddc544246925817281a24dc1399a2e",
+        ),
+        (
+            {"template": Template((TemplatePart((1,)), TemplatePart(text="A")), ())},
+            "1b4fb77052af0af5338d9e4a6833f38829b9fff67b2a05ff268b6517b0069d17",
+        ),
+    ],
+)
+def test_fingerprint_is_the_same_in_every_release(changes: dict[str, Any], fingerprint: str) -> None:
+    assert vocab(**changes).fingerprint() == fingerprint
 
 
 def test_an_empty_token_is_unreachable_and_decodes_to_nothing() -> None:
