@@ -6,7 +6,7 @@ import click
 from ..corpus import merge_outputs
 from ..errors import counted
 from .base import Command
-from .reports import Progress, say, show_summary
+from .reports import ProgressLine, say, show_summary
 from .shared_options import json_option, overwrite_option
 
 
@@ -36,7 +36,7 @@ def command(
     """
     if not output:
         raise click.UsageError("the output has no name; give one, or a folder ('.' is this one)")
-    with Progress(unit=" tokens") as bar:
+    with ProgressLine(unit=" tokens") as bar:
         manifest = merge_outputs(
             output, parts, shuffle=shuffle, overwrite=overwrite, delete=delete, progress=bar.update
         )

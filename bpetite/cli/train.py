@@ -16,17 +16,17 @@ from .. import formats
 from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
 from ..tokenizer import Tokenizer
-from ..training.counting.jobs import Progress as Moved
+from ..training.counting.jobs import Progress
 from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
-from ..training.train import check_trainable
+from ..training.train import check_trainable, log
 from .base import Command, usage
-from .reports import Progress, say
+from .reports import ProgressLine, say
 from .saving import Target, output_options, special_tokens
 from .shared_options import COUNT, KINDS, SIZE, Sample, amount, corpus_options, help_of, jobs_option, load_tokenizer
 
 #: The options of training that `vocab_size` goes with, by name.
-LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name not in ("vocab_size", "cutting")}
+LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name != "vocab_size"}
 
 
 def learning_options(command: Any) -> Any:
@@ -140,7 +140,7 @@ def _trained(
 
 
 def _train_within(
-    options: dict[str, Any], counting: dict[str, Any], documents: Iterable[bytes], *, progress: Moved
+    options: dict[str, Any], counting: dict[str, Any], documents: Iterable[bytes], *, progress: Progress
 ) -> Tokenizer:
     with count_pretokens(documents, progress=progress, **counting) as counts:
         return Tokenizer.train_from_counts(counts, progress=progress, **options)
@@ -154,12 +154,11 @@ class _Lines(logging.Handler):
 def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tokenizer:
     """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings and log messages go to
     people."""
-    log = logging.getLogger("bpetite.training.train")
     level, lines = log.level, _Lines()
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with warnings.catch_warnings(), Progress(unit=" merges", desc="merging", leave=False) as merging:
+        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging", leave=False) as merging:
             warnings.simplefilter("always", TrainingWarning)
             warnings.showwarning = lambda message, *_, **__: say(str(message))
 
