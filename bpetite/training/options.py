@@ -29,13 +29,14 @@ class TrainingOptions:
             byte or a learned token; a special token of one ASCII character has the id of its byte.
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
             from 0, then bytes, then learned tokens. The merges are the same.
-        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
+        pattern: The split pattern: a regular expression, or a name in :data:`bpetite.patterns.NAMED`; None for no
+            pre-tokenization.
         min_frequency: Pairs that occur less often are not learned; at least 1.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
             ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
             pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
             their printable characters (:data:`bpetite.bytelevel.ORDER`); ids of the result do not change.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        normalization: The normal form of the text between special tokens; None for none.
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         superwords_from: SuperBPE: the number of tokens to learn within words, before tokens of several words.
         superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.

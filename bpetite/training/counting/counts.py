@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
-from ...errors import check_integer
+from ...errors import check_integer, counted
 from ...patterns import Pattern
 from ._count_table import CountTable, PretokenReader
 from ._record_reader import RecordReader
@@ -64,7 +64,7 @@ class Counts:
     def summary(self) -> str:
         """One line for people: the totals, and the memory that learning will need."""
         return (
-            f"{self.documents:,} documents, {self.total:,} pre-tokens, {len(self):,} different "
+            f"{counted(self.documents, 'document')}, {counted(self.total, 'pre-token')}, {len(self):,} different "
             f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
         )
 
