@@ -24,6 +24,8 @@ COLUMNS = (
     ("return_special_tokens_mask", "special_tokens_mask", "special_tokens_mask"),
     ("return_offsets_mapping", "offset_mapping", "offsets"),
 )
+#: Attributes of some classes that hold tokens and merges: a shallow copy is a whole one, and takes no second.
+FLAT = ("_vocab", "_merges")
 
 
 class Accelerated(TokenizersBackend):
@@ -93,8 +95,8 @@ class Accelerated(TokenizersBackend):
         view: Any = self._tokenizer
         if isinstance(view, TokenizersView) and isinstance(text, str) and not (pair or options):
             call = Call(add_special_tokens, False, self.split_special_tokens)
-            found = Batch(view, [text], call).tokens(0)
-            if found is not None and len(found) <= self.model_max_length:  # or a warning is due
+            (found,) = Batch(view, [text], call).column("tokens")
+            if len(found) <= self.model_max_length:  # or a warning is due
                 view.encode_special_tokens, view.truncation, view.padding = call[2:]
                 return found
         return list(super().tokenize(text, pair, add_special_tokens, **options))
@@ -164,4 +166,6 @@ def accelerate(tokenizer: Any) -> Any:
     if kind._encode_plus is not TokenizersBackend._encode_plus:
         raise ValueError(f"accelerate: {kind.__name__} encodes in a way of its own")
     backend = tokenizer._tokenizer
-    return _restored(kind, copy.deepcopy(vars(tokenizer), {id(backend): tokenizers_view.accelerate(backend)}))
+    view, state = tokenizers_view.accelerate(backend), vars(tokenizer)
+    flat = [state[name] for name in FLAT if name in state]
+    return _restored(kind, copy.deepcopy(state, {id(backend): view} | {id(one): copy.copy(one) for one in flat}))

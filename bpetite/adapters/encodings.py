@@ -1,19 +1,19 @@
 """Encodings in the shape of ``tokenizers.Encoding``. A column is made when it is asked for, for a whole batch.
 
 bpetite makes ids, segment ids, masks and tokens, and for most tokenizers offsets and words. For the rest the Rust twin
-of the view encodes the batch: texts given as words, overflow, text that bytes alone do not place, mistakes.
+of the view encodes the batch: overflow, look-ups as ``char_to_token``, text that bytes alone do not place, mistakes.
 """
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from itertools import chain, islice
+from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..steps.template import BARE, TemplatePart
-from .places import Span, TextInRow
 
 if TYPE_CHECKING:
     from tokenizers import Encoding as EncodingOfTwin
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
     from .tokenizers_view import Reading, TokenizersView
 
+#: (start, end) in characters.
+Span = tuple[int, int]
+#: What trimmed offsets leave out: the space of the printable form, and white space as Rust knows it.
+SPACES = "\u0120\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 
@@ -59,9 +63,7 @@ class Batch(Sequence[Any]):
         self._reading: Reading = view.reading
         self.truncates: bool = call.truncation is not None
         self.sources: list[int] = []
-        self._found: dict[int, list[TextInRow]] = {}
         self._made: dict[str, list[list[int]]] = {}
-        self._begins: dict[tuple[int, int], int] = {}  # (text, row) -> the number of tokens cut off on the left
         self.given: Sequence[Sequence[Any]] = _texts_of(inputs, call.is_pretokenized)
         self._on_twin = on_twin or not self.given
 
@@ -105,10 +107,9 @@ class Batch(Sequence[Any]):
         for number, row in enumerate(zip(*self._whole, strict=True)):
             lengths = [*map(len, row)]
             if sum(lengths) > room:
-                for at, (ids, size) in enumerate(zip(row, _shares(lengths, room), strict=True)):
+                for kept, ids, size in zip(self._kept, row, _shares(lengths, room), strict=True):
                     begin = len(ids) - size if left else 0
-                    self._begins[at, number] = begin
-                    self._kept[at][number] = ids[begin : begin + size]
+                    kept[number] = ids[begin : begin + size]
 
     def __len__(self) -> int:
         return len(self._inputs) if self.parts else len(self.of_twin)
@@ -141,23 +142,35 @@ class Batch(Sequence[Any]):
 
     def new_column(self, name: str) -> list[list[Any]]:
         """The attribute ``name`` of all encodings; whoever may change it calls :meth:`forget`."""
-        if not self.parts or name not in COLUMNS:
-            return [getattr(encoding, name) for encoding in (self if self.parts else self.of_twin)]
-        filler, value_of = COLUMNS[name]
-        if value_of is None:
+        if not self._has(name):
+            return [getattr(encoding, name) for encoding in self.of_twin]
+        filler, values_of = COLUMNS[name]
+        if name == "ids":
             return self._padded([[*row] for row in self._rows] if len(self._rows) == 1 else self._rows, filler)
-        values = [value_of(part) for part in self.parts]
-        if values.count(value := values[0]) == len(values):
-            return self._padded([[value] * len(row) for row in self._rows], filler)
-        by_part = zip(values, self._by_part, strict=True)
-        return self._padded(_joined([[[value] * len(ids) for ids in column] for value, column in by_part]), filler)
+        by_part = zip(self.parts, self._by_part, strict=True)
+        return self._padded(_joined([values_of(self, part, rows) for part, rows in by_part]), filler)
+
+    def _has(self, name: str) -> bool:
+        """True for a column that bpetite makes."""
+        if not self.parts or name in ALWAYS:
+            return bool(self.parts)
+        reading, padding, words = self._reading, self._call.padding, self._call.is_pretokenized
+        if not all(map(reading.spelled_otherwise.isdisjoint, self.column("ids"))):
+            return False
+        if name == "tokens":
+            return padding is None or padding["pad_token"] == reading.spelled(padding["pad_id"])
+        return all(map(reading.placed_by_bytes, chain(*chain(*self.given)) if words else chain(*self.given)))
 
     def forget(self) -> None:
-        """Encode a batch again for columns that follow. Copies of what it has take longer; those of one row do not."""
+        """Drop encoded rows, since the caller may change the lists. For several rows, encoding again is faster than
+        copying."""
         if self.parts and len(self._inputs) > 1:
             del self.parts, self._whole, self._kept, self._by_part, self._rows
             self._made.clear()
-            self._found.clear()
+
+    def n_sequences(self, row: int) -> int:
+        """The number of texts of a row."""
+        return len(self.given) if self.parts else self.of_twin[row].n_sequences
 
     def _padded(self, rows: list[list[Any]], filler: Any) -> list[list[Any]]:
         padding = self._call.padding
@@ -172,92 +185,100 @@ class Batch(Sequence[Any]):
             return [[value] * (width - len(row)) + row for row in rows]
         return [row + [value] * (width - len(row)) for row in rows]
 
-    # Columns of one row; None if the twin has to make them
+    # Columns of a text, or of its words, whose tokens spell it as it was given
 
-    def tokens(self, row: int) -> list[str] | None:
-        """The tokens as the vocabulary spells them."""
-        reading, padding = self._reading, self._call.padding
-        if not self.parts or not reading.spelled_otherwise.isdisjoint(ids := self.column("ids")[row]):
-            return None
-        if padding is not None and padding["pad_token"] != reading.spelled(padding["pad_id"]):
-            return None
-        return [*map(reading.spelled, ids)]
+    def of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart, rows: list[list[int]]) -> list[list[Any]]:
+        """A column of a part that is a text.
 
-    def offsets(self, row: int) -> list[Span] | None:
-        """(start, end) of each token in the characters of its text, or of its word."""
-        return self._placed(row, lambda text: text.spans, (0, 0))
-
-    def word_ids(self, row: int) -> list[int | None] | None:
-        """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
-        return self._placed(row, lambda text: text.words, None)
-
-    def sequence_ids(self, row: int) -> list[int | None] | None:
-        """The number of the text of each token."""
-        return self._placed(row, lambda text: [text.number] * text.size, None)
-
-    def n_sequences(self, row: int) -> int:
-        """The number of texts."""
-        return len(self.given) if self.parts else self.of_twin[row].n_sequences
-
-    def _placed(self, row: int, of_text: Callable[[TextInRow], list[Any]], outside: Any) -> list[Any] | None:
-        """A column from what texts have, and one value for all other tokens."""
-        made: list[Any] = []
-        for text in self.texts(row):
-            made += [outside] * (text.first - len(made)) + of_text(text)
-        return made + [outside] * (len(self.column("ids")[row]) - len(made)) if self.texts(row) else None
-
-    def texts(self, row: int) -> list[TextInRow]:
-        """The texts of a row in their order there; empty if the twin has to say where tokens are."""
-        found = self._found.get(row)
-        if found is None:
-            found = self._found[row] = self._find_texts(row) if self.parts else []
-        return found
-
-    def _find_texts(self, row: int) -> list[TextInRow]:
-        call, reading, ids = self._call, self._reading, self.column("ids")[row]
-        words = call.is_pretokenized
-        given = [column[row] if words else [column[row]] for column in self.given]
-        if not (
-            reading.spelled_otherwise.isdisjoint(ids) and all(reading.placed_by_bytes(text) for text in chain(*given))
-        ):
-            return []
-        made, left = [], call.padding is not None and call.padding["direction"] == "left"
-        first = len(ids) - len(self._rows[row]) if left else 0
-        for part, column in zip(self.parts, self._by_part, strict=True):
-            size = len(column[row])
-            if part.text:
-                number = "AB".index(part.text)
-                begin = self._begins.get((number, row), 0)
-                allowed: Any = () if call.encode_special_tokens else "all"
-                own = self._words[number][row] if words else [self._whole[number][row]]
-                text = TextInRow(reading, given[number], own, allowed, as_words=words)
-                text.number, text.first, text.size, text.kept = number, first, size, slice(begin, begin + size)
-                made.append(text)
-            first += size
+        Args:
+            of_text: :meth:`spans` or :meth:`words`. IN: a text as words, the ids of each.
+            part: The part.
+            rows: The ids that truncation has left.
+        """
+        number, as_words, limits = "AB".index(part.text), self._call.is_pretokenized, self._call.truncation
+        texts, whole = self.given[number], self._whole[number]
+        made = []
+        for row, kept in enumerate(rows):
+            words, ids = (texts[row], self._words[number][row]) if as_words else ([texts[row]], [whole[row]])
+            values = of_text(words, ids)
+            if len(kept) < len(values):
+                left = limits is not None and limits["direction"] == "left"
+                values = values[len(values) - len(kept) :] if left else values[: len(kept)]
+            made.append(values)
         return made
 
+    def spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
+        """The start and end of each token in its text."""
+        place = self._reading.tokenizer._char_spans
+        return [span for text, some in zip(texts, ids, strict=True) for span in place(some, text.encode())]
 
-#: column -> the value in padding, or its name there; the value for all tokens of a part, None for their ids.
-COLUMNS: dict[str, tuple[Any, Callable[[TemplatePart], int] | None]] = {
-    "ids": ("pad_id", None),
-    "type_ids": ("pad_type_id", lambda part: part.type_id),
-    "attention_mask": (0, lambda part: 1),
-    "special_tokens_mask": (1, lambda part: int(not part.text)),
+    def trimmed(self, part: TemplatePart, rows: list[list[int]]) -> list[list[Span]]:
+        """Offsets, without white space where the post-processor takes it off."""
+        made = self.of_texts(self.spans, part, rows)
+        template, spelled = self._reading.tokenizer.template, self._reading.spelled
+        for keeps_prefix in () if template is None else template.trim_offsets:
+            made = [_trimmed(spans, [*map(spelled, ids)], keeps_prefix) for spans, ids in zip(made, rows, strict=True)]
+        return made
+
+    def words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
+        """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
+        if self._call.is_pretokenized:
+            return [word for word, some in enumerate(ids) for _ in some]
+        (text,), (all_ids,) = texts, ids
+        tokenizer, lengths = self._reading.tokenizer, self._reading.lengths
+        allowed: Any = () if self._call.encode_special_tokens else "all"
+        ends: list[int] = []
+        done = size = 0
+        for start, end, token_id in [*tokenizer._special_spans(text, allowed), (len(text), 0, None)]:
+            if ordinary := text[done:start].encode():
+                ends += [size + stop for stop in tokenizer._pretokenizer.ends(ordinary)]
+                size += len(ordinary)
+            if token_id is not None:
+                size += lengths(token_id)
+                ends.append(size)
+            done = end
+        return [bisect_left(ends, stop) for stop in accumulate(map(lengths, all_ids))]
+
+
+Rows = list[list[Any]]
+
+
+def _same(value_of: Callable[[TemplatePart], Any]) -> Callable[[Batch, TemplatePart, Rows], Rows]:
+    """A column that has one value for all tokens of a part."""
+    return lambda batch, part, rows: [[value_of(part)] * len(ids) for ids in rows]
+
+
+def _in_texts(values: Callable[[Batch, TemplatePart, Rows], Rows], outside: Any) -> Callable[..., Rows]:
+    """A column that has one value outside of texts."""
+    other = _same(lambda part: outside)
+    return lambda batch, part, rows: (values if part.text else other)(batch, part, rows)
+
+
+#: column -> the value in padding, or its name there; the values of a part of the rows, whose ids are given.
+COLUMNS: dict[str, tuple[Any, Callable[[Batch, TemplatePart, Rows], Rows]]] = {
+    "ids": ("pad_id", lambda batch, part, rows: rows),
+    "type_ids": ("pad_type_id", _same(lambda part: part.type_id)),
+    "attention_mask": (0, _same(lambda part: 1)),
+    "special_tokens_mask": (1, _same(lambda part: int(not part.text))),
+    "tokens": ("pad_token", lambda batch, part, rows: [[*map(batch._reading.spelled, ids)] for ids in rows]),
+    "sequence_ids": (None, _same(lambda part: "AB".index(part.text) if part.text else None)),
+    "word_ids": (None, _in_texts(lambda batch, part, rows: batch.of_texts(batch.words, part, rows), None)),
+    "offsets": ((0, 0), _in_texts(Batch.trimmed, (0, 0))),
 }
+#: Those that bpetite makes wherever it encodes.
+ALWAYS = [*COLUMNS][:4]
 
 
 def _column(name: str, doc: str) -> Any:
     return property(lambda encoding: [*encoding._batch.column(name)[encoding._row]], doc=doc)
 
 
-def _by_row(name: str) -> Any:
-    in_batch = getattr(Batch, name)
+def _asked(name: str, doc: str) -> Any:
+    def ask(encoding: Encoding, *arguments: Any, **options: Any) -> Any:
+        return getattr(encoding._of_twin, name)(*arguments, **options)
 
-    def get(encoding: Encoding) -> Any:
-        found = in_batch(encoding._batch, encoding._row)
-        return getattr(encoding._batch.of_twin[encoding._row], name) if found is None else found
-
-    return property(get, doc=in_batch.__doc__)
+    ask.__name__, ask.__doc__ = name, doc
+    return ask
 
 
 class Encoding:
@@ -278,64 +299,34 @@ class Encoding:
     type_ids: list[int] = _column("type_ids", "The segment ids.")
     attention_mask: list[int] = _column("attention_mask", "1 for a token, 0 for padding.")
     special_tokens_mask: list[int] = _column("special_tokens_mask", "1 for padding and for what the template adds.")
-    tokens: list[str] = _by_row("tokens")
-    offsets: list[Span] = _by_row("offsets")
-    word_ids: list[int | None] = _by_row("word_ids")
-    sequence_ids: list[int | None] = _by_row("sequence_ids")
-    n_sequences: int = _by_row("n_sequences")
+    tokens: list[str] = _column("tokens", "The tokens as the vocabulary spells them.")
+    offsets: list[Span] = _column("offsets", "(start, end) of each token, in characters of its text or of its word.")
+    word_ids: list[int | None] = _column(
+        "word_ids", "The number of the word of each token: of a pre-token, a special token, or a word that was given."
+    )
+    sequence_ids: list[int | None] = _column("sequence_ids", "The number of the text of each token.")
+
+    @property
+    def n_sequences(self) -> int:
+        """The number of texts."""
+        return self._batch.n_sequences(self._row)
 
     @property
     def overflowing(self) -> list[Any]:
         """The rows that truncation cut off."""
         return self._of_twin.overflowing if self._batch.truncates else []
 
-    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The token of a character."""
-        text = self._text(sequence_index)
-        if text is None or text.as_words:  # a character of which word
-            return self._of_twin.char_to_token(char_pos, sequence_index)
-        at = text.token_at(char_pos)
-        return None if at is None else text.first + at
-
-    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
-        """The word of a character."""
-        token = self.char_to_token(char_pos, sequence_index)
-        return None if token is None else self.token_to_word(token)
-
-    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """The first token of a word, and the one after its last."""
-        text = self._text(sequence_index)
-        if text is None:
-            return self._of_twin.word_to_tokens(word_index, sequence_index)
-        found = text.tokens_of(word_index)
-        return found and (text.first + found[0], text.first + found[1])
-
-    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """The start and end of a word."""
-        text = self._text(sequence_index)
-        if text is None:
-            return self._of_twin.word_to_chars(word_index, sequence_index)
-        found = text.tokens_of(word_index)
-        return found and (text.spans[found[0]][0], text.spans[found[1] - 1][1])
-
-    def token_to_sequence(self, token_index: int) -> int | None:
-        """The number of the text of a token."""
-        return self.sequence_ids[token_index] if 0 <= token_index < len(self) else None
-
-    def token_to_chars(self, token_index: int) -> Span | None:
-        """The start and end of a token; None outside of texts."""
-        return None if self.token_to_sequence(token_index) is None else self.offsets[token_index]
-
-    def token_to_word(self, token_index: int) -> int | None:
-        """The word of a token."""
-        return None if self.token_to_sequence(token_index) is None else self.word_ids[token_index]
+    char_to_token = _asked("char_to_token", "The token of a character.")
+    char_to_word = _asked("char_to_word", "The word of a character.")
+    word_to_tokens = _asked("word_to_tokens", "The first token of a word, and the one after its last.")
+    word_to_chars = _asked("word_to_chars", "The start and end of a word.")
+    token_to_sequence = _asked("token_to_sequence", "The number of the text of a token.")
+    token_to_chars = _asked("token_to_chars", "The start and end of a token; None outside of texts.")
+    token_to_word = _asked("token_to_word", "The word of a token.")
 
     @property
     def _of_twin(self) -> EncodingOfTwin:
         return self._batch.of_twin[self._row]
-
-    def _text(self, sequence_index: int) -> TextInRow | None:
-        return next((text for text in self._batch.texts(self._row) if text.number == sequence_index), None)
 
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:
@@ -401,3 +392,23 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
         short = room // 2
         long = short + room % 2
     return [short, long] if lengths[0] <= lengths[1] else [long, short]
+
+
+def _trimmed(spans: list[Span], tokens: Sequence[Any], keeps_prefix: bool) -> list[Span]:
+    """Offsets without the white space that tokens begin and end with, as ``ByteLevel`` of ``tokenizers`` trims them.
+
+    Args:
+        spans: The offsets.
+        tokens: The tokens.
+        keeps_prefix: The first token keeps one space, which may have been put before the text.
+    """
+    made = []
+    for at, (token, (start, end)) in enumerate(zip(tokens, spans, strict=True)):
+        if token[0] in SPACES or token[-1] in SPACES:
+            before, after = (len(token) - len(rest) for rest in (token.lstrip(SPACES), token.rstrip(SPACES)))
+            if before > 1 or at > 0 < start or not keeps_prefix:
+                start = min(start + before, end)
+            if end >= after:
+                end = max(end - after, start)
+        made.append((start, end))
+    return made

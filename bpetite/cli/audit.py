@@ -8,8 +8,9 @@ import click
 
 from ..analysis import audit
 from .base import Command
+from .inputs import Sample, corpus_options
 from .reports import check_report, show_report
-from .shared_options import Sample, corpus_options, load_tokenizer, needed_tokenizer, report_options
+from .shared_options import load_tokenizer, needed_tokenizer, report_options
 
 
 @click.command(
@@ -34,11 +35,10 @@ def command(
     strict: bool,
     **reading: Any,
 ) -> None:
-    """Examine a tokenizer, and measure it on FILES if there are any (text, JSON lines, JSON, Parquet, also .gz and
-    .zst; folders; globs).
+    """Examine a tokenizer, and measure it on FILES if there are any.
 
     Reports the classes of tokens, tokens that no text can produce, merges out of order, and special tokens that
-    ordinary text can form; with files, the compression of each script, unused tokens, and words that take many tokens.
+    ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
     Checks that special tokens give their ids, that each text comes back from its ids, and that a stream gives the same.
 
     Exit codes: 0 done, 1 a fault with --strict, 2 an error.

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from inspect import cleandoc
 from typing import Any
 
 import click
@@ -23,6 +24,11 @@ MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryErr
 
 #: The commands in which a file of another form than expected is bad data; in others, it is a tokenizer.
 ON_DATA = ("encode", "count", "decode", "inspect", "merge")
+
+
+#: FILES, in the help of the commands that read a corpus.
+FILES = """FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
+input."""
 
 
 class Preempted(KeyboardInterrupt):
@@ -44,6 +50,8 @@ class Command(click.Command):
     ) -> None:
         # click fills no paragraph that \b begins
         super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
+        if any(one.name == "files_from" for one in self.params):
+            self.help = f"{cleandoc(self.help or '')}\n\n{FILES}"
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
         for names, what in (

@@ -8,8 +8,9 @@ import click
 
 from ..analysis import compare
 from .base import Command
+from .inputs import Sample, corpus_options
 from .reports import check_report, show_report
-from .shared_options import COUNT_OR_NONE, KINDS, Sample, corpus_options, load_tokenizer, report_options
+from .shared_options import COUNT_OR_NONE, KINDS, load_tokenizer, report_options
 
 
 @click.command(
@@ -43,8 +44,8 @@ def command(
     strict: bool,
     **reading: Any,
 ) -> None:
-    """Compare the tokenizers A and B (files, folders or names), and measure them on FILES if there are any (text, JSON
-    lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs), read as ordinary text.
+    """Compare the tokenizers A and B (files, folders or names), and measure them on FILES if there are any, read as
+    ordinary text.
 
     Reports settings, special tokens, tokens and merges that differ from A's; with files, the places that are encoded
     differently, bytes per token, tokens per word (fertility), words in one token, and the share of the vocabulary that

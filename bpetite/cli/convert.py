@@ -9,7 +9,7 @@ from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
 from .reports import say
-from .saving import Target, special_tokens, target_options
+from .saving import Target, special_tokens_of, target_options
 
 
 @click.command(
@@ -28,7 +28,7 @@ from .saving import Target, special_tokens, target_options
 @click.option("--name", help="The published encoding in a .tiktoken SOURCE, such as cl100k_base.")
 @click.option("--pattern", help="The split pattern of a .tiktoken SOURCE, or its name.")
 @click.option(
-    "--special-tokens", "specials", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE."
+    "--special-tokens", multiple=True, metavar="LITERAL[=ID]", help="A special token of SOURCE."
 )
 @click.option(
     "--reserved", is_flag=True,
@@ -40,7 +40,7 @@ def command(
     source_format: Format | None,
     name: str | None,
     pattern: str | None,
-    specials: tuple[str, ...],
+    special_tokens: tuple[str, ...],
     reserved: bool,
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
@@ -49,11 +49,11 @@ def command(
     or - for standard output. A merge list becomes ranks, or ranks a merge list, only if the ids stay the same for every
     text; otherwise nothing is written.
     """
-    if name is not None or pattern is not None or specials:
+    if name is not None or pattern is not None or special_tokens:
         tokenizer = Tokenizer.from_tiktoken(
             source,
             pattern=BY_NAME if pattern is None else pattern,
-            special_tokens=special_tokens(specials) or None,
+            special_tokens=special_tokens_of(special_tokens) or None,
             name=name,
         )
     else:

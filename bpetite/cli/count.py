@@ -10,17 +10,9 @@ from ..core._threads import job_count
 from ..corpus import Options, count_corpus
 from ..errors import counted
 from .base import Command, usage
+from .inputs import corpus_options, find_inputs, max_errors_option, special_policy
 from .reports import bytes_read, refuse_nothing, report_problems, say, show, show_json
-from .shared_options import (
-    corpus_options,
-    find_inputs,
-    jobs_option,
-    json_option,
-    load_tokenizer,
-    max_errors_option,
-    special_policy,
-    tokenizer_option,
-)
+from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_option
 
 
 @click.command(
@@ -48,8 +40,8 @@ def command(
 ) -> None:
     """Count the tokens of FILES, without end-of-text tokens; nothing is written.
 
-    FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
-    input. The number goes to standard output.
+    The number goes to standard output. Special tokens are read as text unless --special says otherwise; `bpetite
+    tokens` reads them as tokens.
     """
     settings = Options(**options)
     with usage():

@@ -13,20 +13,9 @@ from ..corpus.run import run
 from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
+from .inputs import corpus_options, find_inputs, max_errors_option, option_of, special_policy
 from .reports import bytes_read, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
-from .shared_options import (
-    COUNT,
-    corpus_options,
-    find_inputs,
-    jobs_option,
-    json_option,
-    load_tokenizer,
-    max_errors_option,
-    needed_tokenizer,
-    option_of,
-    overwrite_option,
-    special_policy,
-)
+from .shared_options import COUNT, jobs_option, json_option, load_tokenizer, needed_tokenizer, overwrite_option
 
 
 @click.command(
@@ -72,8 +61,7 @@ def command(
     as_json: bool,
     **options: Any,
 ) -> None:
-    """Encode FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
-    input).
+    """Encode FILES to token files.
 
     After it was killed at any moment, the same command goes on where it was and writes the same bytes; --overwrite
     starts anew. A manifest with checksums is beside the token files. A summary goes to standard output as JSON; to a

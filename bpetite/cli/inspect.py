@@ -17,7 +17,7 @@ from ..corpus.write.partial import unfinished
 from ..errors import FormatError, counted
 from ..tokenizer import Tokenizer
 from .base import Command
-from .decode import find_output, open_listed, tokenizer_of, unknown_token
+from .outputs import find_output, open_listed, tokenizer_of, unknown_token
 from .reports import described, show, show_json
 from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 

@@ -6,7 +6,7 @@ import click
 from ..corpus import merge_outputs
 from ..errors import counted
 from .base import Command
-from .reports import Progress, say, show_summary
+from .reports import ProgressLine, say, show_summary
 from .shared_options import json_option, overwrite_option
 
 
@@ -19,26 +19,26 @@ from .shared_options import json_option, overwrite_option
     ],
     after_interrupt="the same command begins anew",
 )
-@click.argument("parts", nargs=-1)
+@click.argument("outputs", nargs=-1)
 @click.option("-o", "--output", required=True, help="The name that the ranks were given, or another.")
 @click.option("--shuffle", type=int, metavar="SEED", help="Write the documents in a random order.")
 @overwrite_option
 @click.option("--delete", is_flag=True, help="Delete the ranks' files when they are merged.")
 @json_option
 def command(
-    parts: tuple[str, ...], output: str, shuffle: int | None, overwrite: bool, delete: bool, as_json: bool
+    outputs: tuple[str, ...], output: str, shuffle: int | None, overwrite: bool, delete: bool, as_json: bool
 ) -> None:
     """Make one output of the outputs of `encode --rank R --world-size W`: one file where the format allows it and no
     --shard-tokens were given, else a manifest of all shards.
 
-    PARTS are the ranks' outputs [default: all of this name in the output's folder]. A summary goes to standard output
+    OUTPUTS are those of the ranks [default: all of this name in the output's folder]. A summary goes to standard output
     as JSON; to a terminal only with --json.
     """
     if not output:
         raise click.UsageError("the output has no name; give one, or a folder ('.' is this one)")
-    with Progress(unit=" tokens") as bar:
+    with ProgressLine(unit=" tokens") as bar:
         manifest = merge_outputs(
-            output, parts, shuffle=shuffle, overwrite=overwrite, delete=delete, progress=bar.update
+            output, outputs, shuffle=shuffle, overwrite=overwrite, delete=delete, progress=bar.update
         )
     files = [file["name"] for file in manifest["files"]]
     numbers = [counted(manifest[f"{noun}s"], noun) for noun in ("document", "token")]

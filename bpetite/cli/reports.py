@@ -107,7 +107,7 @@ def refuse_nothing(summary: dict[str, Any]) -> None:
         raise RecordError("no document was kept: every record had a problem")
 
 
-class Progress:
+class ProgressLine:
     """One line of progress on standard error, as tqdm writes it. In a terminal it stays in its place; elsewhere a line
     comes every LINE_SECONDS, and tqdm, whose import takes longer than encoding a megabyte, only with the first one.
 
@@ -134,7 +134,7 @@ class Progress:
                 total=total, desc=desc or None, leave=leave, file=sys.stderr, dynamic_ncols=True, **self._looks
             )
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *raised: object) -> None:
@@ -164,9 +164,9 @@ class Progress:
         self.problems = count
 
 
-def bytes_read(inputs: Iterable[Input], desc: str = "") -> Progress:
+def bytes_read(inputs: Iterable[Input], desc: str = "") -> ProgressLine:
     """The progress of reading inputs."""
-    return Progress(sum(source.size for source in inputs) or None, desc=desc)
+    return ProgressLine(sum(source.size for source in inputs) or None, desc=desc)
 
 
 def described(numbers: dict[str, Any]) -> str:

@@ -107,7 +107,7 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
     return tokenizer
 
 
-def special_tokens(values: tuple[str, ...]) -> list[str] | dict[str, int]:
+def special_tokens_of(values: tuple[str, ...]) -> list[str] | dict[str, int]:
     """The special tokens of --special-tokens, which are all LITERAL, or all LITERAL=ID."""
     parts = [value.rpartition("=") for value in values]
     given = {literal: int(token_id) for literal, _, token_id in parts if literal and token_id.isdecimal()}

@@ -16,7 +16,7 @@ from ..analysis.scripts import escape, token_repr
 from ..errors import counted
 from .base import Command
 from .reports import check_report, say, show, show_json, show_report
-from .shared_options import KINDS, PACKAGED, load_tokenizer, ordinary_option, report_options
+from .shared_options import KINDS, PACKAGED, load_tokenizer, report_options, special_option
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -43,7 +43,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
 @click.option("--why", is_flag=True, help="Explain the ids: normalization, pre-tokens, merge by merge.")
 @report_options
-@ordinary_option
+@special_option
 @click.option("--color/--no-color", default=None, help="Default: colours when standard output is a terminal.")
 def command(
     text: str | None,
@@ -54,7 +54,7 @@ def command(
     as_json: bool,
     page: Path | None,
     overwrite: bool,
-    ordinary: bool,
+    special: str,
     color: bool | None,
 ) -> None:
     """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere.
@@ -70,6 +70,7 @@ def command(
     check_report(page, overwrite, as_json)
     text = _standard_input() if text in (None, "-") else _typed(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
+    ordinary = special == "text"
     if why:
         show_report(explain(first, text, ordinary=ordinary), page, overwrite, as_json)
         return
@@ -98,7 +99,9 @@ def command(
         elif cells:
             show(listed(cells))
         rate = f"{length / max(len(ids), 1):.2f} characters per token"
-        say(f"{counted(len(ids), 'token')}, {counted(length, 'character')}, {rate}")
+        specials = sum(cell.special for cell in cells)
+        of_them = f" ({specials} special)" if specials else ""
+        say(f"{counted(len(ids), 'token')}{of_them}, {counted(length, 'character')}, {rate}")
 
 
 def _standard_input() -> str:

@@ -15,18 +15,20 @@ import click
 from .. import formats
 from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
+from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
-from ..training.counting.jobs import Progress as Moved
+from ..training.counting.jobs import Progress
 from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
-from ..training.train import check_trainable
+from ..training.train import check_trainable, log
 from .base import Command, usage
-from .reports import Progress, say
-from .saving import Target, output_options, special_tokens
-from .shared_options import COUNT, KINDS, SIZE, Sample, amount, corpus_options, help_of, jobs_option, load_tokenizer
+from .inputs import Sample, corpus_options
+from .reports import ProgressLine, say
+from .saving import Target, output_options, special_tokens_of
+from .shared_options import COUNT, KINDS, SIZE, amount, help_of, jobs_option, load_tokenizer
 
 #: The options of training that `vocab_size` goes with, by name.
-LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name not in ("vocab_size", "cutting")}
+LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name != "vocab_size"}
 
 
 def learning_options(command: Any) -> Any:
@@ -39,6 +41,8 @@ def learning_options(command: Any) -> Any:
         how: dict[str, Any] = {"help": f"{text}  [default: {shown}]" if shown else text}
         if name == "special_tokens":
             how |= {"multiple": True, "metavar": "LITERAL[=ID]", "callback": _special_tokens}
+        elif name == "normalization":
+            how["type"] = click.Choice(FORMS)
         elif get_origin(hint) is Literal:
             how["type"] = click.Choice(get_args(hint))
         elif int in (hint, *get_args(hint)):
@@ -48,7 +52,7 @@ def learning_options(command: Any) -> Any:
 
 
 def _special_tokens(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
-    return special_tokens(values) if values else None
+    return special_tokens_of(values) if values else None
 
 
 @click.command(
@@ -58,13 +62,13 @@ def _special_tokens(context: click.Context, option: click.Parameter, values: tup
         "bpetite train texts/ -n 8k --pattern o200k -o model/ --to huggingface",
         "bpetite train texts/ -n 8k --memory 512M --min-count 2 -o bounded.json",
         "bpetite train texts/ -n 32k --superwords-from 24k --pattern o200k -o super.json",
-        "bpetite train corpus.txt --from bpetite-32k --add 1k --special-tokens '<|pad|>' -o longer.json",
+        "bpetite train corpus.txt -t bpetite-32k --add 1k --special-tokens '<|pad|>' -o longer.json",
     ],
     after_interrupt="nothing is written",
 )
 @click.option("-n", "--vocab-size", type=COUNT, help="256 bytes plus learned tokens, as 32k; specials on top.")
-@click.option("--from", "begin", metavar="TOKENIZER", help=f"With --add: learn more tokens for a tokenizer: {KINDS}.")
-@click.option("--add", type=COUNT, help="With --from: how many tokens to learn, as 500 or 1k; all ids stay.")
+@click.option("-t", "--tokenizer", metavar="TOKENIZER", help=f"With --add: learn more tokens for a tokenizer: {KINDS}.")
+@click.option("--add", type=COUNT, help="With -t: how many tokens to learn, as 500 or 1k; all ids stay.")
 @output_options
 @learning_options
 @click.option(
@@ -81,39 +85,39 @@ def _special_tokens(context: click.Context, option: click.Parameter, values: tup
 def command(
     files: tuple[str, ...],
     vocab_size: int | None,
-    begin: str | None,
+    tokenizer: str | None,
     add: int | None,
     target: Target,
     jobs: int | None,
     **others: Any,
 ) -> None:
-    """Learn a tokenizer from FILES (text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; - for
-    standard input) and save it; with --from and --add, learn further tokens for a tokenizer, whose ids all stay.
+    """Learn a tokenizer from FILES and save it; with -t and --add, learn further tokens for a tokenizer, whose ids all
+    stay.
 
     Special tokens in the text separate it and are in no merge.
     """
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
     options = {name: value for name in LEARNING if (value := others.pop(name)) is not None}
-    if (begin is None) != (add is None):
-        raise click.UsageError("--from and --add go together")
-    if (begin is None) == (vocab_size is None):
-        raise click.UsageError("--vocab-size for a new tokenizer, or --from and --add for more tokens")
-    if begin is None or add is None:
-        tokenizer = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **others))
+    if (tokenizer is None) != (add is None):
+        raise click.UsageError("--tokenizer and --add go together")
+    if (tokenizer is None) == (vocab_size is None):
+        raise click.UsageError("--vocab-size for a new tokenizer, or --tokenizer and --add for more tokens")
+    if tokenizer is None or add is None:
+        made = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **others))
         new = ""
     else:
         for name in {**options, **{name: 1 for name, value in bounds.items() if value is not None}}:
             if name not in signature(Tokenizer.extend).parameters:
-                raise click.UsageError(f"--{name.replace('_', '-')} does not go with --from")
-        given = load_tokenizer(begin)
+                raise click.UsageError(f"--{name.replace('_', '-')} does not go with --tokenizer")
+        given = load_tokenizer(tokenizer)
         given.extend({}, 0, **options)  # finds mistakes before the corpus is read
         sample = Sample(files, **others)
-        tokenizer = _learned(sample.documents("counting"), lambda documents, progress: given.extend(
+        made = _learned(sample.documents("counting"), lambda documents, progress: given.extend(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
-        new = f", {len(tokenizer) - len(given):,} of them new"
-    tokenizer = target.save_trained(tokenizer)
-    say(f"{target}: {counted(len(tokenizer), 'token')}{new}, fingerprint {tokenizer.fingerprint()}")
+        new = f", {len(made) - len(given):,} of them new"
+    made = target.save_trained(made)
+    say(f"{target}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
 
 
 def _trained(
@@ -140,7 +144,7 @@ def _trained(
 
 
 def _train_within(
-    options: dict[str, Any], counting: dict[str, Any], documents: Iterable[bytes], *, progress: Moved
+    options: dict[str, Any], counting: dict[str, Any], documents: Iterable[bytes], *, progress: Progress
 ) -> Tokenizer:
     with count_pretokens(documents, progress=progress, **counting) as counts:
         return Tokenizer.train_from_counts(counts, progress=progress, **options)
@@ -154,12 +158,11 @@ class _Lines(logging.Handler):
 def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tokenizer:
     """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings and log messages go to
     people."""
-    log = logging.getLogger("bpetite.training.train")
     level, lines = log.level, _Lines()
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with warnings.catch_warnings(), Progress(unit=" merges", desc="merging", leave=False) as merging:
+        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging", leave=False) as merging:
             warnings.simplefilter("always", TrainingWarning)
             warnings.showwarning = lambda message, *_, **__: say(str(message))
 

@@ -1,6 +1,6 @@
 """Learning vocabularies: counting pre-tokens, merging pairs, and continuing what has been learned.
 
-:meth:`bpetite.Tokenizer.train` and its sisters are where to begin; here is what they have beside them.
+Start with :meth:`bpetite.Tokenizer.train`. This room adds counting and count files.
 """
 from typing import TYPE_CHECKING
 

@@ -59,7 +59,7 @@ def extend(
                              "whole, or has steps beyond a pattern")  # fmt: skip
         vocab, max_words = replace(vocab, pattern=patterns.resolve(superword_pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
-    counts = count_as(_cutting(vocab, placed), corpus, num_threads, progress)
+    counts = count_as(_with_specials(vocab, placed), corpus, num_threads, progress)
     merger = new_merger(options, max_words)
     ids = continue_from(vocab, counts, merger)
     del counts  # the merger has all it needs
@@ -69,7 +69,7 @@ def extend(
     return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
 
 
-def _cutting(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
+def _with_specials(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
     """The vocabulary with the new special tokens, so that they cut the corpus too."""
     free = vocab.next_id
     new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
 from .. import patterns
@@ -29,13 +29,14 @@ class TrainingOptions:
             byte or a learned token; a special token of one ASCII character has the id of its byte.
         special_ids: "after": bytes are 0..255, learned tokens follow, then special tokens. "before": special tokens
             from 0, then bytes, then learned tokens. The merges are the same.
-        pattern: The split pattern, see :func:`bpetite.patterns.resolve`; None for no pre-tokenization.
+        pattern: The split pattern: a regular expression, or a name in :data:`bpetite.patterns.NAMED`; None for no
+            pre-tokenization.
         min_frequency: Pairs that occur less often are not learned; at least 1.
         tie_break: Among equally frequent pairs, "ids" takes the smallest (left id, right id), numbered as with
             ``special_ids="after"`` in any case; "bytes" the greatest (left bytes, right bytes). "tokenizers" takes the
             pair that Hugging Face's ``BpeTrainer`` takes: the smallest ids where bytes are numbered in the order of
             their printable characters (:data:`bpetite.bytelevel.ORDER`); ids of the result do not change.
-        normalization: "NFC", "NFD", "NFKC", "NFKD" or None; applied to the text between special tokens.
+        normalization: The normal form of the text between special tokens; None for none.
         max_token_bytes: Pairs that would give a longer token are not learned; None for no limit.
         superwords_from: SuperBPE: the number of tokens to learn within words, before tokens of several words.
         superword_pattern: The pattern that cuts text when superwords are learned, and when the tokenizer encodes.
@@ -58,13 +59,12 @@ class TrainingOptions:
     max_token_bytes: int | None = None
     superwords_from: int | None = None
     superword_pattern: PatternLike = SUPERWORDS
-    cutting: Cutting = field(init=False)
 
     def __post_init__(self) -> None:
-        self._set(cutting=Cutting.of(
+        cutting = Cutting.of(
             pattern=self.pattern, special_tokens=self.special_tokens, normalization=self.normalization
-        ))  # fmt: skip
-        self._set(pattern=self.cutting.pattern)
+        )  # fmt: skip
+        self._set(pattern=cutting.pattern)
         # check_integer gives Python's own integers, which JSON holds: one may have been NumPy's
         for name, least, why in (
             ("vocab_size", 256, " (one token for each byte)"), ("min_frequency", 1, ""), ("max_token_bytes", 1, ""),
@@ -81,13 +81,18 @@ class TrainingOptions:
             self._set(special_tokens=checked_ids(self.special_tokens))
             self._check_new_ids()
         else:
-            self._set(special_tokens=self.cutting.special_tokens)
+            self._set(special_tokens=cutting.special_tokens)
         if self.superwords_from is None:
             if self.superword_pattern != SUPERWORDS:
                 raise ValueError("superword_pattern is for superwords_from, which is not given")
         elif self.superwords_from > self.vocab_size:
             raise ValueError(f"superwords_from is at most vocab_size={self.vocab_size}, not {self.superwords_from}")
         self._set(superword_pattern=patterns.resolve(self.superword_pattern))
+
+    @property
+    def cutting(self) -> Cutting:
+        """The options of counting."""
+        return Cutting(patterns.resolve(self.pattern), tuple(self.special_tokens), self.normalization)
 
     def _set(self, **values: object) -> None:
         vars(self).update(values)  # while it is made; frozen after
@@ -110,7 +115,7 @@ class TrainingOptions:
 
     def record(self) -> dict[str, Any]:
         """All options with their values, for :func:`train_config`."""
-        values = {one.name: getattr(self, one.name) for one in fields(self) if one.init}
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
         if self.superwords_from is None:
             del values["superwords_from"], values["superword_pattern"]
         return values

@@ -28,7 +28,7 @@ log: logging.Logger = logging.getLogger(__name__)
 MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
 MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
-STEP = 1 << 20  # stretches of words searched between two calls of `progress`: milliseconds
+STEP = 1 << 20  # strips of words searched between two calls of `progress`: milliseconds
 
 
 def train(
@@ -64,12 +64,12 @@ def train(
     first = new_vocab(merger, options, pattern=options.superword_pattern)
     del merger
     cutting = cutting | {"pattern": first.pattern}
-    phrases = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
-    if phrases.documents != number:
-        raise ValueError(f"the corpus had {number} documents when it was read first, and then {phrases.documents}")
+    longer = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    if longer.documents != number:
+        raise ValueError(f"the corpus had {number} documents when it was read first, and then {longer.documents}")
     merger = new_merger(options, MAX_WORDS)
-    continue_from(first, phrases, merger)
-    del phrases
+    continue_from(first, longer, merger)
+    del longer
     return _learned(merger, options, progress, before=first.merges or (), pattern=first.pattern)
 
 

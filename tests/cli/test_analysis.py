@@ -87,7 +87,7 @@ def test_tokens(files: Path) -> None:
     assert lines[-1] == "266\t'<|endoftext|>'\tspecial"
     assert "characters per token" in done.err
     assert run(*tokens, "--ids", stdin="the cat").out.split() == list(map(str, tok.encode("the cat")))
-    assert len(run(*tokens, "<|endoftext|>", "--ordinary", "--ids").out.split()) > 5
+    assert len(run(*tokens, "<|endoftext|>", "--special", "text", "--ids").out.split()) > 5
     content = json.loads(run(*tokens, "é", "--json").out)
     assert [one["bytes"] for one in content["tokens"]] == ["c3", "a9"]
     assert run(*tokens, "").out == ""

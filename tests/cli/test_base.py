@@ -3,6 +3,7 @@ import errno
 import gzip
 import json
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -82,6 +83,7 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
     assert f"\n  bpetite {name} " in said[said.index("Examples:") :]
     for option in ("-q, --quiet", "--no-progress", "-h, --help"):
         assert option in said
+    assert not re.search(r"Raises:|\bNone\b|:\w+:`", said)  # which docstrings say to programmers
     spelled: dict[str, object] = {}
     for other in COMMANDS:
         for parameter in command_of(other).params:

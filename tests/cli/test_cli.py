@@ -75,12 +75,12 @@ def test_unknown_command() -> None:
 def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     small, large = tmp_path / "small.json", tmp_path / "large.json"
     assert bpe("train", corpus, "-n", 257, "-o", small, "--pattern", "cl100k").code == 0
-    done = bpe("train", corpus, "--from", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
+    done = bpe("train", corpus, "-t", small, "--add", 1, "-o", large, "--special-tokens", "<a>")
     assert done.code == 0, done.err
     assert done.err.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = bpe("train", "none.txt", "--from", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
+    done = bpe("train", "none.txt", "-t", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
     assert (done.code, done.err.count("it belongs to b'\\x07'")) == (1, 1)
 
 

@@ -15,7 +15,7 @@ from paths import PACKAGES
 
 from bpetite import Tokenizer
 from bpetite.cli import main
-from bpetite.cli.shared_options import unescape
+from bpetite.cli.inputs import unescape
 
 TEXT = "Once upon a time\n<|endoftext|>漢字 and 🙂\0<|endoftext|><|endoftext|>the end"
 

@@ -7,7 +7,7 @@ from commands import bpe as run
 from tiers import slow_but
 
 from bpetite import Tokenizer, count_pretokens, get_encoding, patterns
-from bpetite.cli import saving, shared_options
+from bpetite.cli import inputs, saving
 
 TEXT = "the cat sat on the mat, the cat ate the hat"
 
@@ -30,7 +30,7 @@ def test_a_name_on_every_command(name: str) -> None:
     assert run("compare", name, "tok.json", "corpus.txt").code == 0
     assert run("tokens", "-t", name, "the cat", "--html", "page.html").code == 0
     assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
-    assert "50,257 tokens, 0 of them new" in run("train", "corpus.txt", "--from", name, "--add", 1, "-o", "b").err
+    assert "50,257 tokens, 0 of them new" in run("train", "corpus.txt", "-t", name, "--add", 1, "-o", "b").err
 
 
 def test_a_model_and_an_unknown_name() -> None:
@@ -69,7 +69,7 @@ def test_train_checks_everything_before_it_reads(
     Path("folder").mkdir()
     Path("full").mkdir()
     Path("full/vocab.json").write_text("{}")
-    monkeypatch.setattr(shared_options, "read_documents", lambda *_, **__: pytest.fail("it was read"))
+    monkeypatch.setattr(inputs, "read_documents", lambda *_, **__: pytest.fail("it was read"))
     done = run("train", "corpus.txt", "-n", 260, *arguments)
     assert (done.code, done.out) == (2 if "(bpetite train --help)" in done.err else 1, "")
     assert message in done.err

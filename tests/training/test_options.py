@@ -265,4 +265,4 @@ def test_the_methods_have_the_options_as_they_are_declared(method: str) -> None:
     assert {name: one.annotation for name, one in found.items()} == {name: hints[name] for name in found}
     if method.startswith("train"):
         missing = {"train_from_counts": "special_tokens pattern normalization superwords_from superword_pattern"}
-        assert declared.keys() - found == {"cutting", *missing.get(method, "").split()}
+        assert declared.keys() - found == {*missing.get(method, "").split()}

@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from ...errors import importing
-from ...training.counting.documents import Part
+from ...training.counting.documents import Continued
 from .find import GIVEN, Input
 from .given import given_blocks
 from .parquet import parquet_blocks
@@ -146,7 +146,7 @@ def _blocks(
         for problem in documents.problems:
             problems.add(problem)
         if block.goes_on and documents.texts:
-            documents.texts[-1] = Part(documents.texts[-1])
+            documents.texts[-1] = Continued(documents.texts[-1])
         yield documents.texts, [name for name, _ in documents.origins or ()], block.input
         if progress is not None:
             progress(block.file_bytes)

@@ -31,6 +31,8 @@ cdef enum:
     BUCKET = 8                  # pre-tokens that are sorted at a time, about
     AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
+PARTITIONS = 1 << 64 - BP_PARTITION_SHIFT     # of files of counts
+
 cdef uint64_t LONG = 0xFF00000000000000U
 cdef bp_secret secret = draw_secret()     # one for all tables: `absorb` takes the hashes of another
 

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
-from ...errors import check_integer
+from ...errors import check_integer, counted
 from ...patterns import Pattern
 from ._count_table import CountTable, PretokenReader
 from ._record_reader import RecordReader
 from .count_options import CountOptions, Cutting
-from .table_file import PART, Extent, SharedFile, open_table, summed, write_table
+from .table_file import READ_SIZE, Extent, SharedFile, open_table, summed, write_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -58,13 +58,13 @@ class Counts:
     @property
     def training_memory(self) -> int:
         """The bytes that learning from these counts takes, about, in addition to the counts."""
-        # For each byte a slot and about one noted stretch, for each pre-token a stretch and a sentinel, and the pairs.
+        # For each byte a slot and about one noted strip, for each pre-token a strip and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
 
     def summary(self) -> str:
         """One line for people: the totals, and the memory that learning will need."""
         return (
-            f"{self.documents:,} documents, {self.total:,} pre-tokens, {len(self):,} different "
+            f"{counted(self.documents, 'document')}, {counted(self.total, 'pre-token')}, {len(self):,} different "
             f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
         )
 
@@ -136,7 +136,7 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         return self.from_table(table, self.cutting, self.documents + other.documents)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickled, ([block for _, block in self._table.blocks(PART)], self.cutting, self.documents)
+        return _unpickled, ([block for _, block in self._table.blocks(READ_SIZE)], self.cutting, self.documents)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write a table file, the same bytes for the same counts. A partial file is never left behind.
@@ -227,7 +227,7 @@ class CountFile(Counts):
         """
         with create_file(path, overwrite=overwrite) as file:
             at = 0
-            while part := self._file.read(at, PART):
+            while part := self._file.read(at, READ_SIZE):
                 at += file.write(part)
 
     def close(self) -> None:

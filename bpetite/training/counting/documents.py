@@ -15,7 +15,7 @@ _FILE_NAME = re.compile(r"\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|gz|zst|bz2|xz
 WAY_OUT = "the path of a file or folder: train_from_files reads these. A text with such a name is given as bytes"
 
 
-class Part(bytes):
+class Continued(bytes):
     """A part of a document, cut where its pattern certainly cuts: the document goes on in the next text."""
 
 

@@ -17,7 +17,7 @@ from ...steps.normalizers import normalizer
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
 from .count_options import Cutting
-from .documents import Part, Text
+from .documents import Continued, Text
 from .spilling import Partitions
 
 #: Called as progress(stage, done, total): "count" with characters of str and bytes of bytes, total None where the
@@ -26,7 +26,7 @@ Progress = Callable[[str, int, int | None], object]
 #: Counts something with a counter of its own while it runs. Returns the size of the texts that are done.
 Job = Callable[[TextCounter], int]
 
-PART = 1 << 20  # characters (bytes of bytes) counted in one job
+JOB_SIZE = 1 << 20  # characters (bytes of bytes) counted in one job
 LOOK = 512  # characters in which a place to cut a long text is looked for
 PRETOKENS = 1 << 14  # counted at a time where `regex` splits
 
@@ -93,7 +93,7 @@ def count_texts(
     def jobs() -> Iterator[Job]:
         nonlocal documents
         for first, batch, size in batches(texts, _batch_size(texts, len(counters))):
-            documents += len(batch) - sum(isinstance(text, Part) for text in batch)
+            documents += len(batch) - sum(isinstance(text, Continued) for text in batch)
             yield from _jobs(first, batch, size, preparation)
 
     for size in _in_order(jobs(), counters, spilled):
@@ -110,15 +110,15 @@ def _total(texts: Iterable[Text]) -> int | None:
 
 
 def _batch_size(texts: Iterable[Text], threads: int) -> int:
-    """PART, or more of texts that are there already, as long as that leaves many jobs for each thread.
+    """JOB_SIZE, or more of texts that are there already, as long as that leaves many jobs for each thread.
 
     The calling thread prepares each job alone, so jobs must not be too small.
     """
     if not isinstance(texts, (list, tuple)):
-        return PART
+        return JOB_SIZE
     some = texts[:: len(texts) // 64 + 1]
     size = sum(len(text) for text in some if isinstance(text, (str, bytes))) * len(texts) // max(1, len(some))
-    return min(max(size // (8 * threads), PART), 4 * PART)
+    return min(max(size // (8 * threads), JOB_SIZE), 4 * JOB_SIZE)
 
 
 def _jobs(first: int, batch: list[Text], size: int, preparation: Preparation) -> Iterator[Job]:
@@ -126,15 +126,15 @@ def _jobs(first: int, batch: list[Text], size: int, preparation: Preparation) ->
         yield partial(_count_piped, batch, size, *preparation.pipeline)
     elif preparation.by_regex or preparation.normalize is not None:
         yield partial(_count_prepared, batch, size, preparation)
-    elif size > 2 * PART and len(batch) == 1 and preparation.cuts is not None:
+    elif size > 2 * JOB_SIZE and len(batch) == 1 and preparation.cuts is not None:
         yield from (partial(_count_range, batch[0], *ends) for ends in _ranges(batch[0], preparation.cuts))
     else:
         yield partial(_count_batch, batch, size, first)
 
 
 def _ranges(text: Text, cuts: CertainCuts) -> Iterator[tuple[int, int]]:
-    """Ranges of PART characters or more, between places where the text shows a certain cut."""
-    start, at = 0, PART
+    """Ranges of JOB_SIZE characters or more, between places where the text shows a certain cut."""
+    start, at = 0, JOB_SIZE
     while at < len(text):
         before, after = _utf8(text[max(0, at - cuts.margin) : at]), _utf8(text[at : at + LOOK + cuts.margin])
         cut = cuts.first(before + after, len(before)) - len(before)
@@ -142,7 +142,7 @@ def _ranges(text: Text, cuts: CertainCuts) -> Iterator[tuple[int, int]]:
             at += cut if isinstance(text, bytes) else len(after[:cut].decode("utf-8", "surrogatepass"))
             yield start, at
             start = at
-        at += PART
+        at += JOB_SIZE
     yield start, len(text)
 
 
@@ -165,7 +165,7 @@ def _count_prepared(batch: list[Text], size: int, preparation: Preparation, coun
     if preparation.normalize is not None:
         parts = map(preparation.normalize, parts)
     if not preparation.by_regex:
-        for _, normalized, _ in batches(parts, PART):
+        for _, normalized, _ in batches(parts, JOB_SIZE):
             counter.count_documents(normalized)
         return size
     for stage in preparation.pretokenizer.stages:

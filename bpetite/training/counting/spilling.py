@@ -17,10 +17,10 @@ from zlib import crc32
 
 from ...core._threads import in_order
 from ...errors import check_integer
-from ._count_table import CountTable
+from ._count_table import PARTITIONS, CountTable
 from .count_options import Cutting
 from .counts import CountFile
-from .table_file import PART, PARTITIONS, Extent, SharedFile, summed, write_table
+from .table_file import READ_SIZE, Extent, SharedFile, summed, write_table
 
 LEAST_MEMORY = 1 << 20  # for a table
 MOST_MEMORY = 1 << 62  # more is as good as no bound
@@ -50,7 +50,7 @@ class Partitions:
 
     def add(self, table: CountTable) -> None:
         """Append the counts of a table to the files, and clear it."""
-        for number, block in table.blocks(PART, sort=False):
+        for number, block in table.blocks(READ_SIZE, sort=False):
             with self._lock, _disk_full(self._folder):
                 file, start, size, checksum = self._extents[number]
                 file.file.write(block)

@@ -17,7 +17,7 @@ from zlib import crc32
 
 from ...errors import FormatError
 from ...splitting.pattern.unicode_data import UNICODE, check_unicode
-from ._count_table import CountTable
+from ._count_table import PARTITIONS, CountTable
 from ._record_reader import RecordReader
 from .count_options import Cutting
 
@@ -25,10 +25,9 @@ KIND = b"bpetite counts "
 MAGIC = KIND + b"2\n"
 END = struct.Struct("<II")
 MOST_DESCRIPTION = 1 << 24  # bytes
-PARTITIONS = 64
 HASHES = 2**64
 WIDTH = HASHES // PARTITIONS  # hashes of a partition
-PART = 1 << 17  # bytes read or written at a time
+READ_SIZE = 1 << 17  # bytes read or written at a time
 
 
 class SharedFile:
@@ -73,7 +72,7 @@ class Extent(NamedTuple):
         at, end = self.start, self.start + self.size
         checksum = 0
         while at < end:
-            part = self.file.read(at, min(PART, end - at))
+            part = self.file.read(at, min(READ_SIZE, end - at))
             at += len(part)
             checksum = crc32(part, checksum)
             if not part or (at == end and checksum != self.checksum):
@@ -125,12 +124,13 @@ def write_table(
         if min_count > 1:
             table.drop_below(min_count)
         totals = [one + more for one, more in zip(totals, table.totals(), strict=True)]
-        for number, block in table.blocks(PART):
+        for number, block in table.blocks(READ_SIZE):
             file.write(block)
             sizes[number] += len(block)
             checksums[number] = crc32(block, checksums[number])
     description = {
-        **vars(cutting), "unicode": UNICODE, "totals": [*totals, documents],
+        "pattern": cutting.pattern, "special_tokens": cutting.special_tokens, "normalization": cutting.normalization,
+        "unicode": UNICODE, "totals": [*totals, documents],
         "partitions": list(zip(sizes, checksums, strict=True)),
     }  # fmt: skip
     line = json.dumps(description, ensure_ascii=True, sort_keys=True).encode() + b"\n"
@@ -163,12 +163,12 @@ def open_table(file: SharedFile) -> tuple[list[Extent], Cutting, Totals]:
             start += bytes_of_one
         if len(extents) != PARTITIONS or start != end - size:
             raise ValueError(f"{len(extents)} partitions end at byte {start}")
-        return extents, _cutting(found), Totals(*found["totals"])
+        return extents, _read_cutting(found), Totals(*found["totals"])
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as bad:
         raise FormatError(f"{file.name}: the description at its end is not one: {bad}") from None
 
 
-def _cutting(found: Any) -> Cutting:
+def _read_cutting(found: Any) -> Cutting:
     pattern = tuple(found["pattern"]) if isinstance(found["pattern"], list) else found["pattern"]
     for stage in pattern if isinstance(pattern, tuple) else () if pattern is None else (pattern,):
         if not isinstance(stage, str):

@@ -5,8 +5,8 @@
   can have the order of another trainer, which decides ties.
 - A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
   table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
-- Stretches of words are searched many at a time, without a branch on their content: while one is on its way from
-  memory, the search of others goes on. In a third of them the pair is gone; the others are gone through one by one.
+- Strips of words are searched many at a time, without a branch on their content: while one is on its way from
+  memory, the search of others goes on. A third no longer hold the pair; the rest are processed one by one.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -21,7 +21,7 @@ from ..counting._count_table cimport PretokenReader, bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._pairs cimport PairTable, append_item, pair_entry
 from ._words cimport (
-    SENTINEL, STRETCH, STRETCH_WORK, WordEncoder, Words, head_of, read_stretch, stretch, stretch_at,
+    SENTINEL, STRIP, STRIP_WORK, WordEncoder, Words, head_of, read_strip, strip, strip_at,
 )
 
 cdef extern from "training/merging/pair_search.h" nogil:
@@ -30,15 +30,15 @@ cdef extern from "training/merging/pair_search.h" nogil:
 
 cdef enum:
     MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
-    SEARCHED = 64               # stretches that are searched before the pair is joined in them
-    NEIGHBOURS = 512            # that wait to be counted; a stretch has fewer than a quarter of them
-    LOOK_AHEAD = 16             # stretches, or pairs
+    SEARCHED = 64               # strips that are searched before the pair is joined in them
+    NEIGHBOURS = 512            # that wait to be counted; a strip has fewer than a quarter of them
+    LOOK_AHEAD = 16             # strips, or pairs
     NO_NEIGHBOUR = ~SENTINEL    # no id
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
 
-cdef struct match:              # a stretch in which the pair begins
+cdef struct match:              # a strip in which the pair begins
     uint64_t start
     uint64_t places             # bit i: the pair begins at its slot i
     int64_t weight
@@ -48,7 +48,7 @@ cdef struct match:              # a stretch in which the pair begins
 cdef struct neighbour:          # of a pair that has been joined
     uint64_t place              # in `NewPairs`
     int64_t weight
-    uint32_t number             # the stretch in which the pair with the new token begins
+    uint32_t number             # the strip in which the pair with the new token begins
 
 
 @cython.final
@@ -98,7 +98,7 @@ cdef class Merger:
     cdef uint64_t learned_room
     cdef bint counted                  # the pairs of the words
     cdef int64_t joined                # pairs that `join_everywhere` has joined, each as often as its word occurs
-    cdef uint64_t work                 # stretches searched so far, and merges
+    cdef uint64_t work                 # strips searched so far, and merges
     cdef match matches[SEARCHED]
     cdef neighbour neighbours[NEIGHBOURS]
     cdef bp_watch watch
@@ -167,7 +167,7 @@ cdef class Merger:
 
         Args:
             token_limit: Tokens to end with, the 256 bytes included.
-            work_limit: Stretches to search before returning early (a few nanoseconds each).
+            work_limit: Strips to search before returning early (a few nanoseconds each).
 
         Raises:
             OverflowError: A pair occurs more than 2^63 - 1 times.
@@ -195,13 +195,11 @@ cdef class Merger:
                 <char*> self.known.data + self.known.start[token], token_length(self.known, token)))
         return found
 
-    def merges(self, list ids=None):
-        """The merges in order: (left, right) of each merge, internal ids or what `ids` has for them."""
+    def merges(self, list ids not None):
+        """The merges in order: (left, right) of each merge, as `ids` has the internal ids."""
         cdef Py_ssize_t at
         cdef list pairs = []
-        if ids is None:
-            ids = list(range(self.known.count))
-        elif len(ids) < <Py_ssize_t> self.known.count:
+        if len(ids) < <Py_ssize_t> self.known.count:
             raise ValueError(f"there are {self.known.count} tokens, and ids of {len(ids)}")
         for at in range(0, <Py_ssize_t> self.learned_count, 2):
             pairs.append((ids[self.learned[at]], ids[self.learned[at + 1]]))
@@ -271,7 +269,7 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
     entry.count = 0
     entry.length = 0
     entry.room = 0
-    # A pair of two equal tokens must be joined from the left also where stretches of one word meet.
+    # A pair of two equal tokens must be joined from the left also where strips of one word meet.
     if left == right:
         for i in range(1, length):
             if items[i - 1] >= items[i]:
@@ -286,7 +284,7 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
             searched = min(<uint32_t> SEARCHED, length - i)
             i += searched
             self.work += searched
-            if bp_work(&self.watch, STRETCH_WORK * searched):
+            if bp_work(&self.watch, STRIP_WORK * searched):
                 return -1
     finally:
         if room:
@@ -301,7 +299,7 @@ cdef int by_number(const void* one, const void* other) noexcept nogil:
 
 
 cdef inline void fetch(const int32_t* symbols, uint32_t number) noexcept nogil:
-    """The head and about a dozen slots of a stretch."""
+    """The head and about a dozen slots of a strip."""
     BP_PREFETCH(symbols + head_of(number))
     BP_PREFETCH(symbols + head_of(number) + 16)
 
@@ -317,17 +315,17 @@ cdef int reserve(NewPairs self, uint64_t tokens) except -1 nogil:
 
 cdef int search(Merger self, uint32_t left, uint32_t right, const uint32_t* items, uint32_t at,
                 uint32_t end) noexcept nogil:
-    """Find the stretches in which the pair begins, of the next SEARCHED of a list. Returns their number."""
+    """Find the strips in which the pair begins, of the next SEARCHED of a list. Returns their number."""
     cdef int32_t* symbols = self.words.symbols
     cdef uint64_t left_width = self.known.width[left]
     cdef match* one
-    cdef stretch searched
+    cdef strip searched
     cdef uint32_t i
     cdef int number = 0
     for i in range(at, min(at + SEARCHED, end)):
         if i + LOOK_AHEAD < end:
             fetch(symbols, items[i + LOOK_AHEAD])
-        searched = read_stretch(symbols, items[i])
+        searched = read_strip(symbols, items[i])
         one = &self.matches[number]
         one.number = items[i]
         one.start = searched.start
@@ -339,7 +337,7 @@ cdef int search(Merger self, uint32_t left, uint32_t right, const uint32_t* item
 
 
 cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int matches) except -1 nogil:
-    """Join the pair in the stretches that `search` has found, and note its neighbours."""
+    """Join the pair in the strips that `search` has found, and note its neighbours."""
     cdef int32_t* symbols = self.words.symbols
     cdef const uint32_t* width = self.known.width
     cdef uint64_t left_width = width[left]
@@ -353,14 +351,14 @@ cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int m
     cdef neighbour* side
     for i in range(matches):
         one = &self.matches[i]
-        if number + 2 * STRETCH > NEIGHBOURS:
+        if number + 2 * STRIP > NEIGHBOURS:
             count_new_pairs(self, merged, number)
             number = 0
         places = one.places
         while places:
             at = one.start + bp_lowest_bit(places)
             places &= places - 1
-            # The second of three equal tokens, or the stretch before has had a part of it.
+            # The second of three equal tokens, or the strip before has had a part of it.
             if symbols[at] != <int32_t> left or symbols[at + left_width] != <int32_t> right:
                 continue
             # Without a branch: whether there is a neighbour would often be predicted wrongly.
@@ -370,7 +368,7 @@ cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int m
             side = &self.neighbours[number]
             side.place = <uint64_t> id * 2
             side.weight = one.weight
-            side.number = stretch_at(symbols, one.number, at - width[id])
+            side.number = strip_at(symbols, one.number, at - width[id])
             number += there
             there = symbols[at + both] != SENTINEL
             id = <uint32_t> symbols[at + both] if there else 0
@@ -388,7 +386,7 @@ cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int m
 
 
 cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nogil:
-    """Count the pairs of the new token with the neighbours noted, and their stretches."""
+    """Count the pairs of the new token with the neighbours noted, and their strips."""
     cdef int i
     cdef neighbour* one
     cdef pair_entry* entry

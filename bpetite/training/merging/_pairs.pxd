@@ -14,7 +14,7 @@ cdef enum:
 cdef struct pair_entry:    # 32 bytes, two to a cache line
     uint64_t key           # left id << 32 | right id; EMPTY where the slot was never used
     int64_t count
-    uint64_t items         # up to two numbers of stretches in which it begins, else a pointer to an array of them
+    uint64_t items         # up to two numbers of strips in which it begins, else a pointer to an array of them
     uint32_t length
     uint32_t room          # of the array; 0: inline
 
@@ -29,7 +29,7 @@ cdef inline uint32_t* pair_items(pair_entry* entry) noexcept nogil:
 
 
 cdef inline int append_item(pair_entry* entry, uint32_t number) except -1 nogil:
-    """Note that a pair begins in a stretch, once if the same stretch comes several times in a row."""
+    """Note that a pair begins in a strip, once if the same strip comes several times in a row."""
     cdef uint32_t* items = pair_items(entry)
     cdef uint32_t length = entry.length
     if length and items[length - 1] == number:
@@ -70,14 +70,14 @@ cdef class PairTable:
     cdef bint ties_by_bytes
     cdef bint only_new             # a pair that gives an existing token is not learned
 
-    # Count all pairs of words in which nothing has been joined, and note their stretches, numbered below `end`.
+    # Count all pairs of words in which nothing has been joined, and note their strips, numbered below `end`.
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil
     # The pair's entry, or the empty one where it would go.
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
     cdef void prefetch(self, uint64_t key) noexcept nogil
-    # Add the count and the stretches of an entry outside the table, which keeps only its key and count.
+    # Add the count and the strips of an entry outside the table, which keeps only its key and count.
     cdef int put(self, pair_entry* new) except -1 nogil
-    # Subtract from the count of a pair, if it is in the table; at zero its stretches are freed.
+    # Subtract from the count of a pair, if it is in the table; at zero its strips are freed.
     cdef void subtract(self, uint64_t key, int64_t count) noexcept nogil
     # Queue a pair whose count has risen.
     cdef int queue(self, uint64_t key) except -1 nogil

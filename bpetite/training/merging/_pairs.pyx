@@ -1,6 +1,6 @@
 """Pairs of tokens: how often each occurs and where, and the next one to merge.
 
-- One open-addressing table, 32 bytes a pair, the first two stretches it occurs in inline (most pairs never have more).
+- One open-addressing table, 32 bytes a pair, the first two strips it occurs in inline (most pairs never have more).
   Pairs that are gone stay as tombstones with the count 0 until the table is next rebuilt.
 - The best pair comes from a binary heap in which counts may be too high: a pair's count only falls, except in the merge
   that makes one of its parts, after which it is queued again. An entry that surfaces with an old count is sifted down.
@@ -15,7 +15,7 @@ from libc.string cimport memset
 from ...headers cimport BP_PREFETCH, bp_free, bp_grow, bp_mix, bp_resize, bp_secret, bp_watch, bp_work, draw_secret
 from ..counting._count_table cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
-from ._words cimport STRETCH, STRETCH_WORK, read_stretch, stretch, stretch_after
+from ._words cimport STRIP, STRIP_WORK, read_strip, strip, strip_after
 
 cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
@@ -47,17 +47,17 @@ cdef class PairTable:
         free(self.heap)
 
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil:
-        cdef uint64_t keys[2 * STRETCH]            # of several stretches, so that their entries have been fetched
-        cdef pair_entry* entries[2 * STRETCH]
-        cdef uint32_t numbers[2 * STRETCH]
-        cdef int64_t weights[2 * STRETCH]
+        cdef uint64_t keys[2 * STRIP]            # of several strips, so that their entries have been fetched
+        cdef pair_entry* entries[2 * STRIP]
+        cdef uint32_t numbers[2 * STRIP]
+        cdef int64_t weights[2 * STRIP]
         cdef uint32_t i, number = 0, noted = 0
         cdef uint64_t at
-        cdef stretch one
+        cdef strip one
         while number < end:
-            if bp_work(watch, STRETCH_WORK):
+            if bp_work(watch, STRIP_WORK):
                 return -1
-            one = read_stretch(symbols, number)
+            one = read_strip(symbols, number)
             for at in range(one.start, one.start + one.size):
                 if symbols[at + 1] >= 0:           # else the end of the word
                     keys[noted] = <uint64_t> symbols[at] << 32 | <uint64_t> symbols[at + 1]
@@ -65,8 +65,8 @@ cdef class PairTable:
                     weights[noted] = one.weight
                     self.prefetch(keys[noted])
                     noted += 1
-            number = stretch_after(symbols, number)
-            if noted < STRETCH and number < end:
+            number = strip_after(symbols, number)
+            if noted < STRIP and number < end:
                 continue
             while (self.used + noted) * 4 > self.mask * 3:
                 grow(self)

@@ -1,9 +1,9 @@
 """The words that merges are learned from, as tokens in flat memory (_words.pyx).
 
-    SENTINEL, size of the first stretch, its weight (int64), SENTINEL, slots of all stretches ...
-    for each further stretch: SENTINEL, 0, its weight, 0, its size, its first slot (uint64), the word's head (uint64)
+    SENTINEL, size of the first strip, its weight (int64), SENTINEL, slots of all strips ...
+    for each further strip: SENTINEL, 0, its weight, 0, its size, its first slot (uint64), the word's head (uint64)
 
-A head begins at an even place, and half of that place is the stretch's number. The weight lies next to the tokens: a
+A head begins at an even place, and half of that place is the strip's number. The weight lies next to the tokens: a
 word of a few tokens is read in one cache miss, or in two that do not wait for each other.
 """
 cimport cython
@@ -17,14 +17,19 @@ from ..counting._count_table cimport PretokenReader
 
 
 cdef enum:
-    STRETCH = 64                   # slots at most
-    STRETCH_WORK = 64              # bytes of text whose encoding takes as long as the search of a stretch
-    HEAD = 5                       # symbols before the first slot of a word
-    NEXT_HEAD = 10                 # symbols of the head of a further stretch
+    STRIP = 64                     # slots at most
+    STRIP_WORK = 64                # bytes of text whose encoding takes as long as the search of a strip
+    HEAD = 5                       # symbols before the first slot of a word, in which are, from
+    FIRST_SIZE = 1                 # the size of the first strip; 0 in the head of a further one
+    WEIGHT = 2
+    NEXT_HEAD = 10                 # symbols of the head of a further strip, in which are besides, from
+    NEXT_SIZE = 5
+    NEXT_START = 6
+    NEXT_WORD = 8
     SENTINEL = -0x7FFFFFFF - 1     # no id, and no complement of one
 
 
-cdef struct stretch:               # a part of a word
+cdef struct strip:                 # of the slots of a word
     uint64_t start                 # its first slot
     uint64_t size                  # slots
     int64_t weight                 # how often the word occurs
@@ -58,40 +63,40 @@ cdef inline uint64_t even(uint64_t at) noexcept nogil:
     return at + (at & 1)
 
 
-cdef inline stretch read_stretch(const int32_t* symbols, uint32_t number) noexcept nogil:
+cdef inline strip read_strip(const int32_t* symbols, uint32_t number) noexcept nogil:
     cdef const int32_t* head = symbols + head_of(number)
-    cdef stretch one
-    memcpy(&one.weight, head + 2, sizeof(int64_t))
-    if head[1]:
+    cdef strip one
+    memcpy(&one.weight, head + WEIGHT, sizeof(int64_t))
+    if head[FIRST_SIZE]:
         one.start = head_of(number) + HEAD
-        one.size = head[1]
+        one.size = head[FIRST_SIZE]
     else:
-        one.size = head[5]
-        memcpy(&one.start, head + 6, sizeof(uint64_t))
+        one.size = head[NEXT_SIZE]
+        memcpy(&one.start, head + NEXT_START, sizeof(uint64_t))
     return one
 
 
-cdef inline uint32_t stretch_at(const int32_t* symbols, uint32_t number, uint64_t at) noexcept nogil:
-    """The stretch in which a slot lies, in the same word as stretch `number` and not after it."""
+cdef inline uint32_t strip_at(const int32_t* symbols, uint32_t number, uint64_t at) noexcept nogil:
+    """The strip in which a slot lies, in the same word as strip `number` and not after it."""
     cdef const int32_t* head = symbols + head_of(number)
     cdef uint64_t start, word
-    if head[1]:
+    if head[FIRST_SIZE]:
         return number
-    memcpy(&start, head + 6, sizeof(uint64_t))
+    memcpy(&start, head + NEXT_START, sizeof(uint64_t))
     if at >= start:
         return number
-    memcpy(&word, head + 8, sizeof(uint64_t))
-    if at < word + HEAD + STRETCH:
+    memcpy(&word, head + NEXT_WORD, sizeof(uint64_t))
+    if at < word + HEAD + STRIP:
         return <uint32_t> (word // 2)
-    return number - <uint32_t> ((start - at + STRETCH - 1) // STRETCH * (NEXT_HEAD // 2))
+    return number - <uint32_t> ((start - at + STRIP - 1) // STRIP * (NEXT_HEAD // 2))
 
 
-cdef inline uint32_t stretch_after(const int32_t* symbols, uint32_t number) noexcept nogil:
-    """The stretch whose head comes next, also after joins: they leave the size of the first stretch, and SENTINEL."""
+cdef inline uint32_t strip_after(const int32_t* symbols, uint32_t number) noexcept nogil:
+    """The strip whose head comes next, also after joins: they leave the size of the first strip, and SENTINEL."""
     cdef uint64_t at = head_of(number)
-    if symbols[at + 1] == 0:
+    if symbols[at + FIRST_SIZE] == 0:
         return number + NEXT_HEAD // 2
-    at += HEAD + symbols[at + 1]
-    while symbols[at] != SENTINEL:                 # after STRETCH slots of a long word
+    at += HEAD + symbols[at + FIRST_SIZE]
+    while symbols[at] != SENTINEL:                 # after STRIP slots of a long word
         at += 1
     return <uint32_t> (even(at) // 2)

@@ -5,9 +5,9 @@
   negative and never looked at. So the token after a pair is `symbols[p + n]`, the one before is read off
   `symbols[p - 1]`, a merge writes three slots, nothing moves, and no links are stored. (Words as lists that shrink were
   as fast on short pre-tokens and quadratic on one long one, which is a corpus without a split pattern.)
-- A word is cut into stretches of at most STRETCH slots. A pair remembers the stretches that it begins in, each once and
-  in ascending order: four bytes an occurrence, freed when the pair is gone. A stretch is searched for the pair by
-  comparing all its slots at once, which costs less than one cache miss; long words stay linear because their stretches
+- A word is cut into strips of at most STRIP slots. A pair remembers the strips that it begins in, each once and
+  in ascending order: four bytes an occurrence, freed when the pair is gone. A strip is searched for the pair by
+  comparing all its slots at once, which costs less than one cache miss; long words stay linear because their strips
   are short too.
 """
 cimport cython
@@ -31,8 +31,8 @@ cdef extern from "training/merging/pair_search.h" nogil:
 cdef enum:
     NO_ID = 0x7FFFFFFF
     WORD_WORK = 32              # bytes of text whose encoding takes as long as adding a word
-    PHRASE = 32                 # bytes of a pre-token that is encoded word by word, at least
-    CACHE = 8 << 20             # bytes for the words of phrases
+    LONG = 32                   # bytes of a pre-token that is encoded word by word, at least
+    CACHE = 8 << 20             # bytes for the words of long pre-tokens
 
 
 @cython.final
@@ -76,7 +76,7 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
     cdef Py_ssize_t at, size = -1, offset = 0
     if length < 2 or slot >= 0 and self.by_slot[slot] != NO_ID:
         return 0
-    if length < PHRASE:                            # comes once: it is not looked for among the words
+    if length < LONG:                              # comes once: it is not looked for among the words
         if space_reserve(&self.worker.space, length):
             self.ids = self.worker.space.ids
             for at in range(length):
@@ -132,11 +132,11 @@ cdef class Words:
 
 cdef int reserve(Words self, uint64_t slots) except -1 nogil:
     """Make room for one more word, and for what a search reads after it."""
-    cdef uint64_t count = self.count + HEAD + 2 + slots + slots // STRETCH * NEXT_HEAD
+    cdef uint64_t count = self.count + HEAD + 2 + slots + slots // STRIP * NEXT_HEAD
     cdef int32_t* grown
     if count > head_of(UINT32_MAX):
         return too_large()
-    count += STRETCH + BP_OVERREAD
+    count += STRIP + BP_OVERREAD
     if count > self.room:
         count += self.count // 2
         grown = <int32_t*> bp_resize(self.symbols, count * sizeof(int32_t))
@@ -147,24 +147,24 @@ cdef int reserve(Words self, uint64_t slots) except -1 nogil:
 
 
 cdef void close(Words self, uint64_t size, int64_t count) noexcept nogil:
-    """End the word of so many slots, and cut it into stretches."""
+    """End the word of so many slots, and cut it into strips."""
     cdef uint64_t word = self.count
     cdef uint64_t start = word + HEAD
     cdef uint64_t end = start + size
     cdef int32_t* head = self.symbols + word
-    head[0] = head[4] = SENTINEL
-    head[1] = <int32_t> min(size, <uint64_t> STRETCH)
-    memcpy(head + 2, &count, sizeof(int64_t))
+    head[0] = head[HEAD - 1] = SENTINEL
+    head[FIRST_SIZE] = <int32_t> min(size, <uint64_t> STRIP)
+    memcpy(head + WEIGHT, &count, sizeof(int64_t))
     self.symbols[end] = SENTINEL
     self.count = even(end)
-    while end - start > STRETCH:
-        start += STRETCH
+    while end - start > STRIP:
+        start += STRIP
         head = self.symbols + self.count
         head[0] = SENTINEL
-        head[1] = head[4] = 0
-        memcpy(head + 2, &count, sizeof(int64_t))
-        head[5] = <int32_t> min(end - start, <uint64_t> STRETCH)
-        memcpy(head + 6, &start, sizeof(uint64_t))
-        memcpy(head + 8, &word, sizeof(uint64_t))
+        head[FIRST_SIZE] = head[HEAD - 1] = 0
+        memcpy(head + WEIGHT, &count, sizeof(int64_t))
+        head[NEXT_SIZE] = <int32_t> min(end - start, <uint64_t> STRIP)
+        memcpy(head + NEXT_START, &start, sizeof(uint64_t))
+        memcpy(head + NEXT_WORD, &word, sizeof(uint64_t))
         self.count += NEXT_HEAD
     self.symbols[self.count] = SENTINEL

@@ -70,7 +70,7 @@ def plain(documents, pattern=patterns.GPT2, special_tokens=(), normalization=Non
 def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
     if part == 1:
         text = text[:1300]
-    monkeypatch.setattr(counting, "PART", part)
+    monkeypatch.setattr(counting, "JOB_SIZE", part)
     expected = plain([text], pattern, ["<|end|>"])
     for given_text in (text, text.encode()):
         counts = count_pretokens(given_text, pattern=pattern, special_tokens=["<|end|>"], num_threads=threads)
@@ -79,7 +79,7 @@ def test_one_text_in_parts(text, pattern, part, threads, monkeypatch):
 
 @pytest.mark.parametrize("name", ["gpt2", "cl100k", "o200k", "superbpe"])
 def test_threads_share_a_long_text(name, monkeypatch):
-    monkeypatch.setattr(counting, "PART", 1000)
+    monkeypatch.setattr(counting, "JOB_SIZE", 1000)
     text = "The cat's hat, é 12 的了!\n" * 2000
     for given_text in (text, text.encode()):
         cuts = counting.Preparation.of(Cutting.of(pattern=name)).cuts
@@ -96,7 +96,7 @@ def test_any_parts(documents, part, pattern, literals, form, threads):
     options = {"pattern": pattern, "special_tokens": literals, "normalization": form}
     text = "".join(documents)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counting, "PART", part)
+        patch.setattr(counting, "JOB_SIZE", part)
         for given_texts, expected in ((text, [text]), (text.encode(), [text]), (documents, documents)):
             counts = count_pretokens(given_texts, num_threads=threads, **options)
             assert dict(counts) == plain(expected, pattern, literals, form)
@@ -126,7 +126,7 @@ def test_the_tables_of_any_number_of_threads_are_added_up(threads):
 @pytest.mark.parametrize("pattern", [patterns.GPT2, r"(?<=a)b|\s+"], ids=["compiled", "regex"])
 @pytest.mark.parametrize("part", [7, 1 << 20])
 def test_the_longest_special_token_wins_wherever_windows_end(part, pattern, monkeypatch):
-    monkeypatch.setattr(counting, "PART", part)
+    monkeypatch.setattr(counting, "JOB_SIZE", part)
     literals = ["<|é|>", "<|é|><|é|>", "<", "éé"]
     text = "a<|é|><|é|><|é|> b<|<ééé|>é" * 20
     for form in (None, "NFD"):
@@ -152,7 +152,7 @@ def test_special_tokens_with_the_same_first_byte_cost_nothing_more(options):
 
 
 def test_bytes_that_are_not_utf8(monkeypatch):
-    monkeypatch.setattr(counting, "PART", 100)
+    monkeypatch.setattr(counting, "JOB_SIZE", 100)
     for bad in (b"\xff", b"\xc0\x80", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", b"\xe2\x82", b"\x80", b"\xf0\x8f\xbf\xbf"):
         for before in (0, 1, 99, 100, 101, 250, 1999):
             for after in (b"", b"x" * 1500):
@@ -167,7 +167,7 @@ def test_bytes_that_are_not_utf8(monkeypatch):
 
 @pytest.mark.parametrize("wide", ["é", "的", "😀"])
 def test_lone_surrogates(wide, monkeypatch):
-    monkeypatch.setattr(counting, "PART", 100)
+    monkeypatch.setattr(counting, "JOB_SIZE", 100)
     for before in (0, 1, 99, 100, 300, 1999):
         text = wide * before + "\udc80" + "x" * 700
         with pytest.raises(UnicodeEncodeError) as ours:

@@ -27,7 +27,7 @@ def tiny(part: int = 40) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spilling, "LEAST_MEMORY", 1)
         patch.setattr(counting, "LEAST_MEMORY", 1)
-        patch.setattr(jobs, "PART", part)
+        patch.setattr(jobs, "JOB_SIZE", part)
         yield
 
 

@@ -68,7 +68,7 @@ def test_the_merges_of_huggingface_on_texts(shared, name):
 
 
 def test_pairs_in_any_number_of_words():
-    """Lists of up to two stretches, of powers of two and past them, of up to 1024 and longer."""
+    """Lists of up to two strips, of powers of two and past them, of up to 1024 and longer."""
     numbers = (1, 2, 3, 8, 9, 16, 17, 64, 65, 1024, 1025, 2049)
     words = {f"xy{chr(65 + at)}{word:04}".encode(): 1 for at, number in enumerate(numbers) for word in range(number)}
     _, merges = reference.train([word.decode() for word in words], 300)
@@ -84,7 +84,7 @@ def test_what_is_known_has_ids_that_there_are():
             merger.know(array("I", pairs))
 
 
-#: Slots that are searched at a time, and those of a stretch.
+#: Slots that are searched at a time, and those of a strip.
 SIZES = [2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 63, 64, 65, 128, 129, 200]
 
 
@@ -110,7 +110,7 @@ def test_a_pair_in_so_many_words(number: int) -> None:
 
 @pytest.mark.parametrize("number", [3, 4, 5, 40])
 def test_a_pair_with_so_many_neighbours(number: int) -> None:
-    """Stretches full of the pair, each time next to other tokens."""
+    """Strips full of the pair, each time next to other tokens."""
     rng = random.Random(number)
     words = ["".join(f"ab{chr(rng.randrange(0x21, 0x7F))}" for _ in range(43)) for _ in range(number)]
     check(words, 256 + 30)
