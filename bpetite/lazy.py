@@ -37,7 +37,10 @@ def names_of(package: str, names: Sequence[str], homes: Mapping[str, str]) -> tu
     @without_collector()
     def get(name: str) -> Any:
         if name not in names:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            hint = ""
+            if "Tokenizer" in names and not name.startswith("_") and hasattr(get("Tokenizer"), name):
+                hint = f"; {package}.Tokenizer has {name!r}"
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = import_module(f".{homes.get(name, name)}", package)
         value = getattr(module, name) if name in homes else module
         setattr(import_module(package), name, value)

@@ -798,6 +798,12 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return (f"<bpetite.Tokenizer: {len(self)} tokens, {merges}, {len(self._vocab.special_tokens)} special tokens, "
                 f"scanner {self.scanner!r}>")
 
+    if not TYPE_CHECKING:
+
+        def __call__(self, *_: Any, **__: Any) -> Any:
+            raise TypeError("a Tokenizer is not called: encode(text) gives ids, and as_transformers() an object that "
+                            "is called")  # fmt: skip
+
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in ELSEWHERE]
 

@@ -3,12 +3,15 @@ import copy
 import pickle
 import pydoc
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 from commands import bpe as run
 
+import bpetite
 from bpetite import FormatError, Tokenizer
+from bpetite.engine.foreign_names import VIEWS
 
 TOK = Tokenizer.train("ab ab ab", 258)
 
@@ -32,22 +35,58 @@ def test_files_of_other_programs(tmp_path: Path) -> None:
         Tokenizer.load("s3://bucket/tok.json")
 
 
-@pytest.mark.parametrize(("name", "ours", "view"), [
-    ("n_vocab", "vocab_size", "as_tiktoken()"),
-    ("name", "to_vocab().name", "as_tiktoken()"),
-    ("tokenize", "encode, and token_bytes of each id", "as_transformers()"),
-    ("pad_token", "encode_padded(pad_token=...)", "as_transformers()"),
-    ("eos_token_id", "eot_token", "as_transformers()"),
-    ("get_vocab", "vocab", "as_transformers()"),
-    ("batch_decode", "decode_batch", "as_transformers()"),
-    ("save_pretrained", "save(folder, format='huggingface')", "as_transformers()"),
+@pytest.mark.parametrize(("name", "message"), [
+    ("decode_single_token_bytes", "tiktoken: as_tiktoken() gives its interface"),
+    ("max_token_value", "tiktoken: as_tiktoken() gives its interface"),
+    ("id_to_token", "tokenizers: as_tokenizers() gives its interface"),
+    ("token_to_id", "tokenizers: as_tokenizers() gives its interface"),
+    ("get_vocab", "tokenizers and transformers: as_tokenizers() and as_transformers() give their interfaces"),
+    ("convert_ids_to_tokens", "transformers: as_transformers() gives its interface"),
+    ("apply_chat_template", "transformers: as_transformers() gives its interface"),
+    ("encode_plus", "transformers: as_transformers() gives its interface"),
+    ("eos_token", "transformers: as_transformers() gives its interface"),
 ])  # fmt: skip
-def test_attributes_of_other_libraries(name: str, ours: str, view: str) -> None:
-    message = f"'Tokenizer' object has no attribute '{name}'; here it is {ours}, and {view} has '{name}'"
-    with pytest.raises(AttributeError, match=re.escape(message)):
-        getattr(TOK, name)
+def test_attributes_of_other_libraries(name: str, message: str) -> None:
+    for owner in (TOK, Tokenizer):
+        with pytest.raises(AttributeError, match=re.escape(f"no attribute '{name}', a name of {message}")):
+            getattr(owner, name)
     assert not hasattr(TOK, name)
     assert name not in dir(TOK)
+
+
+def public(names: Iterable[str]) -> set[str]:
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_what_a_view_has_is_named_with_it() -> None:
+    tiktoken, tokenizers = pytest.importorskip("tiktoken"), pytest.importorskip("tokenizers")
+    listed = {library: set(names.split()) for library, (_, names) in VIEWS.items()}
+    own, view = set(dir(TOK)), TOK.as_tiktoken()
+    theirs = tiktoken.Encoding("small", pat_str=".", mergeable_ranks={b"a": 0}, special_tokens={})
+    assert listed["tiktoken"] == public(dir(theirs)) - own
+    assert listed["tiktoken"] <= set(dir(view))
+    assert listed["tokenizers"] == public(dir(tokenizers.Tokenizer)) & set(dir(TOK.as_tokenizers())) - own
+
+
+def test_what_transformers_has_is_named_with_its_view() -> None:
+    pytest.importorskip("transformers")
+    names, view = set(VIEWS["transformers"][1].split()), TOK.as_transformers(chat_template="x")
+    of_release_4 = {"encode_plus", "batch_encode_plus"}  # the object is called
+    assert [name for name in sorted(names - of_release_4) if not hasattr(view, name)] == []
+    assert len(names) > 50
+    assert not names & set(dir(TOK))
+
+
+def test_a_tokenizer_that_is_called() -> None:
+    with pytest.raises(TypeError, match=r"not called: encode\(text\) gives ids, and as_transformers\(\) an object"):
+        TOK("text")  # type: ignore[operator]
+
+
+def test_methods_that_are_looked_for_in_the_package() -> None:
+    with pytest.raises(AttributeError, match=r"has no attribute 'load'; bpetite\.Tokenizer has 'load'"):
+        _ = bpetite.load  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"^module 'bpetite' has no attribute 'lod'$"):
+        _ = bpetite.lod  # type: ignore[attr-defined]
 
 
 def test_other_attributes_stay_as_they_are() -> None:
