@@ -31,7 +31,7 @@ ROWS = [
     ["core._dropout", "core._special", "core._text", "core._threads"],
     ["formats"],
     ["vocabulary"],
-    ["splitting"],
+    ["splitting", "steps"],
     ["_merge", "_simd"],
     ["headers"],
     ["errors"],  # in Python: the only one that they import

@@ -288,11 +288,14 @@ cdef int encode_long(Encoder encoder, Worker worker, object text, Specials speci
     cdef _LongText job
     cdef IdMemory made
     cdef text_view view
+    cdef object scanned = None
     view_text(text, &view)
-    if view.length < ALONE or not encoder.scans(&view):
+    if view.length >= ALONE:
+        scanned = encoder.scanned(text, &view)
+    if scanned is None:
         return encoder.encode(worker, text, specials)
     job = _LongText()
-    job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
+    job.encoder, job.text, job.view, job.specials = encoder, scanned, view, specials
     threads = worthwhile(threads, view.length)
     job.divide(threads)
     job.gather = Gather(guess_ids(&view))
@@ -478,7 +481,7 @@ cdef class _Batch(Job):
                     status = end_text(self, worker, i)
                 i += status == DONE
         if status != DONE:
-            check_status(status, self.text(i), offset)
+            self.encoder.check(status, worker, self.text(i), self.specials, offset)
         i = 0
         for each in range(self.runs[run], stop if self.lists is not None else 0):
             ids = list_of(worker.out + i, self.ends[each] - i)

@@ -18,9 +18,7 @@ cdef class Encoder:
     cdef EncodingTables tables     # None before the set-up
     cdef SpecialSets specials
     cdef bint scanned_alone        # the scanner alone cuts every text: no Python is needed
-    cdef bint normalizes           # the scanner cuts what is in a normal form already
     cdef object _pretokenizer
-    cdef object _normalize         # or None
     cdef object _pipeline          # or None
     cdef object _cuts              # False for none; None before they are asked for
     cdef Py_ssize_t _cache_bytes
@@ -28,8 +26,8 @@ cdef class Encoder:
     cdef list _pool                # the others
     cdef Worker _teacher           # which never encodes; or None
 
-    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object normalize,
-                    object pipeline, Py_ssize_t cache_bytes) except -1
+    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object pipeline,
+                    Py_ssize_t cache_bytes) except -1
     # The CertainCuts of the scanner; None if it has none.
     cdef object certain_cuts(self)
     # Take a worker with an empty output. The caller gives it back when the call ends, also after an error.
@@ -40,8 +38,10 @@ cdef class Encoder:
     cdef int teach(self, Worker own, Py_ssize_t helpers) except -1
     # Take a worker for a helper thread; it starts from the copied cache if that holds much more.
     cdef Worker take_taught(self)
-    # True if the scanner alone cuts this text: it is in the normal form, if there is one.
-    cdef bint scans(self, const text_view* view) except -1
+    # Raise the error of a status of `encode_text`.
+    cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1
+    # The text if the scanner alone cuts it as it is, in UTF-8 if there is a rewriter, else None. OUT: *view, of it.
+    cdef object scanned(self, object text, text_view* view)
     # Append the ids of a text. Special tokens of `specials` are recognised; None recognises none.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1

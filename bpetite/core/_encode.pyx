@@ -10,7 +10,7 @@ cimport cython
 from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcmp, memcpy, memmove
 
 from ..headers cimport bp_watch_begin
 from ..headers.python cimport (
@@ -18,6 +18,7 @@ from ..headers.python cimport (
 )
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..headers.vectors cimport bp_utf8_count
+from ..steps._rewriting cimport bp_buffer, bp_buffer_drop
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
@@ -28,11 +29,6 @@ from ._worker cimport BP_BLOCK, EncodingTables, Worker, bp_cache_loosen
 from array import array as new_array
 
 from ._threads import thread_count
-
-cdef extern from "headers/normal_form.h" nogil:
-    bint bp_not_normal(const uint8_t* text, Py_ssize_t n, Py_ssize_t at, const uint8_t* table, Py_ssize_t* start,
-                       Py_ssize_t* end) noexcept
-    bint bp_units_normal(int width, const void* units, Py_ssize_t n, const uint8_t* table, uint32_t low) noexcept
 
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
@@ -49,10 +45,11 @@ cdef array INT64 = new_array("q")
 
 
 # Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
-# already, so that a window that closed no pre-token doubles. Returns DONE or an error.
-cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil:
+# already and wait elsewhere, so that a window that closed no pre-token doubles. Returns DONE or an error.
+cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit,
+                              Py_ssize_t waiting) noexcept nogil:
     cdef Py_ssize_t widest = 4 if view.width == 4 else view.width + 1      # bytes of UTF-8 that a unit makes at most
-    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, window.filled // widest), limit)
+    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, (window.filled + waiting) // widest), limit)
     cdef Py_ssize_t needed = window.filled + (end - window.read) * widest + BP_UTF8_SLACK
     cdef Py_ssize_t bad = -1
     cdef void* grown
@@ -73,6 +70,32 @@ cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nog
     memmove(window.bytes, window.bytes + bytes, window.filled)
 
 
+cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                         Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
+    """As Worker.encode_split. Text that is rewritten counts as encoded while its open pre-token waits in the worker's
+    buffer, but for one that is as in the text. All of it is before `stop`."""
+    cdef bp_buffer* made = &worker.rewritten
+    cdef Py_ssize_t inside = 0
+    cdef int status
+    if not worker.rewrites:
+        return worker.encode_split(text, length, readable, final, stop, done)
+    length = worker.tables.rewriter.closed(text, length, final)
+    if made.filled == 0 and worker.tables.rewriter.keeps(text, length):
+        return worker.encode_split(text, length, readable, final, length, done)
+    status = worker.finish(text, done)
+    done[0] = length
+    if status != DONE:
+        return status
+    if not worker.tables.rewriter.append(text, length, made):
+        return NO_MEMORY
+    status = worker.encode_span(made.bytes, made.filled, made.filled + 16, final, made.filled, &inside)
+    bp_buffer_drop(made, inside)
+    if made.filled <= length and memcmp(made.bytes, text + length - made.filled, made.filled) == 0:
+        done[0] -= made.filled
+        made.filled = 0
+    return status
+
+
 cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length,
                                  Py_ssize_t readable, bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
@@ -84,7 +107,7 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             special = specials.find_certain(text, at, length, final, &limit, &which)
             if special < 0:
                 break
-            status = worker.encode_split(text + at, special - at, readable - at, True, stop - at, &inside)
+            status = encode_ordinary(worker, text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
             if status != DONE or at < special or special >= stop:
                 done[0] = at
@@ -94,7 +117,7 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             worker.wants_prefix = worker.tables.restarts
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
-        status = worker.encode_split(text + at, limit - at, readable - at, final, stop - at, &inside)
+        status = encode_ordinary(worker, text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
     done[0] = at
     return worker.finish(text, done) if status == DONE and worker.waiting else status
@@ -105,6 +128,10 @@ cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py
     cdef view_range whole
     cdef int status
     worker.wants_prefix = worker.tables.prefixed
+    worker.rewrites = worker.tables.rewriter is not None and not (
+        worker.tables.rewriter.keeps_ascii and view.utf8 != NULL
+        and bp_utf8_count(view.utf8, view.length) == view.length)
+    worker.rewritten.filled = 0
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_between_specials(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
@@ -130,13 +157,13 @@ cdef int encode_windows(Worker worker, Specials specials, const text_view* view,
         if read >= limit:
             limit = min(limit + max(<Py_ssize_t> BEHIND, 2 * (read - limit)), view.length)
         if view.utf8 != NULL:
-            read = min(read + max(<Py_ssize_t> RUN, length), limit)
+            read = min(read + max(<Py_ssize_t> RUN, length + worker.rewritten.filled), limit)
             while read < view.length and (view.utf8[read] & 0xC0) == 0x80:
                 read += 1                      # to where a character ends
             text, length = view.utf8 + wanted.end, read - wanted.end
             readable, stop = view.length - wanted.end, wanted.stop - wanted.end
         else:
-            status = window_extend(window, view, limit)
+            status = window_extend(window, view, limit, worker.rewritten.filled)
             if status != DONE:
                 return status
             text, length, read = window.bytes, window.filled, window.read
@@ -163,6 +190,8 @@ cdef int encode_range(Worker worker, Specials specials, object text, const text_
                       view_range* wanted) except -1:
     cdef Py_ssize_t before = wanted.start
     cdef int status
+    worker.rewrites = False
+    worker.rewritten.filled = 0
     with nogil:
         status = encode_windows(worker, specials, view, wanted)
     if status != DONE:
@@ -198,16 +227,13 @@ cdef class Encoder:
             Py_DECREF(<object> idle)
             idle = bp_take_worker(&self._idle)
 
-    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object normalize,
-                    object pipeline, Py_ssize_t cache_bytes) except -1:
+    cdef int set_up(self, EncodingTables tables, SpecialSets specials, object pretokenizer, object pipeline,
+                    Py_ssize_t cache_bytes) except -1:
         if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials
-        self.scanned_alone = (tables.scanner is not None and normalize is None
-                              and (pipeline is None or pipeline.scanned_alone))
-        self.normalizes = tables.scanner is not None and normalize is not None and pipeline is None
+        self.scanned_alone = tables.scanner is not None and (pipeline is None or pipeline.scanned_alone)
         self._pretokenizer = pretokenizer
-        self._normalize = normalize
         self._pipeline = pipeline
         self._cache_bytes = cache_bytes
         self._pool = []
@@ -218,7 +244,8 @@ cdef class Encoder:
         from ..splitting.certain_cuts import certain_cuts  # not at the top: few texts are so long
 
         if self._cuts is None:
-            self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals), self.normalizes) or False
+            self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals),
+                                      self.tables.rewriter is not None) or False
         return self._cuts or None
 
     # A critical section is the interpreter lock, or without that a lock of this object. No Python code runs between a
@@ -300,7 +327,7 @@ cdef class Encoder:
         cdef Py_ssize_t offset = 0
         cdef int status
         view_text(text, &view)
-        if not self.scans(&view):
+        if not self.scanned_alone:
             return self.encode_in_python(worker, text, specials)
         if view.length <= KEEP_LOCK:
             status = encode_text(worker, specials, &view, &offset)
@@ -308,23 +335,23 @@ cdef class Encoder:
             with nogil:
                 bp_cache_loosen(&worker.cache)
                 status = encode_text(worker, specials, &view, &offset)
-        return check_status(status, text, offset) if status != DONE else 0
+        return self.check(status, worker, text, specials, offset) if status != DONE else 0
 
-    cdef bint scans(self, const text_view* view) except -1:
-        cdef Py_ssize_t start, end
-        cdef const uint8_t* values
-        cdef uint32_t low
-        cdef bytes table
-        if self.scanned_alone or not self.normalizes:
-            return self.scanned_alone
-        if view.utf8 != NULL and bp_utf8_count(view.utf8, view.length) == view.length:
-            return True                        # no normal form changes ASCII
-        table, low = self._normalize.table, self._normalize.low
-        values = <const uint8_t*> PyBytes_AS_STRING(table)
-        with nogil:
-            if view.utf8 != NULL:
-                return not bp_not_normal(view.utf8, view.length, 0, values, &start, &end)
-            return bp_units_normal(view.width, view.units, view.length, values, low)
+    cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1:
+        if status == NO_TOKEN and worker.rewrites:     # the offset is in rewritten text: say where that is
+            self.encode_in_python(worker, text, specials)
+        return check_status(status, text, offset)
+
+    cdef object scanned(self, object text, text_view* view):
+        cdef bint kept = self.scanned_alone
+        view_text(text, view)
+        if kept and self.tables.rewriter is not None:
+            if view.utf8 == NULL:
+                text = str.encode(text, "utf-8")
+                view_text(text, view)
+            with nogil:
+                kept = self.tables.rewriter.keeps(view.utf8, view.length)
+        return text if kept else None
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
         cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
@@ -376,30 +403,12 @@ cdef Worker _best(Encoder encoder, Worker own):
     return best
 
 
-cdef bytes _normalized(object normalize, bytes data):
-    """A text in a normal form: the text itself, but for parts that are not in the form."""
-    cdef bytes table = normalize.table
-    cdef const uint8_t* values = <const uint8_t*> PyBytes_AS_STRING(table)
-    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(data), done = 0, start = 0, end = 0
-    cdef list parts = []
-    cdef bint found = True
-    while found:
-        with nogil:
-            found = bp_not_normal(text, n, done, values, &start, &end)
-        if found:
-            parts.append(data[done:start])
-            parts.append(normalize(data[start:end].decode("utf-8")).encode("utf-8"))
-            done = end
-    return b"".join([*parts, data[done:]]) if parts else data
-
-
 cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base) except -1:
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
-    if encoder._normalize is not None and not data.isascii():
-        data = _normalized(encoder._normalize, data)
+    if encoder.tables.rewriter is not None:
+        data = encoder.tables.rewriter.beginning(data, True)[0]
     if not data:
         return 0
     if encoder.tables.scanner is None:
@@ -412,7 +421,7 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
 
 
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
-    if not encoder.scanned_alone or not isinstance(text, (str, bytes)):
+    if not encoder.scanned_alone or encoder.tables.rewriter is not None or not isinstance(text, (str, bytes)):
         return False
     if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
@@ -424,8 +433,8 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     cdef text_view view
     cdef view_range part
     cdef Py_ssize_t size = FIRST_PART, missing
-    view_text(text, &view)
-    if not encoder.scans(&view):
+    cdef object scanned = encoder.scanned(text, &view)
+    if scanned is None:
         if refused is not None:
             refused.refuse(text)
         encoder.encode(worker, text, specials)
@@ -433,7 +442,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     part.end = 0
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
-        encode_range(worker, specials, text, &view, &part)
+        encode_range(worker, specials, scanned, &view, &part)
         missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
         if worker.used:
             size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)

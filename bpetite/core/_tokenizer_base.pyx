@@ -49,14 +49,14 @@ cdef class TokenizerBase:
         self._encoder = Encoder()
         self._decoder = Decoder()
 
-    def _set_up(self, vocab, cache_bytes, pretokenizer, normalize=None, pipeline=None):
+    def _set_up(self, vocab, cache_bytes, pretokenizer, rewriter=None, pipeline=None):
         """Set a new instance up, once.
 
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
-            normalize: Applied to the text between special tokens; must leave ASCII as it is.
+            rewriter: A :class:`Rewriter` of the text between special tokens, without a pipeline.
             pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain, but
                 for one that is `scanned_alone`: `items(text, specials)` yields the ids of special
                 tokens, bytes for the pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
@@ -64,8 +64,8 @@ cdef class TokenizerBase:
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
-                                "" if pipeline is None else pipeline.prefix)
-        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
+                                "" if pipeline is None else pipeline.prefix, rewriter)
+        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
         self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
@@ -334,6 +334,7 @@ cdef class TokenizerBase:
         worker.dropout, worker.text_number, worker.position = dropout, 0, position
         try:
             worker.wants_prefix = wants_prefix and worker.tables.prefixed
+            worker.rewrites = False
             with nogil:
                 status = encode_between_specials(worker, specials, data, length, length, final, length, &done)
             check_status(status, text, done, base)

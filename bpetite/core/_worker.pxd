@@ -4,6 +4,7 @@ from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from .._merge cimport BP_WORDS, MergeTable, bp_word, merge_space
 from ..headers cimport bp_secret, bp_watch, token_t
 from ..splitting.scan._scan cimport Scanner
+from ..steps._rewriting cimport Rewriter, bp_buffer
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._dropout cimport Dropout
@@ -55,6 +56,7 @@ cdef class EncodingTables:
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
+    cdef Rewriter rewriter                 # of the text between special tokens; or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef bint batched                      # short pre-tokens are merged as a whole
     cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
@@ -73,6 +75,8 @@ cdef class Worker:
     cdef bp_cache cache
     cdef merge_space space
     cdef utf8_window window
+    cdef bint rewrites                     # the text at hand is not as the rewriter leaves it
+    cdef bp_buffer rewritten               # an open pre-token of it, and what was rewritten after that
     cdef bp_watch watch                    # of the call that uses it
     cdef Dropout dropout                   # of the call that uses it; None for plain encoding
     cdef uint64_t text_number              # with dropout: which text of the batch is encoded,

@@ -31,6 +31,7 @@ from ..headers cimport (
     BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_work, draw_secret, token_t,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
+from ..steps._rewriting cimport Rewriter
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
@@ -56,16 +57,18 @@ cdef class EncodingTables:
         alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
+        rewriter: Rewrites the text between special tokens; or None.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  AlphabetTable alphabet=None, str prefix=""):
+                  AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
         self.tokens = tokens
         self.merges = merges
         self.scanner = scanner
+        self.rewriter = rewriter
         self.whole = whole
         self.alphabet = alphabet
         self.prefixed = prefix != ""
@@ -108,6 +111,7 @@ cdef class Worker:
         space_free(&self.space)
         bp_free(self.out)
         free(self.window.bytes)
+        free(self.rewritten.bytes)
 
     cdef size_t known(self) noexcept nogil:
         return self.cache.short_used + self.cache.long_used
@@ -139,6 +143,10 @@ cdef class Worker:
             free(self.window.bytes)
             self.window.bytes = NULL
             self.window.capacity = 0
+        if self.rewritten.capacity > KEEP_WINDOW:
+            free(self.rewritten.bytes)
+            self.rewritten.bytes = NULL
+            self.rewritten.capacity = 0
         if max(self.space.capacity, self.space.rank_capacity) > KEEP_SPACE:
             space_free(&self.space)
 
