@@ -21,7 +21,7 @@ import sys
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain, starmap
+from itertools import accumulate, chain
 
 from ..core._dropout import Dropout
 from ..core._special import Specials
@@ -65,8 +65,15 @@ def encode_iterable(
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
     stream = (OpenText if is_unchanged else OpenSpecials)(tokenizer, specials, dropout)
-    steps = chain(((text, False) for text in data), [(b"", True)])
-    return chain.from_iterable(starmap(stream.feed, steps))
+    return _as_it_comes(stream, data)
+
+
+def _as_it_comes(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[int]:
+    """A generator: one that is advanced by its own chunks raises ValueError, where `itertools.chain` of CPython 3.11
+    ends the process."""
+    for text in data:
+        yield from stream.feed(text, False)
+    yield from stream.feed(b"", True)
 
 
 def _at_the_end(

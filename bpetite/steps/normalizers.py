@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
+from ..errors import short_repr
 from ..patterns import as_tuple, unescaped
 from ._rewriting import NormalForm
 from .charsmap import Precompiled, compiled, mapped
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+#: Characters that steps may make of each one, and in any case.
+MOST, SPARE = 64, 1024
 FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
 
 
@@ -72,8 +75,10 @@ def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
         return functions[0] if functions else None
 
     def apply(text: str) -> str:
-        for function in functions:
+        given = len(text)
+        for step, function in zip(as_tuple(normalization), functions, strict=True):
             text = function(text)
+            check_growth(step, len(text), given)
         return text
 
     return apply
@@ -98,15 +103,30 @@ def _replace(step: Replace | Precompiled, text: str) -> str:
 
 def replacements(step: Replace | Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, content) of what a step replaces in a text."""
-    if isinstance(step, Precompiled):
-        yield from mapped(step, text)
-        return
+    made = 0
+    for start, end, content in mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text):
+        made += len(content)
+        check_growth(step, made, len(text))
+        yield start, end, content
+
+
+def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
     import regex
 
     from ..splitting.pattern.regex_text import matches
 
     for start, end in matches(regex.compile(step.pattern), text):
         yield start, end, step.content
+
+
+def check_growth(step: Normalizer, made: int, given: int) -> None:
+    """Raise ValueError if a step has made more than :data:`MOST` characters for each one given, and :data:`SPARE`: a
+    few steps that each double a text would take all memory."""
+    if made > MOST * given + SPARE:
+        raise ValueError(
+            f"normalization {short_repr(step)} makes more than {MOST} times its length and {SPARE} characters "
+            f"of a text of {given}"
+        )
 
 
 @cache

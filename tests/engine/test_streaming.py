@@ -185,3 +185,20 @@ def test_fifty_megabytes_in_one_more(tmp_path: pytest.TempPathFactory) -> None:
     done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 1_000_000
+
+
+def test_chunks_that_advance_their_own_result_are_an_error() -> None:
+    """`itertools.chain` of CPython 3.11 frees an iterator that is in use there, which ends the process."""
+
+    class Chunks:
+        def __iter__(self) -> Iterator[str]:
+            return self
+
+        def __next__(self) -> str:
+            next(ids)
+            raise StopIteration
+
+    for tok in TOKENIZERS.values():
+        ids = tok.encode_iterable(Chunks())
+        with pytest.raises(ValueError, match="generator already executing"):
+            next(ids)

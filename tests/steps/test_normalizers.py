@@ -7,7 +7,7 @@ import tokenizers
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bpetite import reference
+from bpetite import Tokenizer, reference
 from bpetite.steps import normalizers
 from bpetite.steps.normalizers import FORMS, Normalization, Prepend, Replace, normalizer
 
@@ -52,6 +52,17 @@ def test_several_steps_are_applied_in_order(text: str, several: tuple[Any, ...])
 def test_what_is_no_normalization(normalization: Any, named: str) -> None:
     with pytest.raises(ValueError, match=f"normalization {named}"):
         normalizers.check(normalization)
+
+
+@pytest.mark.parametrize(
+    "steps", [(Replace("a", "aa"),) * 40, (Replace("a", "a" * 100_000),), ("NFC", Replace("a", "a" * 99))]
+)
+def test_what_steps_may_make_of_a_text_is_bounded(steps: Any) -> None:
+    tok = Tokenizer({byte: bytes([byte]) for byte in range(256)}, [], normalization=steps, pattern=None)
+    for call in (normalizer(steps), tok.encode, tok.encode_with_offsets):
+        with pytest.raises(ValueError, match=r"normalization Replace\(pattern='a'.* makes more than 64 times its"):
+            call("a" * 30)  # type: ignore[operator]
+    assert normalize(steps[:6], "b" * 1000) == "b" * 1000
 
 
 #: Starters and marks that compose or do not, decompose into marks alone, have class 0 and decompose into marks, jamo;
