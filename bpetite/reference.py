@@ -7,15 +7,18 @@ Sources: P. Gage, "A New Algorithm for Data Compression", The C Users Journal, 1
 and A. Birch, "Neural Machine Translation of Rare Words with Subword Units", ACL 2016 (as a tokenizer); A. Radford et
 al., "Language Models are Unsupervised Multitask Learners", 2019 (over bytes, after a split pattern).
 """
+import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import regex
 
 from .splitting.pattern.regex_text import matches
+from .splitting.pattern.unicode_data import class_ranges
 
 __all__ = [
     "apply_merges",
@@ -36,12 +39,18 @@ Token = TypeVar("Token")
 
 
 def normalize(text: str, form: Any) -> str:
-    """Text in a Unicode normal form.
+    """Text in a Unicode normal form, in which characters that Unicode 9.0 does not have stay as they are.
 
     >>> normalize("e\u0301", "NFC")
     'é'
     """
-    return unicodedata.normalize(form, text)
+    return _known().sub(lambda match: unicodedata.normalize(form, match[0]), text)
+
+
+@cache
+def _known() -> re.Pattern[str]:
+    ranges = class_ranges("Age=9.0") or ()
+    return re.compile("[" + "".join(f"\\U{start:08x}-\\U{stop - 1:08x}" for start, stop in ranges) + "]+")
 
 
 def split(text: str, pattern: str | Sequence[str] | None) -> list[str]:

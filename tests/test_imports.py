@@ -28,7 +28,7 @@ ROWS = [
     ["core._special", "core._threads"],
     ["formats"],
     ["vocabulary"],
-    ["splitting"],
+    ["splitting", "steps"],
     ["_merge", "_simd"],
     ["headers"],
     ["errors"],  # in Python: the only one that they import

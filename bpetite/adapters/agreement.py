@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import random
 import sys
-import unicodedata
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
@@ -101,22 +100,11 @@ def holds(marked: npt.NDArray[np.bool_], texts: Iterable[str]) -> bool:
 
 def doubtful(vocab: Vocab) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for the characters that are not read alike there."""
-    return _marked("\\w" in repr(vocab.pattern), vocab.normalization is not None)
+    return _marked("\\w" in repr(vocab.pattern))
 
 
 @cache
-def _marked(in_words: bool, normalized: bool) -> npt.NDArray[np.bool_]:
-    from ..splitting.pattern.unicode_data import class_ranges
-
+def _marked(in_words: bool) -> npt.NDArray[np.bool_]:
     table = np.zeros(sys.maxunicode + 1, np.bool_)
     table[[ord(character) for character in OTHERWISE_IN_WORDS]] = in_words
-    if normalized:  # there by Unicode 9.0, which leaves newer characters as they are
-        known = np.zeros(sys.maxunicode + 1, np.bool_)
-        for start, stop in class_ranges("Age=9.0") or ():
-            known[start:stop] = True
-        for point in np.flatnonzero(~known[:0x40000]).tolist():
-            parts = unicodedata.decomposition(chr(point)).split()
-            if parts or unicodedata.combining(chr(point)):
-                points = [point, *(int(part, 16) for part in parts if part[0] != "<")]
-                table[[one for one in points if not known[one]]] = True
     return table

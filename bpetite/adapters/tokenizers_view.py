@@ -6,7 +6,6 @@ rest, such as overflow. It is made when something asks for it.
 from __future__ import annotations
 
 import json
-import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -19,6 +18,7 @@ from tokenizers import models
 from ..atomic import write_file
 from ..bytelevel import encode_token
 from ..formats import huggingface
+from ..steps.normalizers import normal_form
 from ..steps.template import TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
 from .agreement import compare, doubtful, holds
@@ -93,7 +93,7 @@ class Reading:
 
     def placed_by_bytes(self, text: str) -> bool:
         """True if the bytes of a text's tokens, joined, are the text as given."""
-        return self.by_bytes and (self._form is None or unicodedata.is_normalized(self._form, text))
+        return self.by_bytes and (self._form is None or normal_form(self._form)(text) == text)
 
 
 def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:

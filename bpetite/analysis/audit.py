@@ -1,7 +1,6 @@
 """The audit of a tokenizer: its tokens and settings, and the mistakes in them."""
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import cycle
@@ -10,7 +9,7 @@ from typing import Any
 import regex
 
 from ..splitting.pattern.unicode_data import UNICODE
-from ..steps.normalizers import normalizer
+from ..steps.normalizers import normal_form, normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
@@ -292,5 +291,5 @@ def _same_after(form: Any, texts: dict[int, str]) -> list[list[int]]:
     """Groups of tokens that a normal form makes the same text."""
     groups: defaultdict[str, list[int]] = defaultdict(list)
     for token_id, text in texts.items():
-        groups[text if text.isascii() else unicodedata.normalize(form, text)].append(token_id)
+        groups[text if text.isascii() else normal_form(form)(text)].append(token_id)
     return sorted(sorted(ids) for ids in groups.values() if len(ids) > 1)

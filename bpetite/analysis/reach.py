@@ -21,7 +21,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..steps.normalizers import normalize, normalizer
+from ..steps.normalizers import normal_form, normalizer
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
 
@@ -120,7 +120,7 @@ def _proof(
         return {token_id: Unreachable(token_id, token, "utf-8")}
     form = vocab.normalization
     # part of a text in a Unicode normal form is in that form; other normalizers are asked for single characters
-    rewritten = normalize(form, body) != body if isinstance(form, str) else (
+    rewritten = normal_form(form)(body) != body if isinstance(form, str) else (
         len(body) == 1 and body != " " and body not in changed(body)
     )
     if rewritten:

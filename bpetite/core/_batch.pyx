@@ -38,7 +38,7 @@ from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, PyObject, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._encode cimport (
-    DONE, NO_MEMORY, Encoder, Worker, bp_cache_loosen, check_status, encode_range, encode_text, guess_ids, text_view,
+    DONE, NO_MEMORY, Encoder, Worker, bp_cache_loosen, encode_range, encode_text, guess_ids, text_view,
     view_range, view_text,
 )
 from ._special cimport Specials
@@ -390,12 +390,15 @@ def encode_long(Encoder encoder, Worker worker, text, Specials specials, Py_ssiz
     cdef _LongText job
     cdef IdMemory made
     cdef text_view view
+    cdef object scanned = None
     view_text(text, &view)
-    if view.length < ALONE or not encoder.scans(&view):
+    if view.length >= ALONE:
+        scanned = encoder.scanned(text, &view)
+    if scanned is None:
         encoder.encode(worker, text, specials)
         return
     job = _LongText()
-    job.encoder, job.text, job.view, job.specials = encoder, text, view, specials
+    job.encoder, job.text, job.view, job.specials = encoder, scanned, view, specials
     threads = worthwhile(threads, view.length)
     job.divide(threads)
     job.gather = Gather(guess_ids(&view))
@@ -623,7 +626,7 @@ cdef class Batch(Job):
                     status = end_text(self, worker, i)
                 i += status == DONE
         if status != DONE:
-            check_status(status, self.text(i), offset)
+            self.encoder.check(status, worker, self.text(i), self.specials, offset)
         i = 0
         for each in range(self.runs[run], stop if self.made_lists is not None else 0):
             ids = list_of(worker.out + i, self.ends[each] - i)

@@ -5,6 +5,7 @@ from .._merge cimport BP_WORDS, Dropout, MergeTable, bp_word, merge_space
 from ..headers cimport bp_watch, token_t
 from ..headers.python cimport PyObject
 from ..splitting.scan._scan cimport Scanner
+from ..steps._rewriting cimport Rewriter, bp_buffer
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
@@ -59,6 +60,7 @@ cdef class EncodingTables:
     cdef readonly TokenTable tokens
     cdef readonly MergeTable merges
     cdef readonly Scanner scanner          # None where only `regex` can split
+    cdef Rewriter rewriter                 # of the text between special tokens; or None
     cdef readonly bint whole               # a pre-token that is a token is taken whole
     cdef AlphabetTable alphabet            # the characters that merges begin from; None where these are bytes
     cdef bint prefixed                     # a text gets a space before it
@@ -76,6 +78,8 @@ cdef class Worker:
     cdef bp_cache cache
     cdef merge_space space
     cdef utf8_window window
+    cdef bint rewrites                     # the text at hand is not as the rewriter leaves it
+    cdef bp_buffer rewritten               # an open pre-token of it, and what was rewritten after that
     cdef bp_watch watch                    # of the call that uses it
     cdef Dropout dropout                   # of the call that uses it; None for plain encoding
     cdef uint64_t text_number              # with dropout: which text of the batch is encoded,
@@ -99,7 +103,6 @@ cdef class Encoder:
     cdef SpecialSets specials
     cdef bint scanned_alone        # the scanner alone cuts every text: no Python is needed
     cdef object _pretokenizer
-    cdef object _normalize         # or None
     cdef object _pipeline          # or None
     cdef object _cuts              # False for none; None before they are asked for
     cdef Py_ssize_t _cache_bytes
@@ -110,8 +113,10 @@ cdef class Encoder:
     # Take a worker with an empty output. The caller gives it back when the call ends, also after an error.
     cdef Worker take(self)
     cdef void give(self, Worker worker)
-    # True if the scanner alone cuts this text: it is in the normal form, if there is one.
-    cdef bint scans(self, const text_view* view) except -1
+    # Raise the error of a status of `encode_text`.
+    cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1
+    # The text if the scanner alone cuts it as it is, in UTF-8 if there is a rewriter, else None. OUT: *view, of it.
+    cdef object scanned(self, object text, text_view* view)
     # Append the ids of a text. Special tokens of `specials` are recognised; None recognises none.
     cdef int encode(self, Worker worker, object text, Specials specials) except -1
 

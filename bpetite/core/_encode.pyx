@@ -23,7 +23,7 @@ span; merging is compiled there, too.
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
-from libc.string cimport memcpy, memmove
+from libc.string cimport memcmp, memcpy, memmove
 
 from .._merge cimport (
     BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, MergeTable, bp_words, merge_with_dropout, space_free, space_reserve,
@@ -37,6 +37,7 @@ from ..headers.vectors cimport (
     bp_known_utf8, bp_utf8_count, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
+from ..steps._rewriting cimport Rewriter, bp_buffer, bp_buffer_drop
 from ..vocabulary._alphabet cimport AlphabetTable, character_at
 from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
@@ -76,11 +77,6 @@ cdef extern from "core/worker_slots.h":
     PyObject* bp_take_worker(bp_slots* slots)
     PyObject* bp_give_worker(bp_slots* slots, PyObject* worker)
 
-cdef extern from "headers/normal_form.h" nogil:
-    bint bp_not_normal(const uint8_t* text, Py_ssize_t n, Py_ssize_t at, const uint8_t* table, Py_ssize_t* start,
-                       Py_ssize_t* end) noexcept
-    bint bp_units_normal(int width, const void* units, Py_ssize_t n, const uint8_t* table, uint32_t low) noexcept
-
 cdef enum:
     KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     CHECK_LOCKED = 1 << 15     # bytes, checked in 2 to 10 us; handing the interpreter lock over takes as long
@@ -109,16 +105,18 @@ cdef class EncodingTables:
         alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
+        rewriter: Rewrites the text between special tokens; or None.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  AlphabetTable alphabet=None, str prefix=""):
+                  AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
         self.tokens = tokens
         self.merges = merges
         self.scanner = scanner
+        self.rewriter = rewriter
         self.whole = whole
         self.alphabet = alphabet
         self.prefixed = prefix != ""
@@ -160,6 +158,7 @@ cdef class Worker:
         space_free(&self.space)
         bp_free(self.out)
         free(self.window.bytes)
+        free(self.rewritten.bytes)
 
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil:
         cdef Py_ssize_t wanted = self.used + more + self.used // 4 + 256
@@ -198,7 +197,7 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             special = specials.find_certain(text, at, length, final, &limit, &which)
             if special < 0:
                 break
-            status = encode_split(worker, text + at, special - at, readable - at, True, stop - at, &inside)
+            status = encode_ordinary(worker, text + at, special - at, readable - at, True, stop - at, &inside)
             at += inside
             if status != DONE or at < special or special >= stop:
                 done[0] = at
@@ -208,10 +207,38 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             worker.wants_prefix = worker.tables.restarts
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
-        status = encode_split(worker, text + at, limit - at, readable - at, final, stop - at, &inside)
+        status = encode_ordinary(worker, text + at, limit - at, readable - at, final, stop - at, &inside)
         at += inside
     done[0] = at
     return finish(worker, text, done) if status == DONE and worker.waiting else status
+
+
+cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
+                         Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
+    """As encode_split. Text that is rewritten counts as encoded while its open pre-token waits in the worker's
+    buffer, but for one that is as in the text. All of it is before `stop`."""
+    cdef bp_buffer* made = &worker.rewritten
+    cdef Py_ssize_t inside = 0
+    cdef int status
+    if not worker.rewrites:
+        return encode_split(worker, text, length, readable, final, stop, done)
+    length = worker.tables.rewriter.closed(text, length, final)
+    if made.filled == 0 and worker.tables.rewriter.keeps(text, length):
+        return encode_split(worker, text, length, readable, final, length, done)
+    status = finish(worker, text, done)
+    done[0] = length
+    if status != DONE:
+        return status
+    if not worker.tables.rewriter.append(text, length, made):
+        return NO_MEMORY
+    status = encode_split(worker, made.bytes, made.filled, made.filled + 16, final, made.filled, &inside)
+    if status == DONE:
+        status = finish(worker, made.bytes, &inside)
+    bp_buffer_drop(made, inside)
+    if made.filled <= length and memcmp(made.bytes, text + length - made.filled, made.filled) == 0:
+        done[0] -= made.filled
+        made.filled = 0
+    return status
 
 
 # Append the ids of text[0:length], ordinary text, up to the first end of a pre-token at or after `stop`. Pre-tokens may
@@ -498,10 +525,11 @@ cdef Py_ssize_t guess_ids(const text_view* view) noexcept nogil:
 
 
 # Rewrite further units after those in the window, up to `limit` at most: a fixed number, or as many as the window holds
-# already, so that a window that closed no pre-token doubles. Returns DONE or an error.
-cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit) noexcept nogil:
+# already and wait elsewhere, so that a window that closed no pre-token doubles. Returns DONE or an error.
+cdef inline int window_extend(utf8_window* window, const text_view* view, Py_ssize_t limit,
+                              Py_ssize_t waiting) noexcept nogil:
     cdef Py_ssize_t widest = 4 if view.width == 4 else view.width + 1      # bytes of UTF-8 that a unit makes at most
-    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, window.filled // widest), limit)
+    cdef Py_ssize_t end = min(window.read + max(<Py_ssize_t> WINDOW, (window.filled + waiting) // widest), limit)
     cdef Py_ssize_t needed = window.filled + (end - window.read) * widest + BP_UTF8_SLACK
     cdef Py_ssize_t bad = -1
     cdef void* grown
@@ -527,6 +555,10 @@ cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py
     cdef view_range whole
     cdef int status
     worker.wants_prefix = worker.tables.prefixed
+    worker.rewrites = worker.tables.rewriter is not None and not (
+        worker.tables.rewriter.keeps_ascii and view.utf8 != NULL
+        and bp_utf8_count(view.utf8, view.length) == view.length)
+    worker.rewritten.filled = 0
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
         return encode_between_specials(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
@@ -552,13 +584,13 @@ cdef int encode_windows(Worker worker, Specials specials, const text_view* view,
         if read >= limit:
             limit = min(limit + max(<Py_ssize_t> AFTER_STOP, 2 * (read - limit)), view.length)
         if view.utf8 != NULL:
-            read = min(read + max(<Py_ssize_t> RUN, length), limit)
+            read = min(read + max(<Py_ssize_t> RUN, length + worker.rewritten.filled), limit)
             while read < view.length and (view.utf8[read] & 0xC0) == 0x80:
                 read += 1                      # to where a character ends
             text, length = view.utf8 + wanted.end, read - wanted.end
             readable, stop = view.length - wanted.end, wanted.stop - wanted.end
         else:
-            status = window_extend(window, view, limit)
+            status = window_extend(window, view, limit, worker.rewritten.filled)
             if status != DONE:
                 return status
             text, length, read = window.bytes, window.filled, window.read
@@ -585,6 +617,8 @@ cdef int encode_range(Worker worker, Specials specials, object text, const text_
                       view_range* wanted) except -1:
     cdef Py_ssize_t before = wanted.start
     cdef int status
+    worker.rewrites = False
+    worker.rewritten.filled = 0
     with nogil:
         status = encode_windows(worker, specials, view, wanted)
     if status != DONE:
@@ -620,14 +654,12 @@ cdef class Encoder:
             Py_DECREF(<object> idle)
             idle = bp_take_worker(&self._idle)
 
-    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, normalize, pipeline,
-               Py_ssize_t cache_bytes):
+    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, pipeline, Py_ssize_t cache_bytes):
         if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials
-        self.scanned_alone = tables.scanner is not None and normalize is None and pipeline is None
+        self.scanned_alone = tables.scanner is not None and pipeline is None
         self._pretokenizer = pretokenizer
-        self._normalize = normalize
         self._pipeline = pipeline
         self._cache_bytes = cache_bytes
         self._pool = []
@@ -638,7 +670,7 @@ cdef class Encoder:
         from ..splitting.certain_cuts import certain_cuts  # not at the top: few texts are so long
 
         if self._cuts is None:
-            normalizes = self._normalize is not None
+            normalizes = self.tables.rewriter is not None
             self._cuts = certain_cuts(self._pretokenizer, tuple(self.specials.literals), normalizes) or False
         return self._cuts or None
 
@@ -723,7 +755,7 @@ cdef class Encoder:
         cdef Py_ssize_t offset = 0
         cdef int status
         view_text(text, &view)
-        if not self.scans(&view):
+        if not self.scanned_alone:
             return _encode_in_python(self, worker, text, specials)
         if view.length <= KEEP_LOCK:
             status = encode_text(worker, specials, &view, &offset)
@@ -731,23 +763,23 @@ cdef class Encoder:
             with nogil:
                 bp_cache_loosen(&worker.cache)
                 status = encode_text(worker, specials, &view, &offset)
-        return check_status(status, text, offset) if status != DONE else 0
+        return self.check(status, worker, text, specials, offset) if status != DONE else 0
 
-    cdef bint scans(self, const text_view* view) except -1:
-        cdef Py_ssize_t start, end
-        cdef const uint8_t* values
-        cdef uint32_t low
-        cdef bytes table
-        if self.scanned_alone or self._pipeline is not None or self.tables.scanner is None:
-            return self.scanned_alone
-        if view.utf8 != NULL and bp_utf8_count(view.utf8, view.length) == view.length:
-            return True                        # no normal form changes ASCII
-        table, low = self._normalize.table, self._normalize.low
-        values = <const uint8_t*> PyBytes_AS_STRING(table)
-        with nogil:
-            if view.utf8 != NULL:
-                return not bp_not_normal(view.utf8, view.length, 0, values, &start, &end)
-            return bp_units_normal(view.width, view.units, view.length, values, low)
+    cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1:
+        if status == NO_TOKEN and worker.rewrites:     # the offset is in rewritten text: say where that is
+            _encode_in_python(self, worker, text, specials)
+        return check_status(status, text, offset)
+
+    cdef object scanned(self, object text, text_view* view):
+        cdef bint kept = self.scanned_alone
+        view_text(text, view)
+        if kept and self.tables.rewriter is not None:
+            if view.utf8 == NULL:
+                text = str.encode(text, "utf-8")
+                view_text(text, view)
+            with nogil:
+                kept = self.tables.rewriter.keeps(view.utf8, view.length)
+        return text if kept else None
 
     def encode_items(self, Worker worker not None, items):
         """Append the ids of the items that a pipeline yields."""
@@ -787,6 +819,10 @@ cdef void shrink(Worker worker) noexcept nogil:
         free(worker.window.bytes)
         worker.window.bytes = NULL
         worker.window.capacity = 0
+    if worker.rewritten.capacity > KEEP_WINDOW:
+        free(worker.rewritten.bytes)
+        worker.rewritten.bytes = NULL
+        worker.rewritten.capacity = 0
     if max(worker.space.capacity, worker.space.rank_capacity) > KEEP_SPACE:
         space_free(&worker.space)
 
@@ -834,30 +870,12 @@ cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssi
     return check_status(status, data, offset, base)
 
 
-cdef bytes _normalized(object normalize, bytes data):
-    """A text in a normal form: the text itself, but for parts that are not in the form."""
-    cdef bytes table = normalize.table
-    cdef const uint8_t* values = <const uint8_t*> PyBytes_AS_STRING(table)
-    cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
-    cdef Py_ssize_t n = PyBytes_GET_SIZE(data), done = 0, start = 0, end = 0
-    cdef list parts = []
-    cdef bint found = True
-    while found:
-        with nogil:
-            found = bp_not_normal(text, n, done, values, &start, &end)
-        if found:
-            parts.append(data[done:start])
-            parts.append(normalize(data[start:end].decode("utf-8")).encode("utf-8"))
-            done = end
-    return b"".join([*parts, data[done:]]) if parts else data
-
-
 cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base) except -1:
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
-    if encoder._normalize is not None and not data.isascii():
-        data = _normalized(encoder._normalize, data)
+    if encoder.tables.rewriter is not None:
+        data = encoder.tables.rewriter.beginning(data, True)[0]
     if not data:
         return 0
     if encoder.tables.scanner is None:

@@ -3,7 +3,7 @@ from libc.stdint cimport int64_t, uint8_t, uint64_t
 
 from ..headers cimport token_t
 
-cdef extern from "core/sieve.h" nogil:
+cdef extern from "headers/sieve.h" nogil:
     ctypedef struct bp_sieve:
         pass
 

@@ -14,7 +14,7 @@ from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE
 
 from ..errors import not_a_text, short_repr
 
-cdef extern from "core/sieve.h" nogil:
+cdef extern from "headers/sieve.h" nogil:
     void bp_sieve_add(bp_sieve* sieve, uint8_t first, uint8_t second) noexcept
     Py_ssize_t bp_sieve_next(const bp_sieve* sieve, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop,
                              Py_ssize_t length) noexcept

@@ -62,14 +62,14 @@ cdef class TokenizerBase:
         self._encoder = Encoder()
         self._decoder = Decoder()
 
-    def _set_up(self, vocab, cache_bytes, pretokenizer, normalize=None, pipeline=None):
+    def _set_up(self, vocab, cache_bytes, pretokenizer, rewriter=None, pipeline=None):
         """Set a new instance up, once.
 
         Args:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
-            normalize: Applied to the text between special tokens; must leave ASCII as it is.
+            rewriter: A :class:`Rewriter` of the text between special tokens, without a pipeline.
             pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain:
                 `items(text, specials)` yields the ids of special tokens, bytes for the pretokenizer to cut, and pairs
                 of bytes and the ends of the pre-tokens in them. One that is `scanned_alone` only traces.
@@ -77,9 +77,9 @@ cdef class TokenizerBase:
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
-                                "" if pipeline is None else pipeline.prefix)
+                                "" if pipeline is None else pipeline.prefix, rewriter)
         self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
-        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize,
+        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer,
                              pipeline if self._cut_in_python else None, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
@@ -366,6 +366,7 @@ cdef class TokenizerBase:
         worker.dropout, worker.text_number, worker.position = dropout, 0, position
         try:
             worker.wants_prefix = wants_prefix and worker.tables.prefixed
+            worker.rewrites = False
             with nogil:
                 status = encode_between_specials(worker, specials, data, length, length, final, length, &done)
             check_status(status, text, done, base)
@@ -456,7 +457,7 @@ cdef list listed(TokenizerBase self, Worker worker):
 
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     # True if the length of a text alone shows that it has more than `limit` tokens.
-    if not encoder.scanned_alone or not isinstance(text, (str, bytes)):
+    if not encoder.scanned_alone or encoder.tables.rewriter is not None or not isinstance(text, (str, bytes)):
         return False
     if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
@@ -469,8 +470,8 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     cdef text_view view
     cdef view_range part
     cdef Py_ssize_t size = FIRST_PART, missing
-    view_text(text, &view)
-    if not encoder.scans(&view):
+    cdef object scanned = encoder.scanned(text, &view)
+    if scanned is None:
         if refused is not None:
             refused.refuse(text)
         encoder.encode(worker, text, specials)
@@ -478,7 +479,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     part.end = 0
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
-        encode_range(worker, specials, text, &view, &part)
+        encode_range(worker, specials, scanned, &view, &part)
         missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
         if worker.used:
             size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)

@@ -1,7 +1,6 @@
 """The parts of a tokenizer's engine, chosen for its vocabulary."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ..patterns import is_plain
@@ -9,11 +8,12 @@ from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..vocabulary.vocab import Vocab
 
 if TYPE_CHECKING:  # few vocabularies need one
+    from ..steps._rewriting import Rewriter
     from .pipeline import Pipeline
 
 
-def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | None, Pipeline | None]:
-    """The pre-tokenizer, the normalizer, and the pipeline that takes their place for a vocabulary that asks for more
+def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Rewriter | None, Pipeline | None]:
+    """The pre-tokenizer, the rewriter, and the pipeline that takes their place for a vocabulary that asks for more
     than the compiled core does."""
     pattern = vocab.pattern
     if vocab.alphabet is not None:
@@ -29,9 +29,9 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Callable[[str], str] | Non
 
         pipeline = Pipeline(vocab, pattern)
         return pipeline.pretokenizer, None, pipeline
-    normalize = None
+    rewriter = None
     if vocab.normalization is not None:
-        from ..steps.normalizers import NormalForm
+        from ..steps.normalizers import normal_form
 
-        normalize = NormalForm(str(vocab.normalization))
-    return pretokenizer(pattern), normalize, None
+        rewriter = normal_form(str(vocab.normalization))
+    return pretokenizer(pattern), rewriter, None

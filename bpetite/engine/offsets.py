@@ -3,20 +3,15 @@
 Characters of a rewritten text are aligned to the given text as Hugging Face's ``tokenizers`` aligns them, so
 that offsets are those of its ``Encoding``, but for ``trim_offsets``.
 
-Sources: ``normalizer.rs`` (``transform_range``) and ``pre_tokenizer.rs`` (``into_encoding``) in
-https://github.com/huggingface/tokenizers, and ``recompose.rs`` in https://github.com/n1t0/unicode-normalization
+Source: ``pre_tokenizer.rs`` (``into_encoding``) in https://github.com/huggingface/tokenizers
 """
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
-from itertools import groupby
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from ..core._tokenizer_base import TokenizerBase
-from ..steps.normalizers import normalize
+from ..steps.normalizers import normal_form
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,9 +19,6 @@ if TYPE_CHECKING:
 
 #: (start, end) in characters.
 Span = tuple[int, int]
-
-#: Text in which characters can combine: ASCII combines with nothing before it, and does not change.
-_combining_run = re.compile(r"[\0-\x7f]?[^\0-\x7f]+")
 
 
 class Origin:
@@ -131,7 +123,7 @@ def _trace(
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
         if isinstance(form, str):
-            span, sources = align(form, span)
+            span, sources = normal_form(form).align(span)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if span:
             origin.add(span.encode("utf-8"), starts, ends)
@@ -139,80 +131,3 @@ def _trace(
             origin.add_special(token, None if as_given else (start, end))
         done = end
     return origin
-
-
-def align(form: str, text: str) -> tuple[str, Sequence[int]]:
-    """A text in a normal form, and for each of its characters the index of its origin in the text.
-
-    >>> align("NFC", "cafe\\u0301s")
-    ('cafés', [0, 1, 2, 3, 5])
-    """
-    if unicodedata.is_normalized(form, text):  # type: ignore[arg-type]
-        return text, range(len(text))
-    parts: list[str] = []
-    sources: list[int] = []
-    done = 0
-    for match in _combining_run.finditer(text):
-        start, end = match.span()
-        run = match.group()
-        normal = normalize(form, run)
-        if normal == run:
-            continue
-        parts += [text[done:start], normal]
-        sources += range(done, start)
-        made = [*_aligned(form, run)]
-        sources += [start + at for _, at in made]
-        done = end
-    return "".join([*parts, text[done:]]), [*sources, *range(done, len(text))]
-
-
-def _aligned(form: str, run: str) -> Iterator[tuple[str, int]]:
-    """(character, index of its origin). Each takes the places of the next unused character and of the characters that
-    composing removes; an added character shares the place of the one before it."""
-    at = 0
-    for char, change in _changes(form, run):
-        yield char, max(at - 1, 0) if change > 0 else at
-        at += 1 - change
-
-
-def _changes(form: str, run: str) -> Iterator[tuple[str, int]]:
-    """(character, change) of a text in a normal form; the change is 0 for a character that replaces one of the text, 1
-    for an added one, -n for one that replaces 1 + n."""
-    decompose = partial(normalize, form.replace("C", "D"))
-    parts = [(part, int(number > 0)) for char in run for number, part in enumerate(decompose(char))]
-    # marks in the order of their classes, between characters that are none
-    groups = groupby(parts, lambda part: _combining_class(part) > 0)
-    decomposed = [part for _, group in groups for part in sorted(group, key=_combining_class)]
-    return _composed(decomposed) if form.endswith("C") else iter(decomposed)
-
-
-def _combining_class(part: tuple[str, int]) -> int:
-    return unicodedata.combining(part[0])
-
-
-def _composed(decomposed: list[tuple[str, int]]) -> Iterator[tuple[str, int]]:
-    starter: tuple[str, int] | None = None
-    waiting: list[tuple[str, int]] = []  # characters after the starter that did not combine with it
-    last = 0  # the combining class of the last of these
-    for char, change in decomposed:
-        combining = unicodedata.combining(char)
-        if starter is None and combining:
-            yield char, change
-            continue
-        if starter is not None and (not waiting or last < combining):
-            both = normalize("NFC", starter[0] + char)
-            if len(both) == 1:
-                starter = both, starter[1] + change - 1
-                continue
-        if combining:
-            waiting.append((char, change))
-            last = combining
-            continue
-        if starter is not None:
-            yield starter
-        yield from waiting
-        waiting.clear()
-        starter = char, change
-    if starter is not None:
-        yield starter
-    yield from waiting

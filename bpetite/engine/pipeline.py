@@ -19,7 +19,7 @@ from ..patterns import as_tuple, is_plain
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import Prepend, Replace, normalizer, replacements
+from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, normalizer, replacements
 from ..steps.simplified import space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
@@ -231,6 +231,7 @@ class Pipeline:
         starts: Sequence[int] = range(edge, edge + len(text))
         ends: Sequence[int] = range(edge + 1, edge + len(text) + 1)
         sources: Sequence[int]
+        given = len(text)
         for one in as_tuple(self._normalization):
             if isinstance(one, Prepend):
                 put_in = len(one.text) if text else 0
@@ -240,7 +241,8 @@ class Pipeline:
             if isinstance(one, Replace | Precompiled):
                 text, sources = _replaced(one, text)
             else:
-                text, sources = offsets.align(one, text)
+                text, sources = normal_form(one).align(text)
+            check_growth(one, len(text), given)
             if sources != range(len(text)):
                 starts = [starts[at] if at >= 0 else edge for at in sources]
                 ends = [ends[at] if at >= 0 else edge for at in sources]

@@ -21,13 +21,14 @@ import sys
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import accumulate, chain, starmap
+from itertools import accumulate, chain
 
 from .._merge import Dropout
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
-from ..steps.normalizers import begins_anew, normalize
+from ..steps._rewriting import NormalForm
+from ..steps.normalizers import normal_form
 from .call_options import SpecialSelection
 
 #: Bytes that are read again with each chunk.
@@ -64,8 +65,15 @@ def encode_iterable(
         tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
     )
     stream = (OpenText if is_unchanged else OpenSpecials)(tokenizer, specials, dropout)
-    steps = chain(((text, False) for text in data), [(b"", True)])
-    return chain.from_iterable(starmap(stream.feed, steps))
+    return _as_it_comes(stream, data)
+
+
+def _as_it_comes(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[int]:
+    """A generator: one that is advanced by its own chunks raises ValueError, where `itertools.chain` of CPython 3.11
+    ends the process."""
+    for text in data:
+        yield from stream.feed(text, False)
+    yield from stream.feed(b"", True)
 
 
 def _at_the_end(
@@ -172,21 +180,18 @@ class Normalized:
 
     def __init__(self, text: OpenText) -> None:
         self.text = text
-        self.form: str = str(text.tokenizer._vocab.normalization)
-        self.parts: list[str] = []
+        self.form: NormalForm = normal_form(str(text.tokenizer._vocab.normalization))
+        self.open: bytes = b""
+        self.enough: int = 0  # bytes; less is not read
 
     def feed(self, data: bytes, final: bool) -> list[int]:
-        text = data.decode("utf-8")
-        at: int | None = len(text)
-        if not final:
-            at = next((at for at in range(len(text) - 1, -1, -1) if begins_anew(text[at], self.form)), None)
-        if at is None:  # the whole text is open
-            self.parts.append(text)
+        self.open += data
+        if len(self.open) < self.enough and not final:
             return []
-        self.parts.append(text[:at])
-        closed = "".join(self.parts)
-        self.parts = [text[at:]]
-        return self.text.feed(normalize(self.form, closed).encode("utf-8"), final)
+        normal, done = self.form.beginning(self.open, final)
+        self.open = self.open[done:]
+        self.enough = 2 * len(self.open) if len(self.open) > SHORT else 0
+        return self.text.feed(normal, final)
 
 
 def encode_joined(tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials) -> list[int]:
@@ -221,7 +226,7 @@ def encode_after(tokenizer: TokenizerBase, before: str, text: str, allowed: Spec
     text = text[:at]
     vocab = tokenizer._vocab
     if vocab.normalization is not None and tokenizer._pipeline is None:
-        text = normalize(str(vocab.normalization), text)
+        text = normal_form(str(vocab.normalization))(text)
     seen = before.encode("utf-8")
     if tokenizer._pretokenizer.scanner is not None:
         seen = seen[tokenizer._encode_beginning(seen, None)[1] :]

@@ -309,15 +309,11 @@ def _overlap(early: Collection[str], late: Collection[str]) -> bool:
     """True if a late token can take characters of an early one in some text, when all are searched for at once: it
     begins before the early one, or where that begins and is longer. An early token that begins first is found in both
     ways."""
-    if len(early) * len(late) > COMPARED:
+    if len(early) * len(late) > COMPARED or (max(map(len, early)) > LONG and max(map(len, late)) > LONG):
         return True
-    for one in early:
-        for other in late:
-            if min(len(one), len(other)) > LONG or one in other:
-                return True
-            if any(other[-n:] == one[:n] for n in range(1, min(len(one), len(other)))):
-                return True
-    return False
+    beginnings = {one[:n] for one in early for n in range(1, min(len(one), LONG + 1))}
+    endings = (other[-n:] for other in late for n in range(1, min(len(other), LONG + 1)))
+    return not beginnings.isdisjoint(endings) or any(one in other for one in early for other in late)
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:

@@ -1,24 +1,22 @@
-"""Normalizers, which rewrite text before it is split: Unicode normalization, and more steps of tokenizer.json.
-
-Python sorts the combining marks after a character by insertion: normalizing n of them takes n^2 steps, with the
-interpreter lock held. Here long runs of marks are sorted first, and then Python has none to move.
-"""
+"""Normalizers, which rewrite text before it is split: Unicode normalization, and more steps of tokenizer.json."""
 from __future__ import annotations
 
-import unicodedata
+import marshal
+import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from ..errors import short_repr
 from ..patterns import as_tuple, unescaped
+from ._rewriting import NormalForm
 from .charsmap import Precompiled, compiled, mapped
 
-if TYPE_CHECKING:  # what imports `regex` comes when it is needed: most files have no normalizer, or a form of Python's
-    import regex
-
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
+#: Characters that steps may make of each one, and in any case.
+MOST, SPARE = 64, 1024
+FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
 
 
 @dataclass(frozen=True)
@@ -79,8 +77,10 @@ def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
         return functions[0] if functions else None
 
     def apply(text: str) -> str:
-        for function in functions:
+        given = len(text)
+        for step, function in zip(as_tuple(normalization), functions, strict=True):
             text = function(text)
+            check_growth(step, len(text), given)
         return text
 
     return apply
@@ -91,7 +91,8 @@ def _function(step: Normalizer) -> Callable[[str], str]:
         return lambda text: step.text + text if text else text
     if isinstance(step, Replace | Precompiled):
         return partial(_replace, step)
-    return partial(normalize, step)
+    form: Callable[[str], str] = normal_form(step)
+    return form
 
 
 def _replace(step: Replace | Precompiled, text: str) -> str:
@@ -104,9 +105,14 @@ def _replace(step: Replace | Precompiled, text: str) -> str:
 
 def replacements(step: Replace | Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, content) of what a step replaces in a text."""
-    if isinstance(step, Precompiled):
-        yield from mapped(step, text)
-        return
+    made = 0
+    for start, end, content in mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text):
+        made += len(content)
+        check_growth(step, made, len(text))
+        yield start, end, content
+
+
+def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
     import regex
 
     from ..splitting.pattern.regex_text import matches
@@ -115,95 +121,29 @@ def replacements(step: Replace | Precompiled, text: str) -> Iterator[tuple[int, 
         yield start, end, step.content
 
 
-#: The longest run of marks that is left to Python's insertion sort.
-RUN = 64
+def check_growth(step: Normalizer, made: int, given: int) -> None:
+    """Raise ValueError if a step has made more than :data:`MOST` characters for each one given, and :data:`SPARE`: a
+    few steps that each double a text would take all memory."""
+    if made > MOST * given + SPARE:
+        raise ValueError(
+            f"normalization {short_repr(step)} makes more than {MOST} times its length and {SPARE} characters "
+            f"of a text of {given}"
+        )
 
 
 @cache
-def _marks() -> tuple[regex.Pattern[str], regex.Pattern[str], regex.Pattern[str]]:
-    """Patterns of a character that may be, or decompose to, a mark, and of a run of marks before and after a place.
-    `regex` may know more marks than Python, or fewer, which costs only time."""
-    import regex
+def normal_form(form: str) -> NormalForm:
+    """The function that puts text into one of :data:`FORMS`. Characters are those of Unicode 9.0, as in ``tokenizers``
+    0.23.3; all others stay as they are. `tools/normal_forms.py` writes the file.
 
-    mark = r"[\P{ccc=0}\u0f73\u0f75\u0f81\uff9e\uff9f]"
-    return regex.compile(mark), regex.compile(f"(?r){mark}++"), regex.compile(f"{mark}++")
-
-
-def normalize(form: Any, text: str) -> str:
-    """A text in a normal form, one of :data:`FORMS`, as `unicodedata.normalize` gives it, in linear time."""
-    if len(text) < RUN or text.isascii():
-        return unicodedata.normalize(form, text)
-    sampled = text[RUN - 1 :: RUN]  # every run of RUN marks or more has one there
-    if sampled.isascii():
-        return unicodedata.normalize(form, text)
-    mark, marks_before, marks = _marks()
-    parts, done = [], 0
-    for match in mark.finditer(sampled):
-        at = RUN - 1 + match.start() * RUN
-        if at < done:
-            continue
-        before, after = marks_before.match(text, done, at + 1), marks.match(text, at)
-        start, end = before.start() if before else at, after.end() if after else at + 1
-        if end - start >= RUN:
-            parts += [text[done:start], _sorted_marks("NFKD" if "K" in form else "NFD", text[start:end])]
-            done = end
-    return unicodedata.normalize(form, "".join([*parts, text[done:]]) if parts else text)
-
-
-@cache
-def quick_checks(form: Any) -> bytes:
-    """The quick check of a normal form for code points below 0x30000; all others begin anew.
-
-    Returns:
-        bytes[0x30000]: 0 for a character that begins anew: its combining class is 0, and it neither changes nor
-        composes with what is before it; 255 for one that may change or compose so; else its combining class.
-
-    Source: Unicode Standard Annex 15, section 9 (``NFC_Quick_Check``)
+    >>> normal_form("NFC")("e\\u0301")
+    'é'
     """
-    made = bytearray(map(unicodedata.combining, map(chr, range(0x30000))))
-    for code in range(0xA0, 0x30000):
-        char = chr(code)
-        if not unicodedata.is_normalized(form, char):
-            made[code] = 255
-        parts = unicodedata.decomposition(char).split()
-        if len(parts) == 2 and form.endswith("C") and not parts[0].startswith("<"):
-            made[int(parts[1], 16)] = 255  # it may compose with the character before it
-    if form.endswith("C"):
-        made[0x1161:0x1176] = b"\xff" * 0x15  # vowels and last consonants of Hangul
-        made[0x11A8:0x11C3] = b"\xff" * 0x1B
-    return bytes(made)
+    import zlib  # not at the top: most files do without it
 
-
-def begins_anew(char: str, form: Any) -> bool:
-    """True if the normal form of text that begins with a character does not depend on the text before it."""
-    return ord(char) >= 0x30000 or quick_checks(form)[ord(char)] == 0
-
-
-class NormalForm:
-    """The function that puts a text into one of :data:`FORMS`, with its `quick_checks`."""
-
-    def __init__(self, form: str) -> None:
-        self.form = form
-
-    def __call__(self, text: str) -> str:
-        return normalize(self.form, text)
-
-    @property
-    def table(self) -> bytes:
-        return quick_checks(self.form)
-
-    @property
-    def low(self) -> int:
-        """A power of two; all characters below it begin anew."""
-        return 0x200 if self.form == "NFC" else 0x80
-
-
-def _sorted_marks(form: Any, run: str) -> str:
-    """Decompose a run of marks and sort it by combining class; marks of class 0 keep their places."""
-    table = {mark: unicodedata.normalize(form, mark) for mark in set(run)}
-    decomposed = "".join(map(table.__getitem__, run))
-    classes = {mark: unicodedata.combining(mark) for mark in set(decomposed)}
-    parts: list[str] = []
-    for _, group in groupby(decomposed, lambda mark: classes[mark] > 0):
-        parts += sorted(group, key=classes.__getitem__)
-    return "".join(parts)
+    with open(FORMS_FILE, "rb") as file:
+        marks, canonical, compatible, pairs = marshal.loads(zlib.decompress(file.read()))
+    if "K" in form:
+        canonical |= compatible
+        pairs = {pair: char for pair, char in pairs.items() if char not in compatible}
+    return NormalForm(form.endswith("C"), marks, canonical, pairs)

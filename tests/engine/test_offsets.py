@@ -1,5 +1,4 @@
 """Offsets of tokens: they tile a text that is not rewritten, and are those of ``tokenizers``."""
-import unicodedata
 from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import accumulate
@@ -14,7 +13,7 @@ from tokenizers import processors
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import ALPHABET
-from bpetite.engine import offsets
+from bpetite.steps.normalizers import normal_form
 
 CORPUS = "the cat sat on the mat; don't 2024, naïve 中文字 🙂 \n\n  x" * 3
 TOKENS, MERGES = reference.train([CORPUS], 320, pattern=patterns.GPT2)
@@ -62,9 +61,9 @@ COMBINING = "ae\u0301\u0327\u0323\u0307ﬁÅṩ가\u1100\u1161\u11a8\u0344\u0f73
 @settings(max_examples=500, deadline=None)
 @given(st.text(COMBINING, max_size=14), st.sampled_from(FORMS))
 def test_align(text: str, form: str) -> None:
-    normal, places = offsets.align(form, text)
+    normal, places = normal_form(form).align(text)
     sources = [*places]
-    assert normal == unicodedata.normalize(form, text)  # type: ignore[arg-type]
+    assert normal == normal_form(form)(text)
     assert sources == sorted(sources)
     bare = tokenizers.Tokenizer(tokenizers.models.BPE(vocab={char: n for n, char in enumerate(ALPHABET)}, merges=[]))
     bare.normalizer = getattr(tokenizers.normalizers, form)()
@@ -76,7 +75,7 @@ def test_align(text: str, form: str) -> None:
 
 def test_aligning_a_long_run_of_marks_takes_time_that_grows_with_it() -> None:
     text = "a" + "\u0301\u0323" * 100_000  # to be sorted
-    normal, sources = offsets.align("NFC", text)
+    normal, sources = normal_form("NFC").align(text)
     assert (len(normal), len(sources)) == (len(text) - 1, len(text) - 1)
 
 

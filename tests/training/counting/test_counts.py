@@ -6,7 +6,6 @@ import subprocess
 import sys
 import time
 import tracemalloc
-import unicodedata
 import zlib
 from collections import Counter
 
@@ -42,7 +41,7 @@ def plain(documents, pattern=patterns.GPT2, special_tokens=(), normalization=Non
     for document in documents:
         for piece, special in reference.cut_specials(document, special_tokens):
             if not special:
-                piece = unicodedata.normalize(normalization, piece) if normalization else piece
+                piece = reference.normalize(piece, normalization) if normalization else piece
                 counts.update(one.encode() for one in reference.split(piece, pattern))
     return dict(counts)
 
