@@ -28,7 +28,7 @@ SHARED = "bpetite._cython_views"
 # -O3 pays where text and ids are read (a tenth to a third against -O2), -O2 where calls begin, -O1 where a token or a
 # merge is made at a time. Elsewhere they only cost time to compile: half of it, for all modules together.
 LEVELS = {
-    "-O3": "_merge core._decode core._encode core._special formats._json_tokens "
+    "-O3": "_merge core._decode core._encode core._ids core._special formats._json_tokens "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs",
     "-O2": "core._batch core._tokenizer_base formats._ranks "
     "training.counting._count_table training.counting._record_reader training.merging._merger training.merging._words "

@@ -17,9 +17,20 @@ cdef extern from "headers/words.h" nogil:
     ctypedef struct bp_words:
         size_t counts[BP_WORD_WIDTHS]
 
+cdef extern from "headers/join.h" nogil:
+    enum: BP_NOT_ASCII
+    ctypedef struct bp_head:
+        pass
+    ctypedef struct bp_joiner:
+        bp_head* heads
+        uint16_t* sizes
+        const uint64_t* starts
+        const uint8_t* blob
+        const uint32_t* slot_of
+        size_t size
+
 cdef enum:
-    SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
-    POWERS = 40        # of dropout: at most 2 ** 32 candidates
+    POWERS = 40            # of the probability of dropout: at most 2 ** 32 candidates
 
 
 cdef struct merge_node:
@@ -69,10 +80,6 @@ cdef class MergeTable:
     # Merge space.ids[0:n] until no pair has a rank; returns the number of ids left, -1 without memory or after an
     # interruption of the watch.
     cdef Py_ssize_t merge(self, merge_space* space, Py_ssize_t n, bp_watch* watch) noexcept nogil
-    # The same for up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten.
-    cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
-    # OUT: the ranks of n - 1 pairs.
-    cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil
     # Add a word, with its ids, to those that merge_words takes: 1 to BP_WORD_IDS ids, BP_WORDS words.
     cdef void add_word(self, bp_words* words, bp_word* word, size_t size) noexcept nogil
     # Merge words in parallel, until none of their pairs has a rank. INOUT: their ids; `words` is empty afterwards.
@@ -93,12 +100,7 @@ cdef Py_ssize_t merge_with_dropout(Dropout dropout, MergeTable merges, merge_spa
 
 @cython.final
 cdef class ByteJoin:
-    cdef uint8_t* heads            # position -> the first sixteen bytes of a token
-    cdef uint16_t* sizes           # see join.h, as for the rest
-    cdef const uint64_t* starts
-    cdef const uint8_t* blob
-    cdef const uint32_t* slot_of
-    cdef readonly size_t size
+    cdef bp_joiner joiner
 
     # Set up once, from the tokens of a table: slot -> id, first byte in the blob. The arrays are not copied.
     cdef int fill(self, const token_t* ids, Py_ssize_t tokens, const uint64_t* starts, const uint8_t* blob,

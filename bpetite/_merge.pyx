@@ -53,16 +53,6 @@ cdef extern from "headers/join.h" nogil:
     enum:
         BP_HEAD
         BP_LONG_TOKEN
-        BP_NOT_ASCII
-    ctypedef struct bp_head:
-        uint8_t bytes[16]
-    ctypedef struct bp_joiner:
-        const bp_head* heads
-        const uint16_t* sizes
-        const uint64_t* starts
-        const uint8_t* blob
-        const uint32_t* slot_of
-        size_t size
     size_t bp_slot(const bp_joiner* joiner, uint32_t position) noexcept
     int64_t bp_join_size(const bp_joiner* joiner, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
                          uint32_t* unknown) noexcept
@@ -72,6 +62,7 @@ cdef extern from "headers/join.h" nogil:
 from array import array as new_array
 
 cdef enum:
+    SCAN_LIMIT = 96    # up to this many tokens are merged by scanning for the lowest rank
     PASS_SHARE = 16    # more tokens are merged by passes, while the pairs of a pass are at least one in PASS_SHARE
     HEAP_STEPS = 4096  # tokens taken from the heap between two reports of work
     DROPOUT_STEPS = 1024       # the same with dropout
@@ -179,9 +170,9 @@ cdef class MergeTable:
             return n
         if bp_grow(<void**> &space.ranks, &space.rank_capacity, n, sizeof(uint32_t)) < 0:
             return -1
-        self.rank_pairs(space.ids, space.ranks, n)
+        rank_pairs(self, space.ids, space.ranks, n)
         if n <= SCAN_LIMIT:
-            return self.merge_few(space.ids, space.ranks, n)
+            return merge_few(self, space.ids, space.ranks, n)
         n = merge_by_passes(self, space.ids, space.ranks, n, watch)
         return n if n < 0 else merge_by_heap(self, space, n, watch)
 
@@ -191,33 +182,37 @@ cdef class MergeTable:
     cdef void merge_words(self, bp_words* words) noexcept nogil:
         bp_merge_words(&self.pairs, words)
 
-    cdef void rank_pairs(self, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i
-        for i in range(n - 1):
-            if i == 0 or ids[i] != ids[i - 1] or ids[i] != ids[i + 1]:
-                ranks[i] = self.find(ids[i], ids[i + 1])
-            else:                                  # inside a run of one token
-                ranks[i] = ranks[i - 1]
 
-    cdef Py_ssize_t merge_few(self, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
-        cdef Py_ssize_t i, best
-        cdef uint64_t each, lowest             # a rank, and where it is: one comparison, without a branch
-        while n > 1:
-            lowest = <uint64_t> BP_NO_MERGE << 32
-            for i in range(n - 1):
-                each = <uint64_t> ranks[i] << 32 | <uint64_t> i
-                lowest = each if each < lowest else lowest
-            if lowest >> 32 == BP_NO_MERGE:
-                break
-            n -= 1
-            best = <Py_ssize_t> <uint32_t> lowest
-            ids[best] = self.pairs.joined[lowest >> 32]
-            bp_close_gap(ids, ranks, best + 1, n)
-            if best + 1 < n:
-                ranks[best] = self.find(ids[best], ids[best + 1])
-            if best > 0:
-                ranks[best - 1] = self.find(ids[best - 1], ids[best])
-        return n
+cdef void rank_pairs(MergeTable table, const token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
+    """OUT: the ranks of n - 1 pairs."""
+    cdef Py_ssize_t i
+    for i in range(n - 1):
+        if i == 0 or ids[i] != ids[i - 1] or ids[i] != ids[i + 1]:
+            ranks[i] = table.find(ids[i], ids[i + 1])
+        else:                                  # inside a run of one token
+            ranks[i] = ranks[i - 1]
+
+
+cdef Py_ssize_t merge_few(MergeTable table, token_t* ids, uint32_t* ranks, Py_ssize_t n) noexcept nogil:
+    """Merge up to SCAN_LIMIT ids. IN: the ranks of the n - 1 pairs; overwritten."""
+    cdef Py_ssize_t i, best
+    cdef uint64_t each, lowest             # a rank, and where it is: one comparison, without a branch
+    while n > 1:
+        lowest = <uint64_t> BP_NO_MERGE << 32
+        for i in range(n - 1):
+            each = <uint64_t> ranks[i] << 32 | <uint64_t> i
+            lowest = each if each < lowest else lowest
+        if lowest >> 32 == BP_NO_MERGE:
+            break
+        n -= 1
+        best = <Py_ssize_t> <uint32_t> lowest
+        ids[best] = table.pairs.joined[lowest >> 32]
+        bp_close_gap(ids, ranks, best + 1, n)
+        if best + 1 < n:
+            ranks[best] = table.find(ids[best], ids[best + 1])
+        if best > 0:
+            ranks[best - 1] = table.find(ids[best - 1], ids[best])
+    return n
 
 
 cdef Py_ssize_t merge_by_passes(MergeTable table, token_t* ids, uint32_t* ranks, Py_ssize_t n,
@@ -364,8 +359,8 @@ cdef class ByteJoin:
     """
 
     def __dealloc__(self):
-        free(self.heads)
-        free(self.sizes)
+        free(self.joiner.heads)
+        free(self.joiner.sizes)
 
     cdef int fill(self, const token_t* ids, Py_ssize_t tokens, const uint64_t* starts, const uint8_t* blob,
                   const uint32_t* slot_of, size_t id_span) except -1:
@@ -374,16 +369,15 @@ cdef class ByteJoin:
         cdef uint64_t length, i
         cdef const uint8_t* token
         cdef uint16_t not_ascii
-        self.heads = <uint8_t*> calloc(size + 1, BP_HEAD)
-        self.sizes = <uint16_t*> calloc(size + 1, sizeof(uint16_t))
-        if self.heads == NULL or self.sizes == NULL:
+        self.joiner = bp_joiner(<bp_head*> calloc(size + 1, BP_HEAD), <uint16_t*> calloc(size + 1, sizeof(uint16_t)),
+                                starts, blob, slot_of, size)
+        if self.joiner.heads == NULL or self.joiner.sizes == NULL:
             raise MemoryError()
-        self.starts, self.blob, self.slot_of, self.size = starts, blob, slot_of, size
         for slot in range(tokens):
             position = ids[slot] if slot_of != NULL else slot
             token = blob + starts[slot]
             length = starts[slot + 1] - starts[slot]
-            memcpy(self.heads + BP_HEAD * position, token, min(length, <uint64_t> BP_HEAD))
+            memcpy(self.joiner.heads + position, token, min(length, <uint64_t> BP_HEAD))
             not_ascii = 0
             for i in range(length):
                 if token[i] >= 0x80:
@@ -391,31 +385,27 @@ cdef class ByteJoin:
                     break
             if length == 0 or length > BP_LONG_TOKEN:
                 length = BP_LONG_TOKEN                     # `starts` tells
-            self.sizes[position] = <uint16_t> length | not_ascii
+            self.joiner.sizes[position] = <uint16_t> length | not_ascii
         return 0
 
     cdef int64_t count(self, const uint32_t* positions, Py_ssize_t n, unsigned* not_ascii,
                        uint32_t* unknown) noexcept nogil:
-        cdef bp_joiner joiner = joiner_of(self)
-        return bp_join_size(&joiner, positions, n, not_ascii, unknown)
+        return bp_join_size(&self.joiner, positions, n, not_ascii, unknown)
 
     cdef uint8_t* join(self, const uint32_t* positions, Py_ssize_t n, uint8_t* to, uint8_t* end,
                        bint not_ascii) noexcept nogil:
-        cdef bp_joiner joiner = joiner_of(self)
-        return bp_join(&joiner, positions, n, to, end, not_ascii)
+        return bp_join(&self.joiner, positions, n, to, end, not_ascii)
 
     cdef Py_ssize_t token_at(self, uint32_t position, const uint8_t** token) noexcept nogil:
-        cdef bp_joiner joiner = joiner_of(self)
-        cdef size_t slot
-        if position >= self.size or self.sizes[position] == 0:
+        cdef size_t slot, size = self.joiner.sizes[position] & BP_LONG_TOKEN if position < self.joiner.size else 0
+        if size == 0:
             return -1
-        slot = bp_slot(&joiner, position)
-        token[0] = self.blob + self.starts[slot]
-        return <Py_ssize_t> (self.starts[slot + 1] - self.starts[slot])
-
-
-cdef inline bp_joiner joiner_of(ByteJoin self) noexcept nogil:
-    return bp_joiner(<const bp_head*> self.heads, self.sizes, self.starts, self.blob, self.slot_of, self.size)
+        if size <= BP_HEAD:                        # one cache miss in place of three
+            token[0] = <const uint8_t*> (self.joiner.heads + position)
+            return size
+        slot = bp_slot(&self.joiner, position)
+        token[0] = self.joiner.blob + self.joiner.starts[slot]
+        return <Py_ssize_t> (self.joiner.starts[slot + 1] - self.joiner.starts[slot])
 
 
 cdef inline uint64_t mix(uint64_t x) noexcept nogil:

@@ -590,8 +590,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         seed: SupportsIndex | None = None,
     ) -> Iterator[int]:
         """Yield the token ids of a text that arrives in chunks, cut anywhere: exactly the ids of :meth:`encode` for the
-        joined chunks, each soon after it is certain. At most twice the open pre-token is held, see
-        :mod:`bpetite.engine.streaming`.
+        joined chunks. All ids that are certain come before the next chunk is asked for, so a chunk may depend on them.
+        Beside the chunk, at most twice the open pre-token is held, see :mod:`bpetite.engine.streaming`.
 
         Args:
             chunks: ``str``, or ``bytes`` in UTF-8 that may be cut inside a character; an open text file, for one.

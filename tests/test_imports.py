@@ -24,6 +24,7 @@ ROWS = [
     ["core._tokenizer_base"],
     ["core._decode"],
     ["core._batch"],
+    ["core._ids"],
     ["core._encode"],
     ["core._special", "core._threads"],
     ["formats"],

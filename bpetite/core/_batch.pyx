@@ -1,4 +1,4 @@
-"""Many texts, or one long text, over several threads; how threads share a job; and ids as lists and arrays of Python.
+"""Many texts, or one long text, over several threads; and how threads share a job.
 
 The texts are inspected first with the interpreter lock held (place and number of their characters), then encoded
 without it. The texts of an Arrow array are read in place; no Python object is made for them.
@@ -19,7 +19,7 @@ A task's number of ids is known once it is encoded, the place of its ids in the 
 So its ids have memory of their own until then, and its thread copies them to their place soon after, while they are in
 that processor's cache. Copying everything at the end by one thread took a tenth of the whole time.
 
-Critical tasks guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
+Critical sections guard the shared state: the interpreter lock or, in a Python without one, a lock of the object. One
 rule: nothing that can run Python code stands between choosing shared state and owning it. Such code may give up the
 lock. It runs as a finalizer wherever an object is freed, as a handler of signals, and up to Python 3.11 wherever an
 object is made, since the cyclic collector runs in allocations. So objects are made first; then steps of C read and
@@ -27,20 +27,20 @@ change the shared state. Longer work has a flag of its own, `joining`: a thread 
 the thread that joins.
 """
 cimport cython
-from cpython.buffer cimport PyBuffer_FillInfo
 from cpython.array cimport array
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from .._merge cimport Dropout
 from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
-from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, PyObject, Py_INCREF
+from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._encode cimport (
     DONE, NO_MEMORY, Encoder, Worker, bp_cache_loosen, encode_range, encode_text, guess_ids, text_view,
     view_range, view_text,
 )
+from ._ids cimport IdMemory, array_of, list_of, take_ids
 from ._special cimport Specials
 
 from collections.abc import Mapping
@@ -49,91 +49,12 @@ from functools import partial
 from ..errors import UnknownTokenError, short_repr
 from ._threads import next_size, run_with_helpers, worthwhile
 
-cdef extern from "core/numpy_array.h":
-    ctypedef struct bp_numpy:
-        PyObject* descr
-    bint bp_numpy_is_set_up(bp_numpy* numpy)
-    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
-    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
-
-cdef extern from "core/id_lists.h":
-    list bp_id_list(const uint32_t* ids, Py_ssize_t n)
-    Py_ssize_t bp_id_values(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
-
 cdef enum:
-    STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
     RUN_BYTES = 1 << 17        # text that a thread takes at a time, at most
     ALONE_BYTES = 1 << 17      # a second thread is not worth its start below this
     ALONE = 1 << 19            # the same of one text, in bytes or characters
     LARGEST_TASK = 1 << 18     # of it; the ids stay in the second-level cache until they are copied
 
-cdef bp_numpy _numpy                               # all zero until it is needed
-cdef object _frombuffer = None
-
-
-cdef list list_of(const token_t* ids, Py_ssize_t n):
-    return bp_id_list(ids, n)
-
-
-cdef Py_ssize_t values_of(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept:
-    return bp_id_values(items, n, values)
-
-
-cdef class IdMemory:
-    """The memory behind a NumPy array of token ids."""
-    cdef token_t* ids                      # of bp_resize
-    cdef Py_ssize_t used
-
-    def __dealloc__(self):
-        bp_free(self.ids)
-
-    def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.ids, self.used * sizeof(token_t), 0, flags)
-
-
-cdef int load_numpy() except -1:
-    # Not at the top: lists do without it.
-    global _frombuffer
-    import numpy
-    try:
-        from numpy._core._multiarray_umath import _ARRAY_API
-    except ImportError:                            # before NumPy 2
-        from numpy.core._multiarray_umath import _ARRAY_API
-    frombuffer, descr = numpy.frombuffer, numpy.dtype(numpy.uint32)
-    with cython.critical_section(descr):
-        if not bp_numpy_is_set_up(&_numpy):
-            _frombuffer = frombuffer
-            bp_numpy_set_up(&_numpy, _ARRAY_API, descr)
-    return 0
-
-
-cdef object array_of(IdMemory memory):
-    if not bp_numpy_is_set_up(&_numpy):
-        load_numpy()
-    return _frombuffer(memory, <object> _numpy.descr)
-
-
-cdef object take_ids(Worker worker):
-    cdef IdMemory taken
-    cdef void* data
-    if worker.used >= STEAL:
-        taken = IdMemory()
-        with nogil:
-            taken.ids = <token_t*> bp_resize(worker.out, worker.used * sizeof(token_t))
-        if taken.ids == NULL:
-            raise MemoryError()
-        taken.used = worker.used
-        worker.out, worker.capacity = NULL, 0
-        return array_of(taken)
-    if not bp_numpy_is_set_up(&_numpy):
-        load_numpy()
-    array = bp_numpy_new(&_numpy, worker.used, &data)
-    if worker.used:                                # a worker that has put out nothing has no memory for it
-        memcpy(data, worker.out, worker.used * sizeof(token_t))
-    return array
-
-
-# ---- tasks, and how threads share them
 
 cdef class TaskIds(IdMemory):
     """The ids of a task."""
@@ -237,9 +158,7 @@ cdef class Job:
         self.made = [None] * self.count
         self.failed = self.count
         threads = min(threads, self.count)
-        if threads > 1:
-            self.encoder.teach(worker, threads - 1)
-        else:                                      # the tables of several would push each other out of the caches
+        if threads == 1:                           # the tables of several would push each other out of the caches
             with nogil:
                 bp_cache_loosen(&worker.cache)
         run_with_helpers(partial(_work, self, worker), partial(_work, self, None), threads - 1, self.end)
@@ -271,7 +190,7 @@ def _work(Job job, Worker own):
         if job.gather is not None:
             job.gather.threads.append(waiting)
         if worker is None:
-            worker = job.encoder.take_taught()
+            worker = job.encoder.take()
             bp_watch_begin(&worker.watch, &job.stop)
         while (task := _next_task(job)) >= 0:
             try:
@@ -422,10 +341,10 @@ cdef class Batch(Job):
     """
     cdef Py_ssize_t threads
     cdef Dropout dropout           # or None
-    cdef array added_ids           # keeps the memory alive of
-    cdef const token_t* around     # the template's ids, to be put before each text
-    cdef Py_ssize_t before         # so many of them, and behind it the rest
-    cdef Py_ssize_t added          # all of them
+    cdef array added_ids           # owns `around`
+    cdef const token_t* around     # the template's ids
+    cdef Py_ssize_t before         # ids before each text; the other `added - before` follow it
+    cdef Py_ssize_t added
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
     cdef list chunks               # of that array (chunks_of), or None
     cdef text_view* views

@@ -22,7 +22,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset, strcmp
 
-from .._merge cimport ByteJoin
+from .._merge cimport BP_NOT_ASCII, ByteJoin
 from ..headers cimport SPACE, bp_use_large_pages, bp_watch, bp_watch_check, bp_work
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyErr_CheckSignals, PyIndex_Check,
@@ -34,7 +34,8 @@ from ..headers.vectors cimport (
     PyUnicode_New,
 )
 from ..vocabulary._tokens cimport TokenTable
-from ._batch cimport of_text, values_of
+from ._batch cimport of_text
+from ._ids cimport values_of
 
 import codecs
 import operator
@@ -50,11 +51,12 @@ cdef enum:
     STRIP_TOKEN = 2
     SPAN_WORK = 64         # bytes that take as long as the span of a token
 
+cdef object END = object()
 cdef tuple STRIPS = ("none", "one", "token")
 
 
 cdef struct id_view:
-    # Positions of ids among the heads of a Decoder. IN: all zero, but for the buffer.
+    # Positions of ids among the heads of a Decoder. IN: all zero.
     const uint32_t* positions
     Py_ssize_t n
     uint32_t* owned        # to be freed, or NULL
@@ -126,7 +128,7 @@ cdef class Decoder:
         cdef unsigned not_ascii = 0
         cdef list spans
         cdef id_view view
-        memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
+        memset(&view, 0, sizeof(id_view))
         try:
             read_ids(self, ids, &view)
             if view.held and view.owned == NULL:
@@ -170,7 +172,7 @@ cdef int fill(Decoder decoder) except -1:
 
 
 cdef bytes handler_of(Decoder decoder, object errors):
-    """The name of an error handler, in C; the tokenizer's own where errors is None."""
+    """The name of an error handler, in C; the tokenizer's own where errors is None. The tables are filled then."""
     if decoder.tokens is None:
         raise TypeError("this tokenizer has not been set up")
     if BP_LOAD(&decoder.filled) == NULL:
@@ -209,7 +211,7 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, 
     cdef int64_t total
     cdef uint8_t* out
     cdef bint done
-    memset(&view, 0, sizeof(id_view) - sizeof(Py_buffer))
+    memset(&view, 0, sizeof(id_view))
     try:
         read_ids(decoder, ids, &view)
         if skip:
@@ -245,13 +247,13 @@ cdef int leave_out(Decoder decoder, id_view* view) except -1:
     if view.owned == NULL:
         copy_ids(view)
     if decoder.skips is None:
-        made = bytearray(decoder.tables.size + 1)
+        made = bytearray(decoder.tables.joiner.size + 1)
         for token_id in decoder.vocab.skipped:
-            made[token_id if decoder.tables.slot_of != NULL else decoder.tokens.slot(token_id)] = 1
+            made[token_id if decoder.tables.joiner.slot_of != NULL else decoder.tokens.slot(token_id)] = 1
         decoder.skips = bytes(made)
     skips = decoder.skips
     for i in range(view.n):
-        position = min(view.owned[i], <uint32_t> decoder.tables.size)  # the array may have changed
+        position = min(view.owned[i], <uint32_t> decoder.tables.joiner.size)  # the array may have changed
         view.owned[kept] = view.owned[i]
         kept += not skips[position]
     view.n = kept
@@ -278,7 +280,7 @@ cdef Py_ssize_t spaces_before(Decoder decoder, id_view* view, int strip) except 
 
 
 cdef bint is_unstripped(Decoder decoder, uint32_t position) except -1:
-    if decoder.tables.slot_of == NULL:
+    if decoder.tables.joiner.slot_of == NULL:
         position = decoder.tokens.ids[position]
     return position in decoder.unstripped
 
@@ -354,7 +356,7 @@ cdef int read_ids(Decoder decoder, object ids, id_view* view) except -1:
         read_sequence(decoder, _listed(ids), view)
     elif not hold_array(ids, view) and not hold_array(as_uint32(decoder, ids), view):
         raise SystemError("an array of uint32 is not one of native integers")
-    if decoder.tables.slot_of != NULL:
+    if decoder.tables.joiner.slot_of != NULL:
         return 0
     if view.held:
         copy_ids(view)
@@ -535,10 +537,10 @@ cdef class StreamDecoder:
         ['ab', '', '', '你']
         """
         if PyLong_CheckExact(ids):
-            return text_of_one(self, ids)
+            return text_of_one(self, ids, -1)
         if not (PyList_CheckExact(ids) or PyTuple_CheckExact(ids)) and PyIndex_Check(ids):
             try:
-                return text_of_one(self, PyNumber_Index(ids))
+                return text_of_one(self, PyNumber_Index(ids), -1)
             except TypeError:                          # an array: numpy gives the index of none that has a dimension
                 pass
         return text_of_many(self, ids)
@@ -590,28 +592,32 @@ cdef class StreamDecoder:
         return self.held
 
 
-cdef str text_of_one(StreamDecoder stream, object token_id):
-    """The text that an id completes."""
+cdef str text_of_one(StreamDecoder stream, object token_id, Py_ssize_t index):
+    """The text that an id completes, which is ids[index] or, where that is negative, stands alone."""
     cdef Decoder decoder = stream.decoder
     cdef int64_t value = bp_token_value(token_id)
     cdef const uint8_t* token
     cdef Py_ssize_t size = -1
     cdef str text
     if value == -2:
-        return text_of_one(stream, PyNumber_Index(token_id))
-    if value >= 0 and decoder.tables.slot_of == NULL:
+        return text_of_one(stream, _index(token_id, index), index)
+    if value >= 0 and decoder.tables.joiner.slot_of == NULL:
         value = decoder.tokens.slot(<uint32_t> value)
     if value >= 0:
         size = decoder.tables.token_at(<uint32_t> value, &token)
     if size < 0:
-        raise decoder.unknown(token_id, -1)
+        raise decoder.unknown(token_id, index)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
     if stream.at_first_token:
         text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_first_token stays as it was
         stream.at_first_token = decoder.decode_bytes([token_id], False, True) == b""
         return text
-    return text_of_bytes(stream, token, size)
+    if stream.held or decoder.tables.joiner.sizes[value] & BP_NOT_ASCII:
+        return text_of_bytes(stream, token, size)
+    text = PyUnicode_New(size, 127)                # CPython's decoder takes longer for a few bytes
+    memcpy(PyUnicode_DATA(text), token, size)
+    return text
 
 
 cdef str text_of_many(StreamDecoder stream, object ids):
@@ -625,13 +631,11 @@ cdef str text_of_many(StreamDecoder stream, object ids):
         stream.decoder.decode_bytes(ids)           # raises
     try:
         for token_id in ids:
-            parts.append(text_of_one(stream, token_id))
-    except BaseException as error:
+            parts.append(text_of_one(stream, token_id, len(parts)))
+    except BaseException:
         stream.open = opened
         stream.held = held
         stream.at_first_token = at_first_token
-        if isinstance(error, UnknownTokenError):
-            raise stream.decoder.unknown(error.args[0], len(parts)) from None
         raise
     return "".join(parts)
 
@@ -678,6 +682,36 @@ def decode_stream(self: TokenizerBase, *, errors: ErrorHandler | None = None, sk
     return StreamDecoder(self, errors=errors, skip_special_tokens=skip_special_tokens, context=context)
 
 
+@cython.final
+cdef class TextsOfIds:
+    """The texts of an iterator of ids as they are complete, then the pending bytes."""
+
+    cdef StreamDecoder stream
+    cdef object ids                # None after the last one
+    cdef Py_ssize_t index          # of the next id
+
+    def __cinit__(self, StreamDecoder stream not None, ids):
+        self.stream, self.ids = stream, ids
+
+    def __iter__(self):
+        return self
+
+    @cython.critical_section
+    def __next__(self):
+        cdef str text = ""
+        while not text:
+            if self.ids is None:
+                raise StopIteration
+            token_id = next(self.ids, END)
+            if token_id is END:
+                self.ids = None
+                text = self.stream.flush()
+            else:
+                self.index += 1
+                text = text_of_one(self.stream, token_id, self.index - 1)
+        return text
+
+
 def texts_of(tokenizer, ids, errors, skip_special_tokens):
     """The texts that ``decode_iterable`` yields; anything but an iterable of ids is refused at the call."""
     stream = StreamDecoder(tokenizer, errors=errors, skip_special_tokens=skip_special_tokens)
@@ -687,19 +721,4 @@ def texts_of(tokenizer, ids, errors, skip_special_tokens):
         ids = iter(ids)
     except TypeError:
         raise TypeError(f"ids is an iterable of ints, not {short_repr(ids)}") from None
-    return _texts(stream, ids)
-
-
-def _texts(StreamDecoder stream not None, ids):
-    """Yield the texts of an iterator of ids as they are complete, then the pending bytes."""
-    for i, token_id in enumerate(ids):
-        try:
-            text = text_of_one(stream, token_id)
-        except UnknownTokenError as error:
-            raise stream.decoder.unknown(error.args[0], i) from None
-        except TypeError:
-            raise TypeError(f"token ids are ints, and ids[{i}] is {short_repr(token_id)}") from None
-        if text:
-            yield text
-    if text := stream.flush():
-        yield text
+    return TextsOfIds(stream, ids)

@@ -12,7 +12,7 @@ from ._special cimport Specials, SpecialSets
 
 cdef extern from "core/word_cache.h" nogil:
     ctypedef struct bp_cache:
-        size_t short_used, long_used
+        pass
     ctypedef struct bp_waiting:
         uint64_t key[2]
         const uint8_t* text
@@ -108,10 +108,10 @@ cdef class Encoder:
     cdef Py_ssize_t _cache_bytes
     cdef bp_slots _idle            # the workers given back last
     cdef list _pool                # the others
-    cdef Worker _teacher           # which never encodes; or None
 
-    # Take a worker with an empty output. The caller gives it back when the call ends, also after an error.
-    cdef Worker take(self)
+    # Take a worker with an empty output, to encode text number 0 from a position on. The caller gives it back when the
+    # call ends, also after an error.
+    cdef Worker take(self, Dropout dropout=*, uint64_t position=*)
     cdef void give(self, Worker worker)
     # Raise the error of a status of `encode_text`.
     cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1

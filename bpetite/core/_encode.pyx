@@ -26,7 +26,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memmove
 
 from .._merge cimport (
-    BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, MergeTable, bp_words, merge_with_dropout, space_free, space_reserve,
+    BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, Dropout, MergeTable, bp_words, merge_with_dropout, space_free, space_reserve,
 )
 from ..headers cimport (
     BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_watch_begin, bp_work, draw_secret, token_t,
@@ -54,11 +54,10 @@ cdef extern from "core/word_cache.h" nogil:
     const uint64_t BP_IS_LONG
 
     ctypedef struct bp_keys:
-        uint64_t bytes[1][2]       # declared short: the header has its size
+        uint64_t key[1][2]         # declared short: the header has its size
 
     bint bp_cache_init(bp_cache* cache, size_t bytes, bint narrow, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
-    bint bp_cache_copy(bp_cache* cache, const bp_cache* other) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                     Py_ssize_t readable, bp_keys* keys) noexcept
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
@@ -87,8 +86,6 @@ cdef enum:
     KEEP_OUTPUT = 1 << 22      # ids whose memory a worker keeps for the next call
     KEEP_WINDOW = 1 << 20      # bytes of its window that it keeps
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
-    WORTH_A_COPY = 4096        # words
-    MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
 
 cdef bp_secret secret = draw_secret()
 
@@ -344,7 +341,7 @@ cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, con
         return INTERRUPTED
     if worker.dropout is not None:                     # past the cache
         while i < n and status == DONE:
-            status = _encode_part(worker, text, ends[i - 1] if i else start, ends[i], done)
+            status = _encode_alone(worker, text, ends[i - 1] if i else start, ends[i], done)
             i += 1
         return status
     bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
@@ -355,7 +352,7 @@ cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, con
         if i == n:
             break
         if not starved:
-            status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.bytes[i], &moved, done)
+            status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.key[i], &moved, done)
             if status != DONE:
                 return status
             i += 1
@@ -382,7 +379,7 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
     used = worker.used
-    status = _encode_part(worker, text, start, end, done)
+    status = _encode_alone(worker, text, start, end, done)
     if status == DONE:
         moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
     if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
@@ -462,7 +459,7 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
             slots[k] = worker.tables.tokens.find(worker.queue[k].text, worker.queue[k].length)
 
 
-cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+cdef int _encode_alone(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
                       Py_ssize_t* done) noexcept nogil:
     """Append the ids of bytes that are merged as a whole."""
     cdef Py_ssize_t n = end - start, i, slot
@@ -551,7 +548,7 @@ cdef inline void window_drop(utf8_window* window, Py_ssize_t bytes) noexcept nog
 
 
 cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py_ssize_t* offset) noexcept nogil:
-    cdef uint8_t copy[COPIED + 16]
+    cdef uint8_t copy[COPIED + BP_KEY_READ]
     cdef view_range whole
     cdef int status
     worker.wants_prefix = worker.tables.prefixed
@@ -561,7 +558,8 @@ cdef int encode_text(Worker worker, Specials specials, const text_view* view, Py
     worker.rewritten.filled = 0
     if view.utf8 != NULL and view.length <= COPIED:
         memcpy(copy, view.utf8, view.length)
-        return encode_between_specials(worker, specials, copy, view.length, view.length + 16, True, view.length, offset)
+        return encode_between_specials(worker, specials, copy, view.length, view.length + BP_KEY_READ, True,
+                                       view.length, offset)
     worker.reserve(guess_ids(view))
     whole.start, whole.stop = 0, view.length
     status = encode_windows(worker, specials, view, &whole)
@@ -594,7 +592,7 @@ cdef int encode_windows(Worker worker, Specials specials, const text_view* view,
             if status != DONE:
                 return status
             text, length, read = window.bytes, window.filled, window.read
-            readable = length + 16
+            readable = length + BP_KEY_READ
             if read <= wanted.stop:
                 stop = length
         status = encode_between_specials(worker, specials, text, length, readable, read == view.length, stop, &done)
@@ -678,7 +676,7 @@ cdef class Encoder:
     # look at the pool and the change that follows from it (see _batch.pyx). A worker is read by its owner alone: one
     # that is in the pool, by whoever is in the section.
 
-    cdef Worker take(self):
+    cdef Worker take(self, Dropout dropout=None, uint64_t position=0):
         cdef PyObject* idle = bp_take_worker(&self._idle)
         cdef Worker worker = None
         if self.tables is None:
@@ -692,7 +690,7 @@ cdef class Encoder:
                     worker = self._pool.pop()
             if worker is None:
                 worker = Worker(self.tables, self._cache_bytes)
-        worker.used = 0
+        worker.used, worker.text_number, worker.position, worker.dropout = 0, 0, position, dropout
         worker.wants_prefix = self.tables.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker
@@ -712,43 +710,6 @@ cdef class Encoder:
             with cython.critical_section(self):
                 if len(self._pool) < most:
                     self._pool.append(other)
-
-    def teach(self, Worker own not None, Py_ssize_t helpers):
-        """Called before helper threads start: copies the fullest word cache (of the pooled workers and `own`), so that
-        new workers start from it."""
-        cdef Worker worker, teacher, best
-        cdef Py_ssize_t i
-        with cython.critical_section(self):
-            best = _best(self, own)
-            if known(best) < WORTH_A_COPY:
-                return
-            for worker in self._pool:
-                helpers -= not lacks(worker, best)
-            if helpers <= 0 or (self._teacher is not None and known(self._teacher) >= known(best) // 2):
-                return
-            for i in range(len(self._pool)):           # nobody else may use it while it is copied
-                if self._pool[i] is best:
-                    del self._pool[i]
-                    break
-        try:
-            teacher = Worker(self.tables, self._cache_bytes)
-            with nogil:
-                learn(teacher, best)
-            with cython.critical_section(self):
-                self._teacher = teacher
-        finally:
-            if best is not own:
-                self.give(best)
-
-    def take_taught(self):
-        """Take a worker for a helper thread; it starts from the copied cache if that holds much more."""
-        cdef Worker worker = self.take(), teacher
-        with cython.critical_section(self):
-            teacher = self._teacher
-        if teacher is not None:
-            with nogil:
-                learn(worker, teacher)
-        return worker
 
     cdef int encode(self, Worker worker, object text, Specials specials) except -1:
         cdef text_view view
@@ -793,22 +754,6 @@ cdef class Encoder:
                 check_status(worker.put(item), "", 0)
 
 
-cdef size_t known(Worker worker) noexcept nogil:
-    """The number of words in its caches."""
-    return worker.cache.short_used + worker.cache.long_used
-
-
-cdef bint lacks(Worker worker, Worker other) noexcept nogil:
-    """True if another worker knows so much more that a copy of its cache pays."""
-    return known(worker) < known(other) // MUCH
-
-
-cdef void learn(Worker worker, Worker other) noexcept nogil:
-    """Copy the cache of another worker, which must not be in use; without memory, go on with the own one."""
-    if lacks(worker, other):
-        bp_cache_copy(&worker.cache, &other.cache)
-
-
 cdef void shrink(Worker worker) noexcept nogil:
     """Free what a single large text has taken."""
     if worker.capacity > KEEP_OUTPUT:
@@ -825,15 +770,6 @@ cdef void shrink(Worker worker) noexcept nogil:
         worker.rewritten.capacity = 0
     if max(worker.space.capacity, worker.space.rank_capacity) > KEEP_SPACE:
         space_free(&worker.space)
-
-
-cdef Worker _best(Encoder encoder, Worker own):
-    """The worker with the fullest cache: one of the pool or `own`."""
-    cdef Worker worker, best = own
-    for worker in encoder._pool:
-        if known(worker) > known(best):
-            best = worker
-    return best
 
 
 cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials specials) except -1:
@@ -853,7 +789,7 @@ cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials
 
 
 # Append the ids of UTF-8 text.
-# IN: ends: the end of each pre-token, in bytes, ascending; base: the offset of the data in the whole text, for messages.
+# IN: ends: the end of each pre-token, in bytes, ascending; base: the offset of the data in the text, for messages.
 cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1:
     cdef Py_ssize_t block[BP_BLOCK]
     cdef Py_ssize_t n = ends.shape[0], i, size, at = 0, start = 0, length = PyBytes_GET_SIZE(data), offset = 0

@@ -192,7 +192,8 @@ cdef Py_ssize_t count_up_to(Specials specials, const uint8_t* text, Py_ssize_t l
 
 cdef Py_ssize_t longest_of(Specials specials, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     """The longest literal that text[0:length] begins with, or -1."""
-    # What stands between it and the text begins with it, too. So it is the last one up to the text, or begins that one.
+    # Literals are sorted, and all literals between a prefix of the text and the text share that prefix. So the answer
+    # is the last literal <= text, or a prefix of it.
     cdef Py_ssize_t which, size, common
     while length:
         which = count_up_to(specials, text, length) - 1

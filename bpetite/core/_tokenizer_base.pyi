@@ -114,16 +114,6 @@ class TokenizerBase:
     def _special_spans(self, text: str, allowed_special: SpecialSelection = "all") -> list[tuple[int, int, int]]: ...
     def _char_spans(self, ids: Sequence[int], text: bytes) -> list[tuple[int, int]]: ...
     def _dropout(self, dropout: float | bool | None, seed: SupportsIndex | None) -> Dropout | None: ...
-    def _encode_beginning(
-        self,
-        text: bytes,
-        specials: Specials | None,
-        final: bool = False,
-        base: int = 0,
-        wants_prefix: bool = False,
-        dropout: Dropout | None = None,
-        position: int = 0,
-    ) -> tuple[list[int], int, bool, int]: ...
     def _token_ends(
         self, text: str, limit: int, allowed_special: SpecialSelection, disallowed_special: SpecialSelection
     ) -> tuple[array[int], bytes]: ...

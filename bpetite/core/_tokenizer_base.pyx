@@ -17,12 +17,12 @@ from ..headers.python cimport (
 )
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..vocabulary._tokens cimport TokenTable, size_at
-from ._batch cimport list_of, take_ids
 from ._decode cimport Decoder
 from ._encode cimport (
-    Encoder, EncodingTables, Worker, check_status, encode_between_specials, encode_range, text_view, view_range,
+    Encoder, EncodingTables, Worker, check_status, encode_range, text_view, view_range,
     view_text,
 )
+from ._ids cimport list_of, take_ids
 from ._special cimport Specials, SpecialSets
 
 from array import array as new_array
@@ -37,9 +37,9 @@ cdef extern from "core/immortal.h":
     void bp_make_immortal(object) noexcept
 
 cdef enum:
-    SHORTEST_PART = 64         # characters or bytes of a part, where a limit of tokens decides what is read
-    FIRST_PART = 256           # of the first one: it tells the rate
-    LONGEST_PART = 1 << 16
+    SHORTEST_RANGE = 64        # characters or bytes, where a limit of tokens decides what is read
+    FIRST_RANGE = 256          # of the first one: it tells the rate
+    LONGEST_RANGE = 1 << 16
 
 cdef array INT64 = new_array("q")
 cdef object ALL = "all"            # the object that the name stands for nearly everywhere
@@ -346,34 +346,6 @@ cdef class TokenizerBase:
             seed = check_integer("seed", seed, 0, most=0xFFFFFFFFFFFFFFFF, kind="an int or None")
         return Dropout(probability, seed) if probability else None
 
-    def _encode_beginning(self, bytes text not None, Specials specials, bint final=False, Py_ssize_t base=0,
-                          bint wants_prefix=False, Dropout dropout=None, position=0):
-        """Encode the certain part of a text: valid UTF-8 of whole characters, which a scanner cuts without change.
-
-        Args:
-            final: No text follows.
-            base: The offset in the whole text, for messages.
-            wants_prefix: The text is the beginning of the whole text.
-            position: The number of bytes that have been merged, on which the draws of dropout depend.
-
-        Returns:
-            (ids, end in bytes, `wants_prefix` and `position` for the rest).
-        """
-        cdef Worker worker = self._encoder.take()
-        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
-        cdef Py_ssize_t length = PyBytes_GET_SIZE(text), done = 0
-        cdef int status
-        worker.dropout, worker.text_number, worker.position = dropout, 0, position
-        try:
-            worker.wants_prefix = wants_prefix and worker.tables.prefixed
-            worker.rewrites = False
-            with nogil:
-                status = encode_between_specials(worker, specials, data, length, length, final, length, &done)
-            check_status(status, text, done, base)
-            return list_of(worker.out, worker.used), done, worker.wants_prefix, worker.position
-        finally:
-            self._encoder.give(worker)
-
     def _token_ends(self, text, Py_ssize_t limit, allowed_special, disallowed_special):
         """(ends, data): int64[n], the bytes that the first tokens of a text have together, up to each, until more than
         `limit` are certain, all of them where there are no more; and the text that these are, in UTF-8."""
@@ -386,10 +358,9 @@ cdef class TokenizerBase:
             self._encoder.give(worker)
 
     def _encode_items(self, items, Dropout dropout=None, position=0):
-        """The ids of a pipeline's items: ids, text in UTF-8, pairs of text and the ends of its pre-tokens. For
-        `dropout` and `position` see `_encode_beginning`."""
-        cdef Worker worker = self._encoder.take()
-        worker.dropout, worker.text_number, worker.position = dropout, 0, position
+        """The ids of a pipeline's items: ids, text in UTF-8, pairs of text and the ends of its pre-tokens. `position`:
+        the number of bytes that have been merged, on which the draws of dropout depend."""
+        cdef Worker worker = self._encoder.take(dropout, position)
         try:
             self._encoder.encode_items(worker, items)
             return list_of(worker.out, worker.used)
@@ -422,8 +393,7 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
             refused.refuse(text)
     if not (PyLong_CheckExact(num_threads) and num_threads == 1):
         threads = thread_count(num_threads)
-    worker = self._encoder.take()
-    worker.dropout, worker.text_number, worker.position = chosen, 0, 0
+    worker = self._encoder.take(chosen)
     try:                                       # `except` would cost a short text more
         if threads > 1 and chosen is None:
             encode_long(self._encoder, worker, text, <Specials> recognised, threads)
@@ -452,8 +422,8 @@ cdef list listed(TokenizerBase self, Worker worker):
         self._encoder.give(worker)
 
 
-# ---- texts up to a limit of tokens: in parts, each about as long as the missing tokens take at the rate so far. Only a
-# ---- scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
+# ---- texts up to a limit of tokens: in ranges, each about as long as the missing tokens take at the rate so far. Only
+# ---- a scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
 
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     # True if the length of a text alone shows that it has more than `limit` tokens.
@@ -469,7 +439,7 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     # Append the ids of the beginning of a text, until more than `limit` are certain. Returns it in UTF-8 if `wanted`.
     cdef text_view view
     cdef view_range part
-    cdef Py_ssize_t size = FIRST_PART, missing
+    cdef Py_ssize_t size = FIRST_RANGE, missing
     cdef object scanned = encoder.scanned(text, &view)
     if scanned is None:
         if refused is not None:
@@ -480,9 +450,9 @@ cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials sp
     while part.end < view.length and worker.used <= limit:
         part.start, part.stop = part.end, min(part.end + size, view.length)
         encode_range(worker, specials, scanned, &view, &part)
-        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_PART)
+        missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_RANGE)
         if worker.used:
-            size = min(SHORTEST_PART + missing * part.end // worker.used, <Py_ssize_t> LONGEST_PART)
+            size = min(SHORTEST_RANGE + missing * part.end // worker.used, <Py_ssize_t> LONGEST_RANGE)
     if refused is None and not wanted:
         return None
     read = _utf8(&view, part.end)

@@ -3,7 +3,9 @@
    id would take ten times as long. All lie one after the other, so that an object's place follows from its id, and the id
    from its place: decoding a list reads no object. Pages of the table that nobody needs take no memory.
 
-   From Python 3.12 on they are immortal, as its own small ints: a list is made without reading or writing them. */
+   From Python 3.12 on they are immortal, as its own small ints: a list is made without reading or writing them.
+
+   The table is static: exactly one module includes this header. */
 #ifndef BPETITE_IDS_H
 #define BPETITE_IDS_H
 
@@ -95,6 +97,15 @@ static inline PyObject *bp_id_object(uint32_t id, uint32_t turn)
     return (PyObject *)(BP_BLOCK(place) + id % BP_ID_BLOCK);
 }
 
+/* A new reference to an int object of an id; NULL with an error set. */
+static inline PyObject *bp_new_id(uint32_t id, uint32_t turn)
+{
+    if (id >= BP_SHARED_IDS) return PyLong_FromUnsignedLong(id);
+    PyObject *object = bp_id_object(id, turn);
+    if (object != NULL) BP_HOLD(object);
+    return object;
+}
+
 /* PyList_New(n) without zeros, which it would write to all of a long list first, and in large pages, as new memory would
    come in a fault each 4 KiB: together a tenth of the time of 8 MB of text. The size is set when the items are. */
 static inline PyObject *bp_new_list(Py_ssize_t n)
@@ -125,13 +136,7 @@ static PyObject *bp_id_list(const uint32_t *ids, Py_ssize_t n)
     PyObject **items = ((PyListObject *)list)->ob_item;
     PyObject_GC_UnTrack(list);
     for (Py_ssize_t i = 0; i < n; i++) {
-        const uint32_t id = ids[i];
-        PyObject *object;
-        if (id < BP_SHARED_IDS) {
-            object = bp_id_object(id, (uint32_t)i % BP_TURNS);
-            if (object != NULL) BP_HOLD(object);
-        } else
-            object = PyLong_FromUnsignedLong(id);
+        PyObject *object = bp_new_id(ids[i], (uint32_t)i % BP_TURNS);
         if (object == NULL) {
             Py_SET_SIZE((PyVarObject *)list, i);
             Py_DECREF(list);

@@ -1,5 +1,4 @@
-/* The word cache: pre-token -> token ids, one per worker, never shared between threads; that of a new worker may begin as
-   a copy.
+/* The word cache: pre-token -> token ids, one per worker, never shared between threads.
 
    Two open-addressing tables. A key of up to 15 bytes is in the entry, with its length, so a hit is one cache line and
    one comparison of sixteen bytes; one to three ids are there too, or up to seven where all ids fit into two bytes. Longer
@@ -104,24 +103,6 @@ static inline int bp_cache_init(bp_cache *cache, size_t bytes, int narrow, const
 BP_INLINE size_t bp_short_entries(const bp_cache *cache) { return (size_t)1 << (64 - cache->short_shift); }
 BP_INLINE size_t bp_long_entries(const bp_cache *cache) { return (size_t)1 << (64 - cache->long_shift); }
 
-/* Copy the content of another cache with the same bound. Returns 0 without memory, with no change. */
-static inline int bp_cache_copy(bp_cache *cache, const bp_cache *from) {
-    bp_cache copy = *from;
-    copy.shorts = (bp_short *)bp_resize(NULL, bp_short_entries(from) * sizeof(bp_short));
-    copy.longs = (bp_long *)bp_resize(NULL, bp_long_entries(from) * sizeof(bp_long));
-    copy.arena = (uint32_t *)bp_resize(NULL, (from->arena_capacity + 1) * sizeof(uint32_t));
-    if (!copy.shorts || !copy.longs || !copy.arena) {
-        bp_cache_free(&copy);
-        return 0;
-    }
-    memcpy(copy.shorts, from->shorts, bp_short_entries(from) * sizeof(bp_short));
-    memcpy(copy.longs, from->longs, bp_long_entries(from) * sizeof(bp_long));
-    if (from->arena_used) memcpy(copy.arena, from->arena, from->arena_used * sizeof(uint32_t));
-    bp_cache_free(cache);
-    *cache = copy;
-    return 1;
-}
-
 /* Sixteen or more bytes, equal? */
 BP_INLINE int bp_equal_long(const uint8_t *p, const uint8_t *q, size_t n) {
     uint64_t differ = 0;
@@ -139,8 +120,8 @@ BP_INLINE size_t bp_probe_short(size_t home, size_t probe) {
 }
 
 /* The entry of a key that is not in its home entry, or NULL. It is swapped with the entry that is there: words come
-   back soon, and the more frequent of two with one home should have it. Both are still found, since no entry from the
-   cache line of the home of either to its new position is empty. */
+   back soon, and the more frequent of two with one home should have it. The swap keeps both reachable: every
+   slot between each key's home line and its new slot is in use. */
 static inline const bp_short *bp_find_short(bp_cache *cache, const uint64_t *key, uint64_t home) {
     const size_t mask = bp_short_entries(cache) - 1, first = home / sizeof(bp_short);
     for (size_t probe = 0; probe < BP_PROBES; probe++) {
@@ -321,15 +302,15 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
 
 /* The keys of a block of pre-tokens. */
 typedef struct {
-    uint64_t bytes[BP_BLOCK][2];   /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
+    uint64_t key[BP_BLOCK][2];     /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
     uint64_t at[BP_BLOCK];         /* byte offset of the home slot in the table; 0 for a long key */
 } bp_keys;
 
 /* Not inlined: it would cost the loops their registers. */
 BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
     const uint64_t hash = length <= BP_LONGEST ? bp_hash_long(&cache->secret, p, length) : 0;
-    keys->bytes[i][0] = hash;
-    keys->bytes[i][1] = BP_IS_LONG;
+    keys->key[i][0] = hash;
+    keys->key[i][1] = BP_IS_LONG;
     keys->at[i] = 0;
     BP_PREFETCH(&cache->longs[hash >> cache->long_shift]);
 }
@@ -348,8 +329,8 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
         start = ends[i];
         if (BP_LIKELY(length <= BP_KEY_BYTES)) {
             const bp_key key = padded ? bp_load_key(p, length) : bp_load_last_key(p, length);
-            keys->bytes[i][0] = key.low;
-            keys->bytes[i][1] = key.high;
+            keys->key[i][0] = key.low;
+            keys->key[i][1] = key.high;
             keys->at[i] = (bp_hash_word(&secret, key.low, key.high) >> shift) * sizeof(bp_short);
             BP_PREFETCH(shorts + keys->at[i]);
         } else {
@@ -380,7 +361,7 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
    loop its registers. */
 BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
                                            const uint8_t *end, ptrdiff_t i, size_t *count) {
-    const uint64_t *key = keys->bytes[i];
+    const uint64_t *key = keys->key[i];
     if (key[1] == BP_IS_LONG) {
         const size_t length = (size_t)(end - p);
         const bp_long *known = length <= BP_LONGEST ? bp_find_long(cache, key[0], p, length) : NULL;
@@ -424,7 +405,7 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
         size_t count = entry->count;
         /* before it is known whether the entry is the right one: a store off the critical path */
         bp_put_ids(at, entry->ids, narrow);
-        if (BP_LIKELY(bp_same(entry, keys->bytes[i]))) {
+        if (BP_LIKELY(bp_same(entry, keys->key[i]))) {
             if (BP_LIKELY(count <= held)) {
                 at += count;
                 continue;

@@ -7,9 +7,12 @@ open end and passes on the rest:
     chunk -> whole characters -> special tokens and the text between them -> normalized text -> closed pre-tokens -> ids
 
 The compiled encoder knows the certain part of a text. Without normalization it takes the first, second and fourth step
-at once. The rest, an open pre-token or the start of a special token, is put before the next chunk. A rest of more than
-a few bytes is read again only when it has doubled, so the cost does not depend on the cuts between chunks, and at most
-twice the necessary text is held.
+at once (core/_streams.pyx). The rest, an open pre-token or the start of a special token, is put before the next chunk.
+A rest of more than a few bytes is read again only when it has doubled, so the cost does not depend on the cuts between
+chunks, and at most twice the necessary text is held.
+
+All ids that are certain are given before the next chunk is asked for: a chunk may depend on them. So chunks are never
+taken together; lines of a file take up to half as long again as larger chunks.
 
 Two kinds of tokenizer hold more. Where only `regex` can split (`tok.scanner == "regex"`), or nothing splits, the text
 between two special tokens is held until it ends, because its rest may change any of its tokens. A
@@ -17,13 +20,13 @@ tokenizer with rare steps from tokenizer.json (rewritten text, flags of special 
 """
 from __future__ import annotations
 
-import sys
 from array import array
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 
 from .._merge import Dropout
+from ..core._ids import IdsOfChunks, OpenText
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
@@ -56,19 +59,21 @@ def encode_iterable(
         hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
         raise TypeError(f"chunks is an iterable of str or bytes, not {short_repr(chunks)}{hint}")
     specials, refused = tokenizer._specials(allowed_special, disallowed_special)
+    is_unchanged = tokenizer._pretokenizer.scanner is not None and (
+        tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
+    )
+    if is_unchanged and not tokenizer._cut_in_python:
+        chunks = iter(chunks) if refused is None else refusing(characters(chunks), refused)
+        return IdsOfChunks(OpenText(tokenizer, specials, dropout), chunks, Characters())
     data = characters(chunks)
     if refused is not None:
         data = refusing(data, refused)
     if tokenizer._cut_in_python:
         return _at_the_end(tokenizer, data, specials, dropout)
-    is_unchanged = tokenizer._pretokenizer.scanner is not None and (
-        tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
-    )
-    stream = (OpenText if is_unchanged else OpenSpecials)(tokenizer, specials, dropout)
-    return _as_it_comes(stream, data)
+    return _as_it_comes(OpenSpecials(tokenizer, specials, dropout), data)
 
 
-def _as_it_comes(stream: OpenText | OpenSpecials, data: Iterator[bytes]) -> Iterator[int]:
+def _as_it_comes(stream: OpenSpecials, data: Iterator[bytes]) -> Iterator[int]:
     """A generator: one that is advanced by its own chunks raises ValueError, where `itertools.chain` of CPython 3.11
     ends the process."""
     for text in data:
@@ -83,23 +88,34 @@ def _at_the_end(
     yield from tokenizer._encode_items(tokenizer._pipeline.items(b"".join(data).decode("utf-8"), specials), dropout)
 
 
-def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
-    """Chunks to UTF-8 of whole characters; keeps back the bytes of an incomplete one.
+class Characters:
+    """Chunks to whole characters; keeps back the bytes of an incomplete one.
 
-    >>> b"".join(characters([b"a\\xc3", b"\\xa9", "b"])).decode()
+    >>> whole = Characters()
+    >>> whole(b"a\\xc3", 0) + whole(b"\\xa9", 1) + whole("b", 3)
     'aéb'
     """
-    decoder = getincrementaldecoder("utf-8")()
-    offset = 0
-    for chunk in chain(chunks, [""]):
+
+    def __init__(self) -> None:
+        self.decoder = getincrementaldecoder("utf-8")()
+
+    def __call__(self, chunk: object, offset: int) -> str:
+        """The str of a chunk, or of the end of a text, "". The offset, of what has been kept back, is for messages."""
         if not isinstance(chunk, str | bytes):
             raise TypeError(f"a chunk of text is str or bytes, not {short_repr(chunk)}")
         try:
-            text = decoder.decode(chunk) if isinstance(chunk, bytes) else decoder.decode(b"", True) + chunk
+            return self.decoder.decode(chunk) if isinstance(chunk, bytes) else self.decoder.decode(b"", True) + chunk
         except UnicodeDecodeError as error:
             reason = f"{error.reason} (byte {offset + error.start} of the text)"
             raise UnicodeDecodeError("utf-8", error.object, error.start, error.end, reason) from None
-        data = text.encode("utf-8")
+
+
+def characters(chunks: Iterable[str | bytes]) -> Iterator[bytes]:
+    """Chunks to UTF-8 of whole characters."""
+    whole = Characters()
+    offset = 0
+    for chunk in chain(chunks, [""]):
+        data = whole(chunk, offset).encode("utf-8")
         offset += len(data)
         yield data
 
@@ -115,42 +131,6 @@ def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
         yield text
 
 
-class OpenText:
-    """Text to ids; keeps back the part that more text may change, all of it without a scanner."""
-
-    def __init__(self, tokenizer: TokenizerBase, specials: Specials | None, dropout: Dropout | None) -> None:
-        self.tokenizer = tokenizer
-        self.specials = specials
-        self.dropout = dropout
-        self.position: int = 0  # bytes that have been merged, on which the draws depend
-        self.scanned: bool = tokenizer._pretokenizer.scanner is not None
-        self.parts: list[bytes] = []
-        self.size: int = 0
-        self.enough: int = 0 if self.scanned else sys.maxsize  # bytes; less is not read
-        self.offset: int = 0  # of the open text in the whole text
-        self.wants_prefix: bool = True  # no text has been read
-
-    def feed(self, data: bytes, final: bool) -> list[int]:
-        """The ids that are certain now and were not before; after the `final` text another one may begin."""
-        self.parts.append(data)
-        self.size += len(data)
-        if self.size < self.enough and not final:
-            return []
-        text = b"".join(self.parts)
-        if self.scanned:
-            ids, done, self.wants_prefix, self.position = self.tokenizer._encode_beginning(
-                text, self.specials, final, self.offset, self.wants_prefix, self.dropout, self.position
-            )
-            self.enough = 2 * (len(text) - done) if len(text) - done > SHORT else 0
-        else:
-            ids, done = self.tokenizer._encode_items([text], self.dropout, self.position), len(text)
-            self.position += done
-        self.parts = [text[done:]]
-        self.size -= done
-        self.offset += done
-        return ids
-
-
 class OpenSpecials:
     """Text to ids where only the text between special tokens is normalized and split; also keeps back the possible
     start of a special token."""
@@ -158,8 +138,8 @@ class OpenSpecials:
     def __init__(self, tokenizer: TokenizerBase, specials: Specials, dropout: Dropout | None) -> None:
         self.specials = specials
         self.between: OpenText | Normalized = OpenText(tokenizer, None, dropout)
-        if self.between.scanned:
-            self.between = Normalized(self.between)
+        if tokenizer._pretokenizer.scanner is not None:
+            self.between = Normalized(self.between, str(tokenizer._vocab.normalization))
         self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:
@@ -178,9 +158,9 @@ class OpenSpecials:
 class Normalized:
     """Text to ids; keeps back a last character that may combine, and text that the split may still change."""
 
-    def __init__(self, text: OpenText) -> None:
+    def __init__(self, text: OpenText, form: str) -> None:
         self.text = text
-        self.form: NormalForm = normal_form(str(text.tokenizer._vocab.normalization))
+        self.form: NormalForm = normal_form(form)
         self.open: bytes = b""
         self.enough: int = 0  # bytes; less is not read
 
@@ -229,7 +209,9 @@ def encode_after(tokenizer: TokenizerBase, before: str, text: str, allowed: Spec
         text = normal_form(str(vocab.normalization))(text)
     seen = before.encode("utf-8")
     if tokenizer._pretokenizer.scanner is not None:
-        seen = seen[tokenizer._encode_beginning(seen, None)[1] :]
+        open_text = OpenText(tokenizer, None, None)
+        open_text.feed(seen)
+        seen = seen[open_text.offset :]
     data = seen + text.encode("utf-8")
     cut = len(seen)
     ends = tokenizer._pretokenizer.ends(data)

@@ -16,8 +16,8 @@ typedef struct {
 } bp_head;
 
 typedef struct {
-    const bp_head *heads;
-    const uint16_t *sizes;         /* bytes of a token | BP_NOT_ASCII; 0 for no token, BP_LONG_TOKEN where `starts` tells */
+    bp_head *heads;
+    uint16_t *sizes;               /* bytes of a token | BP_NOT_ASCII; 0 for no token, BP_LONG_TOKEN where `starts` tells */
     const uint64_t *starts;        /* slot -> first byte in blob */
     const uint8_t *blob;
     const uint32_t *slot_of;       /* position -> slot + 1; NULL where a position is a slot */

@@ -39,8 +39,8 @@ class Litter:
             sleep(0.0001)
 
 
-def taught():
-    # Workers that know much are taken, and copied for threads that know little, at the same time; each learns more.
+def pooled():
+    # Workers are taken and given back by several threads at the same time.
     tok, found = BYTES.with_cache(1 << 24), {}
     found[0] = tok.encode_to_numpy(WORDS[:200_000]).tobytes()
     def call(n):
@@ -57,7 +57,7 @@ CALLS = {
     "encode_batch_to_numpy": lambda: [made.tobytes() for made in PLAIN.encode_batch_to_numpy(TEXTS, num_threads=2)],
     "encode_padded": lambda: PLAIN.encode_padded(TEXTS, pad_token=0, num_threads=2).input_ids.tobytes(),
     "train": lambda: Tokenizer.train(WORDS[:100_000].split(), 300, num_threads=2).merges,
-    "workers": taught,
+    "workers": pooled,
 }
 
 

@@ -114,6 +114,28 @@ def test_ids_come_as_soon_as_they_are_certain() -> None:
     assert len([next(stream) for _ in range(1000)]) == 1000
 
 
+def test_chunks_that_depend_on_the_ids_so_far() -> None:
+    tok, ids = TOKENIZERS["gpt2"], list[int]()
+
+    def counting() -> Iterator[str]:
+        for _ in range(50):
+            yield f" {len(ids)}\n" * 40
+
+    chunks = []
+    ids.extend(token_id for token_id in tok.encode_iterable(chunks.append(one) or one for one in counting()))
+    assert len({*chunks}) > 40
+    assert ids == tok.encode("".join(chunks))
+
+
+def test_an_error_ends_the_stream() -> None:
+    for name in ("gpt2", "pipeline", "NFC"):
+        for wrong, error in ((1, TypeError), ("\ud800", UnicodeEncodeError), (b"\xff", UnicodeDecodeError)):
+            stream = TOKENIZERS[name].encode_iterable(["the cat ", wrong, "sat"])  # type: ignore[list-item]
+            with pytest.raises(error):
+                list(stream)
+            assert list(stream) == []
+
+
 @pytest.mark.parametrize("name", ["cl100k", "NFC"])
 def test_long_pre_tokens_one_character_at_a_time(name: str) -> None:
     tok = TOKENIZERS[name]
@@ -200,5 +222,5 @@ def test_chunks_that_advance_their_own_result_are_an_error() -> None:
 
     for tok in TOKENIZERS.values():
         ids = tok.encode_iterable(Chunks())
-        with pytest.raises(ValueError, match="generator already executing"):
+        with pytest.raises(ValueError, match="already executing|its own chunks"):
             next(ids)
