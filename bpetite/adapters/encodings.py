@@ -154,12 +154,11 @@ class Batch(Sequence[Any]):
         """True for a column that bpetite makes."""
         if not self.parts or name in ALWAYS:
             return bool(self.parts)
-        snapshot, padding, words = self._snapshot, self._call.padding, self._call.is_pretokenized
-        if not all(map(snapshot.spelled_otherwise.isdisjoint, self.column("ids"))):
+        snapshot, words = self._snapshot, self._call.is_pretokenized
+        if not all(map(snapshot.spelled_otherwise.isdisjoint, self._rows)):
             return False
-        if name == "tokens":
-            return padding is None or padding["pad_token"] == snapshot.spelled(padding["pad_id"])
-        return all(map(snapshot.placed_by_bytes, chain(*chain(*self.given)) if words else chain(*self.given)))
+        texts = chain(*chain(*self.given)) if words else chain(*self.given)
+        return name == "tokens" or all(map(snapshot.placed_by_bytes, texts))
 
     def forget(self) -> None:
         """Drop encoded rows, since the caller may change the lists. For several rows, encoding again is faster than
