@@ -18,7 +18,7 @@ else:
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 #: Columns that a call may return: the option, the name in the result, and the column.
-COLUMNS = (
+RETURNED = (
     ("return_token_type_ids", "token_type_ids", "type_ids"),
     ("return_attention_mask", "attention_mask", "attention_mask"),
     ("return_special_tokens_mask", "special_tokens_mask", "special_tokens_mask"),
@@ -44,14 +44,14 @@ class Accelerated(TokenizersBackend):
             batched = batched and bool(text) and isinstance(text[0], list | tuple)
         if isinstance(view, TokenizersView) and not get("sanitize_control_tokens"):  # people may set another backend
             overflowing, call = bool(get("return_overflowing_tokens")), self._call(options)
-            on_twin = (overflowing and call.truncation) or (get("return_offsets_mapping") and not view.reading.by_bytes)
-            inputs = _inputs(text, text_pair, batched)
-            batch = Batch(view, inputs, call, on_twin=bool(on_twin), overflowing=overflowing)
+            places = get("return_offsets_mapping") and not view.snapshot.by_bytes
+            on_twin, inputs = bool(places or (overflowing and call.truncation)), _inputs(text, text_pair, batched)
+            batch = Batch(view, inputs, call, on_twin=on_twin, overflowing=overflowing)
         if batch is None or not batch.given:
             return super()._encode_plus(text, text_pair, **options)
         names = self.model_input_names
         data: dict[str, Any] = {"input_ids": batch.new_column("ids")}
-        for option, name, column in COLUMNS:
+        for option, name, column in RETURNED:
             wanted = get(option)
             if name in names if wanted is None else wanted:
                 data[name] = batch.new_column(column)
@@ -104,9 +104,9 @@ class Accelerated(TokenizersBackend):
     def _encode_without_added_tokens(self, text: str) -> list[int]:
         """As the method of ``transformers``, which takes the parts of the backend one by one."""
         view: Any = self._tokenizer
-        if not isinstance(view, TokenizersView) or not view.reading.trusted([text]):
+        if not isinstance(view, TokenizersView) or not view.snapshot.trusted([text]):
             return list(super()._encode_without_added_tokens(text))
-        return view.reading.tokenizer.encode_ordinary(text)
+        return view.snapshot.tokenizer.encode_ordinary(text)
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
         """As the method of ``transformers``, which looks at the type of each id first."""

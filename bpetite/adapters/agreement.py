@@ -73,9 +73,9 @@ def compare(backend: Any, view: TokenizersView) -> None:
     Raises:
         ValueError: They differ; the message shows the first difference.
     """
-    reading = view.reading
-    tokenizer = reading.tokenizer
-    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if reading.trusted([text])]
+    snapshot = view.snapshot
+    tokenizer = snapshot.tokenizer
+    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if snapshot.trusted([text])]
     for inputs in (texts, [*pairwise(texts)]):
         for special in (False, True):
             ours, theirs = (one.encode_batch(inputs, add_special_tokens=special) for one in (view, backend))
@@ -83,7 +83,7 @@ def compare(backend: Any, view: TokenizersView) -> None:
                 if (our.ids, our.type_ids) != (their.ids, their.type_ids):
                     both = f"{our.ids[:16]} in place of {their.ids[:16]}"
                     raise ValueError(f"bpetite gives other ids for {given!r}: {both}")
-    ids = [token_id for token_id in sorted(tokenizer.to_vocab().tokens) if token_id not in reading.decoded_otherwise]
+    ids = [token_id for token_id in sorted(tokenizer.to_vocab().tokens) if token_id not in snapshot.decoded_otherwise]
     rows = [ids[at : at + ROW] for at in range(0, len(ids), ROW)]
     found = zip(rows, view.decode_batch(rows, False), backend.decode_batch(rows, False), strict=True)
     for row in (row for row, our, their in found if our != their):
@@ -92,13 +92,13 @@ def compare(backend: Any, view: TokenizersView) -> None:
                 raise ValueError(f"bpetite decodes {one} to {our!r} in place of {their!r}")
 
 
-def holds(marked: npt.NDArray[np.bool_], texts: Iterable[str]) -> bool:
-    """True if a text has one of these characters."""
+def has_any(texts: Iterable[str], marked: npt.NDArray[np.bool_]) -> bool:
+    """True if a text has one of the marked characters."""
     rest = "".join([text for text in texts if not text.isascii()])
     return bool(rest) and bool(marked[np.frombuffer(rest.encode("utf-32-le"), np.uint32)].any())
 
 
-def doubtful(vocab: Vocab) -> npt.NDArray[np.bool_]:
+def unlike_characters(vocab: Vocab) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for the characters that are not read alike there."""
     return _marked("\\w" in repr(vocab.pattern))
 

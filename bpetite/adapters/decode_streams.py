@@ -50,12 +50,12 @@ class DecodeStream:
     def _attach(self, tokenizer: Any) -> None:
         """Begin a stream for a tokenizer."""
         backend = getattr(tokenizer, "_tokenizer", tokenizer)
-        reading = getattr(backend, "reading", None)
-        own: Any = backend if reading is None else reading.tokenizer
-        if not isinstance(own, TokenizerBase) or (reading is not None and reading.decoded_otherwise):
+        snapshot = getattr(backend, "snapshot", None)
+        own: Any = backend if snapshot is None else snapshot.tokenizer
+        if not isinstance(own, TokenizerBase) or (snapshot is not None and snapshot.decoded_otherwise):
             from tokenizers.tokenizers import decoders  # not the name servers replace
 
-            twin = backend if reading is None else backend.plain_twin()
+            twin = backend if snapshot is None else backend.plain_twin()
             self._step = partial(decoders.DecodeStream(self._ids, self._skip).step, twin)
             return
         self._stream = StreamDecoder(own, errors="replace", skip_special_tokens=self._skip)

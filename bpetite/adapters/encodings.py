@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tokenizers import Encoding as EncodingOfTwin
 
     from ..tokenizer import Tokenizer
-    from .tokenizers_view import Reading, TokenizersView
+    from .tokenizers_view import Snapshot, TokenizersView
 
 #: (start, end) in characters.
 Span = tuple[int, int]
@@ -60,7 +60,7 @@ class Batch(Sequence[Any]):
         on_twin: bool = False, overflowing: bool = False,
     ) -> None:  # fmt: skip
         self._view, self._inputs, self._call, self._overflowing = view, inputs, call, overflowing
-        self._reading: Reading = view.reading
+        self._snapshot: Snapshot = view.snapshot
         self.truncates: bool = call.truncation is not None
         self.sources: list[int] = []
         self._made: dict[str, list[list[int]]] = {}
@@ -72,20 +72,20 @@ class Batch(Sequence[Any]):
         """The parts of each row, which are encoded now; none if the twin encodes."""
         if self._on_twin or "of_twin" in vars(self):
             return ()
-        call, reading, texts = self._call, self._reading, self.given
-        parts, limits = reading.parts[len(texts), call.add_special_tokens], call.truncation
+        call, snapshot, texts = self._call, self._snapshot, self.given
+        parts, limits = snapshot.parts[len(texts), call.add_special_tokens], call.truncation
         around = 0 if limits is None else sum(len(part.ids) for part in parts)
-        if limits is not None and not _takes(limits, around, reading.added, len(texts)):
+        if limits is not None and not _takes(limits, around, snapshot.added, len(texts)):
             return ()
-        if call.encode_special_tokens and reading.has_plain:  # which are found in another order then
+        if call.encode_special_tokens and snapshot.has_plain:  # which are found in another order then
             return ()
         if call.is_pretokenized:
             texts = [[*chain.from_iterable(column)] for column in texts]
         options: dict[str, Any] = {"allowed_special": ()} if call.encode_special_tokens else {}
         try:
-            if not reading.trusted(chain(*texts)):
+            if not snapshot.trusted(chain(*texts)):
                 return ()
-            made = [_encode(reading.tokenizer, column, options) for column in texts]
+            made = [_encode(snapshot.tokenizer, column, options) for column in texts]
         except (ValueError, TypeError):  # text that bpetite refuses: the twin says why
             return ()
         if call.is_pretokenized:
@@ -124,7 +124,7 @@ class Batch(Sequence[Any]):
     @cached_property
     def of_twin(self) -> list[EncodingOfTwin]:
         """The encodings of ``tokenizers``."""
-        made = self._view.encode_on_twin(self._inputs, self._call, self._reading)
+        made = self._view.encode_on_twin(self._inputs, self._call, self._snapshot)
         if self.parts and [encoding.ids for encoding in made] != self.column("ids"):
             raise RuntimeError("the texts changed after the call; ask for this column before")
         if self._overflowing:
@@ -154,12 +154,11 @@ class Batch(Sequence[Any]):
         """True for a column that bpetite makes."""
         if not self.parts or name in ALWAYS:
             return bool(self.parts)
-        reading, padding, words = self._reading, self._call.padding, self._call.is_pretokenized
-        if not all(map(reading.spelled_otherwise.isdisjoint, self.column("ids"))):
+        snapshot, words = self._snapshot, self._call.is_pretokenized
+        if not all(map(snapshot.spelled_otherwise.isdisjoint, self._rows)):
             return False
-        if name == "tokens":
-            return padding is None or padding["pad_token"] == reading.spelled(padding["pad_id"])
-        return all(map(reading.placed_by_bytes, chain(*chain(*self.given)) if words else chain(*self.given)))
+        texts = chain(*chain(*self.given)) if words else chain(*self.given)
+        return name == "tokens" or all(map(snapshot.placed_by_bytes, texts))
 
     def forget(self) -> None:
         """Drop encoded rows, since the caller may change the lists. For several rows, encoding again is faster than
@@ -209,13 +208,13 @@ class Batch(Sequence[Any]):
 
     def spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
         """The start and end of each token in its text."""
-        place = self._reading.tokenizer._char_spans
+        place = self._snapshot.tokenizer._char_spans
         return [span for text, some in zip(texts, ids, strict=True) for span in place(some, text.encode())]
 
     def trimmed(self, part: TemplatePart, rows: list[list[int]]) -> list[list[Span]]:
         """Offsets, without white space where the post-processor takes it off."""
         made = self.of_texts(self.spans, part, rows)
-        template, spelled = self._reading.tokenizer.template, self._reading.spelled
+        template, spelled = self._snapshot.tokenizer.template, self._snapshot.spelled
         for keeps_prefix in () if template is None else template.trim_offsets:
             made = [_trimmed(spans, [*map(spelled, ids)], keeps_prefix) for spans, ids in zip(made, rows, strict=True)]
         return made
@@ -225,7 +224,7 @@ class Batch(Sequence[Any]):
         if self._call.is_pretokenized:
             return [word for word, some in enumerate(ids) for _ in some]
         (text,), (all_ids,) = texts, ids
-        tokenizer, lengths = self._reading.tokenizer, self._reading.lengths
+        tokenizer, lengths = self._snapshot.tokenizer, self._snapshot.lengths
         allowed: Any = () if self._call.encode_special_tokens else "all"
         ends: list[int] = []
         done = size = 0
@@ -260,7 +259,7 @@ COLUMNS: dict[str, tuple[Any, Callable[[Batch, TemplatePart, Rows], Rows]]] = {
     "type_ids": ("pad_type_id", _same(lambda part: part.type_id)),
     "attention_mask": (0, _same(lambda part: 1)),
     "special_tokens_mask": (1, _same(lambda part: int(not part.text))),
-    "tokens": ("pad_token", lambda batch, part, rows: [[*map(batch._reading.spelled, ids)] for ids in rows]),
+    "tokens": ("pad_token", lambda batch, part, rows: [[*map(batch._snapshot.spelled, ids)] for ids in rows]),
     "sequence_ids": (None, _same(lambda part: "AB".index(part.text) if part.text else None)),
     "word_ids": (None, _in_texts(lambda batch, part, rows: batch.of_texts(batch.words, part, rows), None)),
     "offsets": ((0, 0), _in_texts(Batch.trimmed, (0, 0))),

@@ -21,7 +21,7 @@ from ..formats import huggingface
 from ..steps.normalizers import normal_form
 from ..steps.template import TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
-from .agreement import compare, doubtful, holds
+from .agreement import compare, has_any, unlike_characters
 from .encodings import Batch, Call, Encoding, parts_of
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ..tokenizer import Tokenizer
 
 
-class Reading:
+class Snapshot:
     """The content of a ``tokenizers.Tokenizer``, as bpetite reads it; it never changes.
 
     Args:
@@ -73,7 +73,7 @@ class Reading:
         odd = {token_id for word, token_id in ids.items() if not word.isascii() or word.startswith("<0x")}
         self.decoded_otherwise: frozenset[int] = frozenset(odd | normalized)
         self.one_template: bool = all(step["type"] == "ByteLevel" for step in steps[:-1])
-        self._doubtful = doubtful(vocab)
+        self._unlike = unlike_characters(vocab)
         self._form: Any = vocab.normalization
         self.by_bytes: bool = (
             self.one_template and tokenizer._pipeline is None and vocab.alphabet is None
@@ -89,7 +89,7 @@ class Reading:
 
     def trusted(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes here and there."""
-        return not holds(self._doubtful, texts)
+        return not has_any(texts, self._unlike)
 
     def placed_by_bytes(self, text: str) -> bool:
         """True if the bytes of a text's tokens, joined, are the text as given."""
@@ -103,8 +103,8 @@ def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:
     return [*pairs, *(step[key] for key in ("cls", "sep") if key in step)]
 
 
-def read(backend: Any, content: str) -> Reading:
-    """The reading of a ``tokenizers.Tokenizer`` with this tokenizer.json.
+def read(backend: Any, content: str) -> Snapshot:
+    """The snapshot of a ``tokenizers.Tokenizer`` with this tokenizer.json.
 
     Raises:
         ValueError: bpetite cannot do what it does; the message says why.
@@ -113,7 +113,7 @@ def read(backend: Any, content: str) -> Reading:
 
     tokenizer = Tokenizer.from_vocab(huggingface.from_object(content))
     processor = backend.post_processor
-    return Reading(tokenizer, None if processor is None else json.loads(processor.__getstate__()))
+    return Snapshot(tokenizer, None if processor is None else json.loads(processor.__getstate__()))
 
 
 class BPE:
@@ -162,13 +162,13 @@ class TokenizersView:
 
     Args:
         content: Its tokenizer.json.
-        reading: What bpetite has read of it.
+        snapshot: What bpetite has read of it.
         twin: A ``tokenizers.Tokenizer`` with this content that nobody else has; None to make one when it is needed.
     """
 
-    def __init__(self, content: str, reading: Reading, twin: Twin | None = None) -> None:
+    def __init__(self, content: str, snapshot: Snapshot, twin: Twin | None = None) -> None:
         self._content: str | None = content  # None after a change
-        self._reading: Reading | None = reading
+        self._snapshot: Snapshot | None = snapshot
         self._made: Twin | None = twin
         self._twin_has: tuple[Any, ...] | None = None  # the settings of the twin
         self.lock: Any = RLock()
@@ -177,24 +177,24 @@ class TokenizersView:
         self.encode_special_tokens: bool = False
 
     def __reduce__(self) -> Any:
-        reading, settings = self.reading, (self.truncation, self.padding, self.encode_special_tokens)
+        snapshot, settings = self.snapshot, (self.truncation, self.padding, self.encode_special_tokens)
         content = self._content or self._twin.to_str()
-        return _restored, (content, reading.tokenizer, reading.post_processor, settings)
+        return _restored, (content, snapshot.tokenizer, snapshot.post_processor, settings)
 
     def __repr__(self) -> str:
-        return f"<TokenizersView of {self.reading.tokenizer!r}>"
+        return f"<TokenizersView of {self.snapshot.tokenizer!r}>"
 
     @property
-    def reading(self) -> Reading:
-        """The reading of the twin as it is now.
+    def snapshot(self) -> Snapshot:
+        """The snapshot of the twin as it is now.
 
         Raises:
             ValueError: Tokens were added with which bpetite cannot run.
         """
-        found = self._reading
+        found = self._snapshot
         if found is None:
             with self.lock:
-                found = self._reading = self._reading or read(self._twin, self._twin.to_str())
+                found = self._snapshot = self._snapshot or read(self._twin, self._twin.to_str())
         return found
 
     @property
@@ -245,7 +245,7 @@ class TokenizersView:
 
     encode_batch_fast = encode_batch
 
-    def encode_on_twin(self, inputs: Sequence[Any], call: Call, reading: Reading) -> list[EncodingOfTwin]:
+    def encode_on_twin(self, inputs: Sequence[Any], call: Call, snapshot: Snapshot) -> list[EncodingOfTwin]:
         """The encodings that ``tokenizers`` gives.
 
         Raises:
@@ -253,7 +253,7 @@ class TokenizersView:
             ValueError: ``tokenizers`` panicked.
         """
         with self.lock:
-            if self._reading is not reading:
+            if self._snapshot is not snapshot:
                 raise RuntimeError("the tokenizer changed after the call; ask for this column before")
             try:
                 return self._configured(call).encode_batch(
@@ -268,13 +268,13 @@ class TokenizersView:
 
     def decode(self, ids: Any, skip_special_tokens: bool = True) -> str:
         """The text of ids; ids without a token give nothing."""
-        reading = self.reading
+        snapshot = self.snapshot
         try:
             kept = ids
-            if skip_special_tokens and not reading.skipped.isdisjoint(ids):
-                kept = [token_id for token_id in ids if token_id not in reading.skipped]
-            if not reading.decoded_otherwise or reading.decoded_otherwise.isdisjoint(kept):
-                return reading.tokenizer.decode(kept, errors="replace")
+            if skip_special_tokens and not snapshot.skipped.isdisjoint(ids):
+                kept = [token_id for token_id in ids if token_id not in snapshot.skipped]
+            if not snapshot.decoded_otherwise or snapshot.decoded_otherwise.isdisjoint(kept):
+                return snapshot.tokenizer.decode(kept, errors="replace")
         except (LookupError, TypeError, ValueError, OverflowError):
             pass
         return self._twin.decode(ids, skip_special_tokens)
@@ -303,7 +303,7 @@ class TokenizersView:
     def _changed(self, change: Callable[[Twin], int]) -> int:
         with self.lock:
             twin = self._twin
-            self._content = self._reading = None  # read again when it is used: people add tokens one by one
+            self._content = self._snapshot = None  # read again when it is used: people add tokens one by one
             return change(twin)
 
     # Settings
@@ -352,7 +352,7 @@ class TokenizersView:
             before = getattr(twin, name)
             setattr(twin, name, _copy(name, value))
             try:
-                self._reading = read(twin, twin.to_str())
+                self._snapshot = read(twin, twin.to_str())
             except ValueError:
                 setattr(twin, name, before)
                 raise
@@ -360,7 +360,7 @@ class TokenizersView:
 
 
 def _restored(content: str, tokenizer: Tokenizer, post_processor: Any, settings: tuple[Any, ...]) -> TokenizersView:
-    view = TokenizersView(content, Reading(tokenizer, post_processor))
+    view = TokenizersView(content, Snapshot(tokenizer, post_processor))
     view.truncation, view.padding, view.encode_special_tokens = settings
     return view
 

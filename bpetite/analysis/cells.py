@@ -33,14 +33,14 @@ class Tokenized(NamedTuple):
 
     Attributes:
         ids: uint32[n]: the ids.
-        places: int64[n]: their places among the ids of the vocabulary, ascending.
+        indices: int64[n]: the index of each among the ids of the vocabulary, which ascend.
         offsets: int64[texts + 1]: text i has the tokens ``offsets[i]:offsets[i + 1]``.
         ends: int64[n]: where the bytes of each token end.
         data: The bytes of all tokens, as encoding saw them: decoding may leave out a first space.
     """
 
     ids: Numbers
-    places: Numbers
+    indices: Numbers
     offsets: Numbers
     ends: Numbers
     data: bytes
@@ -49,8 +49,8 @@ class Tokenized(NamedTuple):
         """The tokens of one of the texts alone."""
         first, last = self.offsets[number : number + 2].tolist()
         start, end = (int(self.ends[at - 1]) if at else 0 for at in (first, last))
-        ids, places, ends = (column[first:last] for column in (self.ids, self.places, self.ends))
-        return Tokenized(ids, places, np.array([0, last - first]), ends - start, self.data[start:end])
+        ids, indices, ends = (column[first:last] for column in (self.ids, self.indices, self.ends))
+        return Tokenized(ids, indices, np.array([0, last - first]), ends - start, self.data[start:end])
 
 
 class TokenReader:
@@ -77,9 +77,9 @@ class TokenReader:
         """
         ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
         sparse = len(ids) and self.ids[-1] >= len(self.ids)
-        places = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
-        data = b"".join(map(self.tokens.__getitem__, places.tolist()))
-        return Tokenized(ids, places, offsets, np.cumsum(self.lengths[places]), data)
+        indices = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
+        data = b"".join(map(self.tokens.__getitem__, indices.tolist()))
+        return Tokenized(ids, indices, offsets, np.cumsum(self.lengths[indices]), data)
 
 
 @dataclass(frozen=True)

@@ -176,13 +176,13 @@ class _TextDifferences:
             self.place(chunks, a, True, edges, a.ids[first:last], b.ids[first : first + REWRITTEN])
 
     def compare(self, chunks: Sequence[Chunk], a: Tokenized, b: Tokenized) -> None:
-        # Stretch i lies between common edges i - 1 and i; its tokens are first..last on each side.
+        # Range i lies between common edges i - 1 and i; its tokens are first..last on each side.
         edges = np.intersect1d(a.ends, b.ends)
         last_a, last_b = (np.searchsorted(side.ends, edges, "right") - 1 for side in (a, b))
         first_a, first_b = np.append(0, last_a[:-1] + 1), np.append(0, last_b[:-1] + 1)
         same_token = (first_a == last_a) & (first_b == last_b)
         other_id = np.flatnonzero(same_token & (a.ids[last_a] != b.ids[last_b]))
-        # Adjacent stretches of a text that are cut differently are one place.
+        # Adjacent ranges of a text that are cut differently are one place.
         ends = _text_ends(a)
         breaks = np.isin(edges, ends)
         opens = np.flatnonzero(~same_token & np.append(True, (same_token | breaks)[:-1]))

@@ -43,7 +43,7 @@ WRITTEN = frozenset(("role", "content", *REASONING))
 ROLE = frozenset(("role",))
 #: Roles that are names of the protocol, and so may be a part of a special token: ``'<|' + role + '|>'``.
 ROLES = frozenset(("system", "developer", "user", "assistant", "tool", "function"))
-#: A mask beside which a special token stands alone, as beside a character that is no part of a word.
+#: A mask that is not a word character, so ``single_word`` tokens next to it still match.
 NO_WORD = "\x0e"
 
 
@@ -278,7 +278,7 @@ def _masked(tokenizer: Tokenizer, char: str, mask: Callable[[str], str], text: s
 
 def _parts(tokenizer: Tokenizer, text: str, masked: str, char: str) -> list[tuple[str, bool]]:
     """The segments of a text: special tokens without a mask are trusted."""
-    if "single_word" in chain(*tokenizer._vocab.token_flags.values()):  # those look whether a word is beside them
+    if "single_word" in chain(*tokenizer.to_vocab().token_flags.values()):  # those look whether a word is beside them
         pairs = zip(masked, text, strict=True)
         masked = "".join([NO_WORD if one == char and not regex.match(r"\w", other) else one for one, other in pairs])
     edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]

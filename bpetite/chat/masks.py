@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from itertools import accumulate, chain, product
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -29,9 +29,8 @@ Render = Callable[[Messages | None], str]
 Span = tuple[int, int]
 Literals = Callable[[str], list[Span]]
 
-#: Stand-ins for characters that a mask would change too much: JSON escapes these in two characters, and a filter
-#: trims those.
-STAND_INS = {"\b": '"\\\n\r\t', "\u2003": " \n\r\t\v\f"}
+#: Stands for characters that JSON escapes in two characters, as it escapes this one.
+STAND_IN, ESCAPED_IN_TWO = "\b", '"\\\n\r\t'
 
 
 class Masked(str):
@@ -193,8 +192,7 @@ def content_spans(messages: Messages, text: str, render: Render, literals: Liter
     every = {index: next(chars) for index, message in enumerate(messages) if any(map(str.strip, _texts(message)))}
 
     def found(marks: dict[int, str]) -> dict[int, Span]:
-        ways = (_found(messages, marks, text, render, *way) for way in [*product(STAND_INS, [None]), ("\b", literals)])
-        return next(filter(None, ways), {})
+        return _found(messages, marks, text, render, None) or _found(messages, marks, text, render, literals)
 
     return found(every) or {index: span for one in every.items() for index, span in found(dict([one])).items()}
 
@@ -229,19 +227,19 @@ def _with_texts(message: dict[str, Any], texts: Iterable[str]) -> dict[str, Any]
 
 
 def _found(
-    messages: Messages, marks: dict[int, str], text: str, render: Render, stand_in: str, literals: Literals | None
+    messages: Messages, marks: dict[int, str], text: str, render: Render, literals: Literals | None
 ) -> dict[int, Span]:
     """The spans of the marks; none if the text differs otherwise."""
-    apart, made = STAND_INS[stand_in], [*messages]
+    made = [*messages]
     for index, mark in marks.items():
         texts = _texts(made[index])
-        masked = ["".join([stand_in if char in apart else mark for char in one]) for one in texts]
+        masked = ["".join([STAND_IN if char in ESCAPED_IN_TWO else mark for char in one]) for one in texts]
         if literals is not None:
             masked = [_with_parts(one, other, literals(one)) for one, other in zip(texts, masked, strict=True)]
         made[index] = _with_texts(made[index], map(Masked.of, masked, texts))
     rendered = render(made)
     every = "".join(marks.values())
-    if stand_in in text or not equal_but_for(text, rendered, f"{every}{stand_in}b"):
+    if STAND_IN in text or not equal_but_for(text, rendered, f"{every}{STAND_IN}b"):
         return {}
     points = _code_points(rendered)
     spans = {}
@@ -252,16 +250,16 @@ def _found(
         given, (start, end) = "".join(_texts(messages[index])), (int(at[0]), int(at[-1]) + 1)
         part, core, others = text[start:end], given.strip(), _code_points(every.replace(mark, ""))
         shown = "".join([text[place] for place in at]).casefold()
-        marked = "".join([char for char in given if char not in apart]).casefold()
+        marked = "".join([char for char in given if char not in ESCAPED_IN_TWO]).casefold()
         first = start - max(core.find(part), 0)
         last = first + len(core)
         if part in core and text[first:last] == core and not np.isin(points[first:last], others).any():
             start, end = first, last  # perhaps taken apart, and put together again
         elif (part not in core if literals else shown not in marked) or np.isin(points[start:end], others).any():
             continue
-        before, after = (len(given) - len(one) for one in (given.lstrip(apart), given.rstrip(apart)))
-        start = _widened(text, rendered, start, -1, before, stand_in)
-        spans[index] = start, _widened(text, rendered, end, 1, after, stand_in)
+        before = len(given) - len(given.lstrip(ESCAPED_IN_TWO))
+        after = len(given) - len(given.rstrip(ESCAPED_IN_TWO))
+        spans[index] = _widened(text, rendered, start, -1, before), _widened(text, rendered, end, 1, after)
     return spans
 
 
@@ -272,12 +270,12 @@ def _with_parts(text: str, masked: str, parts: list[Span]) -> str:
     return "".join([char if at in kept or char.isspace() else mask for at, (char, mask) in pairs])
 
 
-def _widened(text: str, rendered: str, at: int, step: int, most: int, stand_in: str) -> int:
+def _widened(text: str, rendered: str, at: int, step: int, most: int) -> int:
     """The edge, moved over at most so many stand-ins and escapes of them."""
     for _ in range(most):
         first = at - 1 if step < 0 else at
         escape = at - 2 if step < 0 else at
-        if rendered[first : first + 1] == stand_in:
+        if rendered[first : first + 1] == STAND_IN:
             at += step
         elif rendered[escape : escape + 2] == "\\b" and text[escape + 1] != "b":
             at += 2 * step

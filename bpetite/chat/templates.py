@@ -155,7 +155,7 @@ class Model:
     _firsts: set[str] | None = None
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        beside = tokenizer._vocab.beside
+        beside = tokenizer.to_vocab().beside
         config = settings_in(beside)
         values = {name: config.get(name) for name in NAMED}
         texts = {name: value.get("content") if isinstance(value, dict) else value for name, value in values.items()}
@@ -182,7 +182,7 @@ class Model:
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Model:
-        derived = tokenizer._vocab.derived
+        derived = tokenizer.to_vocab().derived
         model: Model | None = derived.get("chat")
         return derived.setdefault("chat", cls(tokenizer)) if model is None else model
 

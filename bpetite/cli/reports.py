@@ -67,7 +67,7 @@ def show_summary(summary: dict[str, Any], asked: bool) -> None:
 
 
 def check_report(page: Path | None, overwrite: bool, printed: bool) -> None:
-    """Find out before the work that a report cannot be written; ``printed``: JSON or CSV goes to standard output."""
+    """Find out before the work that a report cannot be written; ``printed``: JSON goes to standard output."""
     check_output(page, overwrite)
     if printed and page is not None and os.fspath(page) in STDOUT:
         raise click.UsageError("--html - is the page alone on standard output: name a file for the page")

@@ -105,6 +105,8 @@ def command(
 
 
 def _standard_input() -> str:
+    if sys.stdin.isatty():
+        say("reading standard input, up to Ctrl-D")
     try:
         return sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
     except UnicodeDecodeError as wrong:

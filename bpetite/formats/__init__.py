@@ -7,8 +7,7 @@ gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind
 sentencepiece  a .model file of the type BPE, read only     merges kind
-gguf        llama.cpp's files, read only                  merges kind
-compiled    tables to be mapped, see :mod:`.compiled`       everything a tokenizer is, for this release
+gguf        llama.cpp's files, read only                    merges kind
 =========== ============================================= ===========================================================
 """
 from __future__ import annotations
@@ -113,7 +112,7 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
 
     Raises:
         FormatError: The file is damaged or in no known format; names the file and its content.
-        OSError: The file cannot be read, or the ranks of a published encoding are not to be had.
+        OSError: The file cannot be read, or the ranks of a published encoding cannot be downloaded.
         ValueError: No format has this name.
     """
     _check_format(format)

@@ -63,23 +63,23 @@ cdef class _Reader:
     cdef const uint8_t* end
     cdef const uint8_t* item      # the beginning of the entry or merge that is read
     cdef uint8_t* memory
-    cdef uint8_t* token           # the bytes of the token that was read last; room for the whole part
+    cdef uint8_t* token           # the bytes of the token that was read last; room for the whole file
     cdef Py_ssize_t length        # of that token
-    cdef Py_ssize_t count         # tokens that `join` will look up:
-    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]
+    cdef Py_ssize_t count         # tokens that `join` will look up
+    cdef const uint8_t* parts[BP_FOUND_AT_ONCE]      # the bytes of each of these
     cdef Py_ssize_t sizes[BP_FOUND_AT_ONCE]
-    cdef const uint8_t* items[BP_FOUND_AT_ONCE]      # of the merges of every second one, which go to
-    cdef MergeList merges
-    cdef TokenTable table         # with the ids of `parts`; by their spelling, others are
-    cdef object ids               # there; merges of these
-    cdef object unreachable       # ids are left out
+    cdef const uint8_t* items[BP_FOUND_AT_ONCE]      # the merge of every second one
+    cdef MergeList merges         # OUT
+    cdef TokenTable table         # finds tokens by their bytes
+    cdef object ids               # SpelledIds: finds the others by their spelling
+    cdef object unreachable       # merges of these ids are left out
     cdef Py_ssize_t rank          # merges that were joined or left out
-    cdef bint json                # they are items of an array, strings or
-    cdef bint apart               # arrays of two; else lines
-    cdef bint characters          # tokens are spelled as they are, not in printable form,
-    cdef bytes written            # keeps the memory alive:
-    cdef const uint8_t* space     # with this for a space, of
-    cdef Py_ssize_t space_size    # bytes; 0 for none
+    cdef bint json                # merges are items of an array, else lines
+    cdef bint apart               # the items are arrays of two tokens, else strings
+    cdef bint characters          # tokens are spelled as they are, not in printable form
+    cdef bytes written            # keeps the memory of `space` alive
+    cdef const uint8_t* space     # the character that stands for a space
+    cdef Py_ssize_t space_size    # its bytes; 0 for none
 
     def __cinit__(self, bytes data not None, Py_ssize_t start, Py_ssize_t stop, str space=None):
         if not 0 <= start <= stop <= PyBytes_GET_SIZE(data):

@@ -277,7 +277,7 @@ def _runs(last: Collection[str], letter: str) -> list[tuple[str, str]]:
     if longest > LONGEST_RUN or any(piece != letter * len(piece) for piece in last):
         return []
     pairs = [(one, other) for one in sizes for other in sizes if one + other in sizes]
-    # powers of two from the left, then, from the longest on, what is left behind them
+    # join equal powers of two from left to right, then the remainders, the longest first
     pairs.sort(key=lambda pair: (0, pair[0]) if pair[0] == pair[1] else (1, -pair[0], -pair[1]))
     ranks = {pair: rank for rank, pair in enumerate(pairs)}
     # both rules cut off the longest piece again and again

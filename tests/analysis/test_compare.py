@@ -164,7 +164,7 @@ def test_places_and_their_page(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.text("the cat's猫é\u0301🙂 \n", max_size=12), max_size=5))
 def test_the_differing_places_are_those_of_the_definition(texts: list[str]) -> None:
-    """The edges that both have cut a text into stretches; neighbours of other tokens are one place."""
+    """The edges that both have cut a text into ranges; neighbours of other tokens are one place."""
     for other in (LARGE, Tokenizer(LARGE.vocab, LARGE.merges, LARGE.special_tokens, normalization="NFC")):
         (found,) = compare([SMALL, other], texts, places=1000).differences
         differing = places = 0
