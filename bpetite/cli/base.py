@@ -14,6 +14,7 @@ from functools import partial
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..errors import FormatError
 from . import reports
@@ -27,6 +28,22 @@ ON_DATA = ("encode", "count", "decode", "inspect", "merge")
 
 class Preempted(KeyboardInterrupt):
     """SIGTERM, by which schedulers end what they will start again."""
+
+
+class Completed(click.types.StringParamType):
+    """A text that a shell completes: to a name, where a tokenizer or a pattern is asked for, or to a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from .. import patterns  # commands without a shell that asks do without
+        from ..formats.encodings import MODELS, PUBLISHED
+
+        names: list[str] = []
+        if param.name in ("pattern", "superword_pattern"):
+            names = [*patterns.NAMED, "none"]
+        elif param.metavar == "TOKENIZER" or param.name in ("a", "b", "source"):
+            names = ["bpetite-32k", *PUBLISHED, *(MODELS if incomplete else ())]
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
 
 
 class Command(click.Command):
@@ -44,6 +61,9 @@ class Command(click.Command):
     ) -> None:
         # click fills no paragraph that \b begins
         super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
+        for parameter in self.params:
+            if parameter.type is click.STRING:
+                parameter.type = Completed()
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
         for names, what in (
