@@ -89,6 +89,12 @@ class Command(click.Command):
             failure = click.ClickException(as_typed(one_line(wrong), self.params))
             failure.exit_code = 2 if self.verdict else exit_code(wrong, ctx)  # type: ignore[misc]
             raise failure from wrong
+        except RuntimeError as wrong:
+            if "start new thread" not in str(wrong):
+                raise
+            raise click.ClickException(
+                "the system allows this user no more threads: end some, raise the limit (ulimit -u), use fewer --jobs"
+            ) from wrong
         except KeyboardInterrupt as stopped:
             raise click.Abort(self.after_interrupt) from stopped
 
