@@ -107,7 +107,14 @@ class Build(build_ext):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(self.get_ext_filename(ext.name), path)
         self.extensions = stale
-        super().build_extensions()
+        try:
+            super().build_extensions()
+        except RuntimeError as error:
+            if "new thread" not in str(error):
+                raise
+            tell("the system allows fewer threads than there are processors: compiling module by module")
+            self.parallel = None
+            super().build_extensions()
         self.extensions = self.distribution.ext_modules
 
     def is_old(self, ext: Extension) -> bool:

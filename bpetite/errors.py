@@ -28,7 +28,10 @@ class MissingExtraError(ImportError):
     """A feature needs a package that is not installed; the message names the extra that brings it."""
 
     def __init__(self, feature: str, package: str, extra: str) -> None:
-        super().__init__(f"{feature} needs {package}: pip install 'bpetite[{extra}]'")
+        clone = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+        of_clone = os.path.exists(os.path.join(clone, "pyproject.toml"))
+        what = f"-e '{clone}[{extra}]'" if of_clone else f"'bpetite[{extra}]'"
+        super().__init__(f"{feature} needs {package}: pip install {what}")
         self.feature = feature
         self.package = package
         self.extra = extra
@@ -133,13 +136,13 @@ def not_a_text(given: object) -> TypeError:
     """The error to raise for a text that is neither str nor bytes.
 
     >>> str(not_a_text(["a", "b"]))
-    "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch takes several texts"
+    "text is str or UTF-8 bytes, not ['a', 'b']; encode_batch and count_batch take several texts"
     """
     hint = ""
     if isinstance(given, bytearray | memoryview):
         hint = "; bytes(text) makes bytes of it"
     elif isinstance(given, list | tuple):
-        hint = "; encode_batch takes several texts"
+        hint = "; encode_batch and count_batch take several texts"
     elif given is None:
         hint = "; leave out what has no text, or give ''"
     elif hasattr(given, "read_text"):

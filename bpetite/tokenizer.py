@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
     import numpy as np
     from numpy.typing import NDArray
+    from transformers import PreTrainedTokenizerFast
     from typing_extensions import Unpack
 
     from .adapters.tiktoken_view import Encoding
@@ -516,7 +517,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         view: TokenizersView = tokenizers_tokenizer(self)
         return view
 
-    def as_transformers(self, **options: Any) -> Any:
+    def as_transformers(self, **options: Any) -> PreTrainedTokenizerFast:
         """A ``transformers.PreTrainedTokenizerFast`` made from this tokenizer's tokenizer.json, accelerated (see
         :func:`bpetite.accelerate`), with the settings of the directory or object that this tokenizer comes from.
 
@@ -530,7 +531,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .adapters import transformers_tokenizer
 
-        return transformers_tokenizer(self, options)
+        fast: PreTrainedTokenizerFast = transformers_tokenizer(self, options)
+        return fast
 
     def encode_with_offsets(
         self,
@@ -814,7 +816,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
     encode_batch_to_arrow: Final = arrow.encode_batch_to_arrow
 
 
-class Pruned(NamedTuple("Pruned", [("tokenizer", Tokenizer), ("ids", dict[int, int])])):
+class Pruned(NamedTuple):
     """The result of :meth:`Tokenizer.prune`.
 
     Attributes:
@@ -822,4 +824,5 @@ class Pruned(NamedTuple("Pruned", [("tokenizer", Tokenizer), ("ids", dict[int, i
         ids: old id -> new id of its tokens, in order: ``embedding[list(ids)]`` are the rows of its model.
     """
 
-    __slots__ = ()
+    tokenizer: Tokenizer
+    ids: dict[int, int]

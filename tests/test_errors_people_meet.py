@@ -10,7 +10,7 @@ import pytest
 from commands import bpe as run
 
 import bpetite
-from bpetite import FormatError, Tokenizer
+from bpetite import FormatError, MissingExtraError, Tokenizer
 from bpetite.engine.foreign_names import VIEWS
 
 TOK = Tokenizer.train("ab ab ab", 258)
@@ -107,7 +107,42 @@ def test_sizes_are_told_apart() -> None:
     assert len(gap.as_transformers()) == gap.as_transformers().vocab_size == 260
 
 
+def test_several_texts_and_ids_without_an_order() -> None:
+    with pytest.raises(TypeError, match=r"not \['a', 'b'\]; encode_batch and count_batch take several texts"):
+        TOK.count(["a", "b"])  # type: ignore[arg-type]
+    for ids in ({98, 97}, frozenset({97})):
+        for decode in (TOK.decode, TOK.decode_bytes):
+            with pytest.raises(TypeError, match=r"ids is a sequence of ints .*, not .*; a set has no"):
+                decode(ids)
+    assert TOK.decode({97: 0, 98: 0}.keys()) == "ab"
+
+
+def test_extras_are_installed_from_the_clone(monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = Path(bpetite.__file__).parents[1]
+    expected = f"-e '{clone}[hub]'" if (clone / "pyproject.toml").exists() else "'bpetite[hub]'"
+    assert str(MissingExtraError("x", "y", "hub")) == f"x needs y: pip install {expected}"
+    monkeypatch.setattr(bpetite.errors, "__file__", "/site-packages/bpetite/errors.py")
+    assert str(MissingExtraError("x", "y", "hub")) == "x needs y: pip install 'bpetite[hub]'"
+
+
+def test_parts_of_a_text_have_names_for_an_editor() -> None:
+    from bpetite.engine.limits import Chunk
+    from bpetite.tokenizer import Pruned
+
+    for kind in (Chunk, Pruned):
+        assert tuple(kind.__annotations__) == kind._fields
+    assert Tokenizer.as_transformers.__annotations__["return"] == "PreTrainedTokenizerFast"
+
+
 # On the command line
+
+
+def test_a_tokenizer_without_its_suffix(tmp_path: Path) -> None:
+    TOK.save(tmp_path / "tokenizer.json")
+    message = "tokenizer: no such file or folder; did you mean 'tokenizer.json'?"
+    assert message in run("audit", "-t", "tokenizer", cwd=tmp_path).err
+    with pytest.raises(FileNotFoundError, match=r"did you mean '.*tokenizer\.json'\?"):
+        Tokenizer.load(tmp_path / "tokenizer")
 
 
 def test_the_format_that_a_name_became(tmp_path: Path) -> None:

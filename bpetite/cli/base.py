@@ -15,6 +15,7 @@ from inspect import cleandoc
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ..errors import FormatError
 from . import reports
@@ -35,6 +36,22 @@ class Preempted(KeyboardInterrupt):
     """SIGTERM, by which schedulers end what they will start again."""
 
 
+class Completed(click.types.StringParamType):
+    """A text that a shell completes: to a name, where a tokenizer or a pattern is asked for, or to a file."""
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from .. import patterns  # commands without a shell that asks do without
+        from ..formats.encodings import MODELS, PUBLISHED
+
+        names: list[str] = []
+        if param.name in ("pattern", "superword_pattern"):
+            names = [*patterns.NAMED, "none"]
+        elif param.metavar == "TOKENIZER" or param.name in ("a", "b", "source"):
+            names = ["bpetite-32k", *PUBLISHED, *(MODELS if incomplete else ())]
+        found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
+        return found or [CompletionItem(incomplete, type="file")]
+
+
 class Command(click.Command):
     """A command of ``bpetite``.
 
@@ -52,6 +69,9 @@ class Command(click.Command):
         super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
         if any(one.name == "files_from" for one in self.params):
             self.help = f"{cleandoc(self.help or '')}\n\n{FILES}"
+        for parameter in self.params:
+            if parameter.type is click.STRING:
+                parameter.type = Completed()
         self.verdict: bool = verdict
         self.after_interrupt: str = after_interrupt
         for names, what in (
@@ -77,6 +97,12 @@ class Command(click.Command):
             failure = click.ClickException(as_typed(one_line(wrong), self.params))
             failure.exit_code = 2 if self.verdict else exit_code(wrong, ctx)  # type: ignore[misc]
             raise failure from wrong
+        except RuntimeError as wrong:
+            if "start new thread" not in str(wrong):
+                raise
+            raise click.ClickException(
+                "the system allows this user no more threads: end some, raise the limit (ulimit -u), use fewer --jobs"
+            ) from wrong
         except KeyboardInterrupt as stopped:
             raise click.Abort(self.after_interrupt) from stopped
 

@@ -8,7 +8,7 @@ from ..formats import FORMATS, Format
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .reports import say
+from .reports import is_stream, say
 from .saving import Target, special_tokens_of, target_options
 
 
@@ -58,6 +58,11 @@ def command(
         )
     else:
         tokenizer = Tokenizer.load(source, format=source_format)
+    named = target.path.suffix or click.get_current_context().params["target_format"]
+    if not named and not is_stream(target.path) and not target.path.exists():
+        raise click.UsageError(
+            f"{target} has no suffix: name a file, as {target}.json, or a folder with --to huggingface or --to gpt2"
+        )
     vocab = tokenizer.to_vocab()
     gaps = sorted({*range(tokenizer.vocab_size)} - vocab.tokens.keys())
     if gaps and reserved:

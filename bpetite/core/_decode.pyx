@@ -474,6 +474,8 @@ cdef list _listed(object ids):
         hint = "; encode gives the ids of a text"
     elif isinstance(ids, (bytes, bytearray)):
         hint = "; numpy.frombuffer(ids, dtype) makes an array of ids in binary form"
+    elif isinstance(ids, (set, frozenset)):
+        hint = "; a set has no order"
     elif isinstance(ids, Mapping):
         hint = "; give the ids that are in it" + (', ids["input_ids"]' if "input_ids" in ids else "")
     else:

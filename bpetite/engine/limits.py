@@ -33,7 +33,7 @@ class Splitter(Protocol):
     def finditer(self, string: str, /) -> Iterator[Any]: ...
 
 
-class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("tokens", int)])):
+class Chunk(NamedTuple):
     """A part of a text.
 
     Attributes:
@@ -43,7 +43,10 @@ class Chunk(NamedTuple("Chunk", [("text", str), ("start", int), ("end", int), ("
         tokens: The number of its tokens by itself.
     """
 
-    __slots__ = ()
+    text: str
+    start: int
+    end: int
+    tokens: int
 
 
 class Edges:

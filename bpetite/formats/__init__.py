@@ -15,6 +15,7 @@ from __future__ import annotations
 import errno
 import os
 from contextlib import suppress
+from glob import escape, glob
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -89,6 +90,8 @@ def unknown_name(name: str) -> FileNotFoundError:
     """The error for a name that is neither a file nor a tokenizer. It gives the nearest name."""
     if "://" in name:
         return FileNotFoundError(errno.ENOENT, "a URL, and tokenizers are read from local files: copy it first", name)
+    if beside := sorted(glob(f"{escape(name)}.*")):
+        return FileNotFoundError(errno.ENOENT, f"no such file or folder; did you mean {beside[0]!r}?", name)
     encodings = _module("encodings")
     if encodings.looks_like_path(name):
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))

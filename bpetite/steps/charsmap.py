@@ -15,6 +15,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import ClassVar, NamedTuple
 
+from ..errors import short_repr
+
 #: The most bytes of a grapheme that tokenizers looks up as a whole.
 GRAPHEME = 5
 #: The most places that are visited to read the strings; strings share their ends, and nmt_nfkc has half a million.
@@ -36,6 +38,9 @@ class Precompiled:
     charsmap: str
     graphemes: bool = False
     kept: str = ""
+
+    def __repr__(self) -> str:  # of nmt_nfkc, the map has 320,000 characters
+        return f"Precompiled({short_repr(self.charsmap)}, graphemes={self.graphemes}, kept={self.kept!r})"
 
 
 class CharsMap(NamedTuple):

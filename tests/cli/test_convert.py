@@ -35,6 +35,16 @@ def test_there_and_back_through_every_format(native: Path, tmp_path: Path) -> No
     assert Tokenizer.load(tmp_path / "back") == TRAINED
 
 
+def test_a_name_without_suffix_is_no_file(native: Path, tmp_path: Path) -> None:
+    done = convert(native, "outdir", cwd=tmp_path)
+    assert (done.code, done.out) == (2, "")
+    assert "outdir has no suffix: name a file, as outdir.json, or a folder with --to huggingface" in done.err
+    assert not (tmp_path / "outdir").exists()
+    assert convert(native, "outdir", "--to", "huggingface", cwd=tmp_path).code == 0
+    assert (tmp_path / "outdir" / "tokenizer.json").exists()
+    assert convert(native, "native", "--to", "native", cwd=tmp_path).code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

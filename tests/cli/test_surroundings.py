@@ -18,6 +18,42 @@ TEXT = "the cat sat on the mat, the cat ate the hat<|endoftext|>"
 posix = pytest.mark.skipif(os.name == "nt", reason="signals, users and file systems of POSIX")
 
 
+# Before the command begins, and without threads
+
+
+def test_an_interrupt_while_modules_are_imported_is_one_line() -> None:
+    code = """if True:
+        import runpy, sys
+        class Interrupt:
+            def find_spec(self, name, *_):
+                if name == "click":
+                    raise KeyboardInterrupt
+        sys.meta_path.insert(0, Interrupt())
+        runpy.run_module("bpetite", run_name="__main__")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHONPATH}
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+
+
+@pytest.mark.parametrize("command", [("encode", "-o", "out"), ("count",)])
+def test_a_system_without_threads_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    from bpetite.core import _threads
+
+    def refuse(*_: object) -> int:
+        raise RuntimeError("can't start new thread")
+
+    (tmp_path / "in.txt").write_text(TEXT * 99)
+    monkeypatch.setattr(_threads, "start_new_thread", refuse)
+    name, *more = command
+    done = bpe(name, "in.txt", *more, "-t", "bpetite-32k", "--jobs", "16", cwd=tmp_path)
+    assert (done.code, done.out) == (1, "")
+    assert done.err.splitlines()[-1].startswith("Error: the system allows this user no more threads: end some, raise")
+
+
 # Killed midway
 
 

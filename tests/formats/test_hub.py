@@ -187,11 +187,11 @@ def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_without_the_extra_the_error_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[hub\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[hub\]'"):
         Tokenizer.from_pretrained("someone/json")
     monkeypatch.delitem(sys.modules, "bpetite.adapters.transformers", raising=False)
     monkeypatch.setitem(sys.modules, "transformers", None)
-    with pytest.raises(MissingExtraError, match=r"pip install 'bpetite\[transformers\]'"):
+    with pytest.raises(MissingExtraError, match=r"pip install .*\[transformers\]'"):
         TRAINED.as_transformers()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer, chat
-from bpetite.__main__ import main
+from bpetite.cli import main
 
 TRAINED = Tokenizer.train("ab ab ab", 258, special_tokens=["<s>", "</s>", "<pad>"])
 CONFIG = {

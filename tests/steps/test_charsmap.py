@@ -13,6 +13,11 @@ from bpetite.formats.huggingface_steps import read_normalizer
 from bpetite.steps.normalizers import Normalization, Precompiled, check, normalizer, replacements
 
 
+def test_its_repr_is_short() -> None:
+    shown = repr(Precompiled("A" * 320_000, graphemes=True))
+    assert shown == f"Precompiled('{'A' * 76}..., graphemes=True, kept='')"
+
+
 def charsmap(size: int = 0) -> str:
     """A map of "a" to "xy" and of "ab" to "z", as a double array."""
     units = [0] * 1024

@@ -174,7 +174,7 @@ def test_listing_goes_on_after_errors() -> None:
 def test_packages_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     for module, url, message in (("s3fs", "s3://x", r"s3://x.* needs s3fs: "), ("fsspec.core", "memory://in", "")):
         monkeypatch.setitem(sys.modules, module, None)
-        with pytest.raises(ImportError, match=rf"{message}pip install 'bpetite\[remote\]'"):
+        with pytest.raises(ImportError, match=rf"{message}pip install .*\[remote\]'"):
             found(url)
 
 
