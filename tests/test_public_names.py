@@ -31,11 +31,17 @@ def signature(found: Any) -> str:
     return str(made.replace(parameters=plain, return_annotation=inspect.Signature.empty))
 
 
+def is_own(found: type, attribute: str) -> bool:
+    """True where no class of Python itself, whose signatures differ from version to version, has the attribute."""
+    owner = next((base for base in found.__mro__ if attribute in vars(base)), object)
+    return owner.__module__ not in FOREIGN
+
+
 def of_class(name: str, found: type) -> Iterator[str]:
-    yield f"{name}{signature(found)}"
+    made = is_own(found, "__init__") or is_own(found, "__new__")
+    yield f"{name}{signature(found) if made else ''}"
     for attribute in sorted(dir(found)):
-        owner = next((base for base in found.__mro__ if attribute in vars(base)), object)
-        if not attribute.startswith("_") and owner.__module__ not in FOREIGN:
+        if not attribute.startswith("_") and is_own(found, attribute):
             value = inspect.getattr_static(found, attribute)
             value = getattr(found, attribute) if isinstance(value, classmethod | staticmethod) else value
             yield f"{name}.{attribute}{signature(value) if callable(value) else ''}"
