@@ -26,12 +26,13 @@ import sys
 import time
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import made_texts
 
-from bpetite import Tokenizer, __version__
+from bpetite import Tokenizer, __version__, patterns
 from bpetite.splitting.pretokenizer import pretokenizer
 
 from . import machine, texts
@@ -64,9 +65,11 @@ def work(tok: Tokenizer, whole: str) -> dict[str, Callable[[], Any]]:
     ids, data, short = tok.encode_ordinary(whole), whole.encode(), whole[5000:5020]
     scanner = pretokenizer(tok.pattern).scanner
     assert scanner is not None
+    qwen = Tokenizer.from_vocab(replace(tok.to_vocab(), pattern=patterns.QWEN2, normalization="NFC"))  # as Qwen 3's
     return {
         "array": repeated(TIMES, lambda: tok.encode_to_numpy(whole)),
         "array, no word known": lambda: tok.with_cache(64 << 20).encode_to_numpy(whole),
+        "array, NFC": repeated(TIMES, lambda: qwen.encode_to_numpy(whole)),
         "list": repeated(TIMES, lambda: tok.encode_ordinary(whole)),
         "batch": repeated(TIMES, lambda: tok.encode_batch_to_numpy(documents, num_threads=1)),
         "calls of 20 characters": repeated(5000, lambda: tok.encode(short)),

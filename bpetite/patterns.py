@@ -24,12 +24,15 @@ __all__ = [
     "GPT2",
     "GPT2_POSSESSIVE",
     "LLAMA3",
+    "LLAMA_CPP",
     "NAMED",
     "O200K",
     "QWEN2",
+    "QWEN35",
     "STAGES",
     "STARCODER",
     "SUPERBPE",
+    "TEKKEN",
     "CompiledPattern",
     "Pattern",
     "PatternLike",
@@ -163,7 +166,7 @@ JAIS2 = LLAMA3.removesuffix(r"""\s+(?!\S)|\s+""") + "|".join(
     [*(rf"""\s{{{n}}}(?!\S)""" for n in (512, 256, 128, 64, 32, 16, 8, 4)), r"""\s{1,2}(?!\S)""", r"""\s{1}"""]
 )
 
-# openbmb/MiniCPM5: Llama 3's, which has no digits left to cut.
+# openbmb/MiniCPM5: Llama 3's, after a step that cuts digits.
 MINICPM5 = (r"""\p{N}{1,3}""", LLAMA3.replace(r"""\p{N}{1,3}""", r"""\p{N}+"""))
 
 # ufakzeka: Qwen 2's, without contractions.
@@ -212,7 +215,7 @@ SPARK = (*DEEPSEEK_V3[:2], DEEPSEEK_V3[2].replace(r"""[\r\n]*|\s*[\r\n]+""", r""
 # compatibility ideographs is meant to begin at U+F900; llama.cpp has U+8C48 for it.
 AFMOE = (
     r"""\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N}))""",
-    r"""[一-鿿㐀-䶿\uF900-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+""",
+    r"""[一-鿿㐀-䶿""" "\uf900" r"""-﫿぀-ゟ゠-ヿ･-ﾟ⼀-⿟เ-๿຀-໿ក-៿က-႟ꩠ-ꩿꧠ-꧿가-힯ᄀ-ᇿ]+""",
     DEEPSEEK_V3[2],
 )
 
@@ -325,8 +328,8 @@ def is_known(pattern: object) -> bool:
     return is_plain(pattern) and STAGES.issuperset(as_tuple(pattern))
 
 
-#: All names of patterns, and the names of encodings and models that cut by one of them: those of tiktoken and vLLM, of
-#: files like tiktoken's, and of llama.cpp, where they are no words.
+#: All names of patterns, and the names of encodings and models that cut by one of them: llama.cpp's, tiktoken's, and of
+#: models whose files of ranks name no pattern.
 _NAMES = {name: pattern for name, pattern in LLAMA_CPP.items() if pattern and name != "default"} | NAMED | {
     "none": None,
     "r50k_base": GPT2,

@@ -1,3 +1,3 @@
 """The release."""
 
-__version__ = "0.1.0"
+__version__ = "0.9.0"

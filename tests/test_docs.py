@@ -50,6 +50,7 @@ NOT_TESTED = {
     ("docs/corpus.md", "takes a bucket"): 1,
     ("docs/formats.md", "takes a model"): 1,
     ("docs/formats.md", "takes the network"): 1,
+    ("docs/models.md", "takes minutes, and packages to fetch"): 1,
     ("docs/quickstart.md", "installs"): 1,
     ("docs/reference/command-line.md", "belongs to a start file"): 1,
     ("docs/scale.md", "takes Slurm"): 2,
@@ -305,6 +306,16 @@ def test_the_numbers_are_those_of_the_comparison(monkeypatch: pytest.MonkeyPatch
     assert report.readme(text, numbers) == text
     assert (ROOT / "docs/speed.md").read_text(encoding="utf-8") == report.page(numbers)
     assert (ROOT / "docs/speed.svg").read_text(encoding="utf-8") == report.picture(numbers)
+
+
+def test_the_page_of_models_is_made_from_its_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As above, python -m benchmarks.models FOLDER --output docs/models."""
+    monkeypatch.syspath_prepend(ROOT)
+    report = importlib.import_module("benchmarks.models_report")
+    numbers = json.loads((ROOT / "docs/models.json").read_text(encoding="utf-8"))
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert report.readme(text, numbers) == text
+    assert (ROOT / "docs/models.md").read_text(encoding="utf-8") == report.page(numbers)
 
 
 if __name__ == "__main__":
