@@ -28,10 +28,10 @@ from .._merge cimport (
     BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, MergeTable, bp_words, space_free, space_reserve,
 )
 from ..headers cimport (
-    BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_work, draw_secret, token_t,
+    BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_utf8_character, bp_work, draw_secret, token_t,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
-from ..vocabulary._alphabet cimport AlphabetTable, character_at
+from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._text cimport DONE, INTERRUPTED, NO_MEMORY, NO_TOKEN
 
@@ -236,7 +236,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
 
 cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     cdef uint32_t first
-    character_at(text, length, &first)
+    bp_utf8_character(text, length, &first)
     return first == alphabet.space
 
 

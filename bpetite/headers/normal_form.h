@@ -9,14 +9,6 @@ enum {
     BP_NOT_NORMAL = 255        /* the character may be another in the form, alone or after others */
 };
 
-/* The code point of a character in valid UTF-8 that is not ASCII. OUT: *size: its bytes. */
-BP_INLINE uint32_t bp_utf8_code(const uint8_t *p, ptrdiff_t *size) {
-    *size = 2 + (p[0] >= 0xE0) + (p[0] >= 0xF0);
-    if (*size == 2) return (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-    if (*size == 3) return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-    return (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-}
-
 /* Find the first part of text[at:n], valid UTF-8, that may not be in the form: from a character that begins anew to the
    next one. Such a character has the combining class 0, and composes with nothing before it. So each part can be
    rewritten alone. Returns 0 if all of the text is in the form.
@@ -31,7 +23,8 @@ static inline int bp_not_normal(const uint8_t *text, ptrdiff_t n, ptrdiff_t at, 
         ptrdiff_t size = 1;
         unsigned value = 0;
         if (text[at] >= 0x80) {
-            const uint32_t code = bp_utf8_code(text + at, &size);
+            uint32_t code;
+            size = bp_utf8_read(text + at, &code);
             value = code < BP_NORMAL_CODES ? table[code] : 0;
         } else {
             while (!found && at + 9 <= n && !(bp_load64(text + at + 1) & UINT64_C(0x8080808080808080))) at += 8;

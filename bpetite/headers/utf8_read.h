@@ -61,19 +61,8 @@ static inline ptrdiff_t bp_utf8_valid_plain(const uint8_t *p, ptrdiff_t at, ptrd
 
 /* Write a character of valid UTF-8 as one unit of `kind` bytes; advances *at and returns the end of the unit. */
 BP_INLINE uint8_t *bp_unit_from_utf8(int kind, const uint8_t *p, ptrdiff_t *at, uint8_t *to) {
-    uint32_t c = p[*at];
-    ptrdiff_t size = 1;
-    if (c >= 0xF0) {
-        c = (c & 0x07) << 18 | (p[*at + 1] & 0x3Fu) << 12 | (p[*at + 2] & 0x3Fu) << 6 | (p[*at + 3] & 0x3Fu);
-        size = 4;
-    } else if (c >= 0xE0) {
-        c = (c & 0x0F) << 12 | (p[*at + 1] & 0x3Fu) << 6 | (p[*at + 2] & 0x3Fu);
-        size = 3;
-    } else if (c >= 0x80) {
-        c = (c & 0x1F) << 6 | (p[*at + 1] & 0x3Fu);
-        size = 2;
-    }
-    *at += size;
+    uint32_t c;
+    *at += bp_utf8_read(p + *at, &c);
     if (kind == 1) {
         *to = (uint8_t)c;
     } else if (kind == 2) {

@@ -13,9 +13,9 @@ from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
-    BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+    BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    bp_utf8_character, token_t,
 )
-from ._alphabet cimport character_at
 from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
@@ -309,7 +309,7 @@ cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table
         return -1
     while at < length:
         if characters:
-            size = character_at(text + at, length - at, &character)
+            size = bp_utf8_character(text + at, length - at, &character)
         letter = tokens.find(text + at, size)
         if letter < 0 or splits.excluded[letter]:
             return 0
