@@ -18,8 +18,7 @@ from array import array as new_array
 
 @final
 cdef class AlphabetTable:
-    """The first ids of a text, from an :class:`bpetite.vocabulary.alphabet.Alphabet`. Ordinary text does not give the
-    `excluded` ids.
+    """The first ids of a text, from an :class:`bpetite.vocabulary.alphabet.Alphabet`; none of them is in `special_only`.
 
     >>> from bpetite import Vocab
     >>> from bpetite.vocabulary.alphabet import Alphabet
@@ -28,7 +27,7 @@ cdef class AlphabetTable:
     array('I', [1, 0, 0, 1])
     """
 
-    def __cinit__(self, TokenTable tokens not None, alphabet not None, excluded=frozenset()):
+    def __cinit__(self, TokenTable tokens not None, alphabet not None, special_only=frozenset()):
         cdef Py_ssize_t slot, size
         cdef uint32_t character
         cdef uint8_t byte
@@ -41,7 +40,7 @@ cdef class AlphabetTable:
         for slot in range(tokens.size):
             size = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
             if (0 < size <= 4 and bp_utf8_character(tokens.blob + tokens.starts[slot], size, &character) == size
-                    and character < BP_CODE_POINTS and tokens.ids[slot] not in excluded
+                    and character < BP_CODE_POINTS and tokens.ids[slot] not in special_only
                     and tokens.find(tokens.blob + tokens.starts[slot], size) == slot):
                 self.ids[character] = tokens.ids[slot] + 1
         self.space = ord(alphabet.space or " ")

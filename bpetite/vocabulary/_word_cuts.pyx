@@ -30,7 +30,12 @@ cdef enum:
 
 @cython.final
 cdef class WordCuts(Scanner):
-    """Cuts text where no merge joins; made by :func:`word_cuts`."""
+    """Cuts text where no merge joins; made by :func:`word_cuts`. Nothing changes after construction."""
+    cdef uint8_t cuts[1 << 16]         # byte | next byte << 8 -> a cut between the two; with an alphabet, ASCII only
+    cdef uint64_t* joined              # with an alphabet: bits of the pairs of characters that are joined, but ASCII
+    cdef int shift                     # of their hashes
+    cdef AlphabetTable alphabet        # or None: the alphabet is bytes
+    cdef bint forced                   # there is a cut before every space
 
     def __dealloc__(self):
         free(self.joined)
