@@ -15,7 +15,8 @@ import regex
 
 from bpetite import patterns
 from bpetite.reference import split
-from bpetite.splitting.pretokenizer import pretokenizer
+from bpetite.splitting.pretokenizer import Pretokenizer, pretokenizer
+from bpetite.splitting.scan._scan import Scanner
 
 from . import texts
 
@@ -26,7 +27,7 @@ PATTERNS: dict[str, patterns.Pattern] = {
     r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
     r"|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
 }
-SCANNERS = ("vector", "tables")
+SCANNERS = {"vector": 64, "one lane": 1}
 
 pytestmark = pytest.mark.benchmark(max_time=0.2, min_rounds=3)
 
@@ -45,7 +46,8 @@ def by_regex(pattern: patterns.Pattern, name: str) -> Callable[[], list[str]]:
 
 def by_scanner(pattern: patterns.Pattern, name: str, path: str) -> Callable[[], object]:
     """Finds the pre-tokens, after a comparison with `regex`."""
-    cut = pretokenizer(pattern, scanner_kind=path)
+    tables = pretokenizer(pattern).tables
+    cut = Pretokenizer(pattern, "vector", Scanner(tables, lanes=SCANNERS[path]), tables)
     if cut.split(text(name)) != split(text(name), pattern):
         raise AssertionError(f"{path} and regex split {name} differently")
     scanner, data = cut.scanner, text(name).encode()

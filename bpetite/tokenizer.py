@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from .engine.padding import PaddedBatch
     from .formats import Format, WritableFormat
     from .patterns import PatternLike
-    from .splitting.pretokenizer import ScannerKind
+    from .splitting.pretokenizer import ScannerName
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern, SplitPatternLike
     from .steps.template import Template
@@ -689,10 +689,10 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return self._vocab.kind
 
     @property
-    def scanner(self) -> ScannerKind | Literal["pipeline"]:
-        """The engine that splits text: "vector" or "tables" (compiled), "regex", "none" (no pattern), "words" (none,
-        either: cut where no merge joins), or "pipeline" for steps that only :mod:`bpetite.engine.pipeline` has."""
-        return "pipeline" if self._cut_in_python else self._pretokenizer.scanner_kind
+    def scanner(self) -> ScannerName | Literal["pipeline"]:
+        """The engine that splits text: "vector" (compiled), "regex", "none" (no pattern), "words" (none, either: cut
+        where no merge joins), or "pipeline" for steps that only :mod:`bpetite.engine.pipeline` has."""
+        return "pipeline" if self._cut_in_python else self._pretokenizer.scanner_name
 
     @property
     def eot_token(self) -> int | None:

@@ -28,7 +28,7 @@ def test_both_forms_of_a_pattern_cut_alike(text: str) -> None:
 
 def test_every_name_leads_to_a_pattern_and_all_compile() -> None:
     for pattern in patterns.NAMED.values():
-        assert pretokenizer(pattern).scanner_kind == "vector"
+        assert pretokenizer(pattern).scanner_name == "vector"
     for stage in STAGES:
         compile_regex(stage)
 

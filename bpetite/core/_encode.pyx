@@ -29,7 +29,8 @@ from .._merge cimport (
     BP_WORD_IDS, BP_WORD_WIDTHS, BP_WORDS, Dropout, MergeTable, bp_words, merge_with_dropout, space_free, space_reserve,
 )
 from ..headers cimport (
-    BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_watch_begin, bp_work, draw_secret, token_t,
+    BP_KEY_READ, SPACE, bp_free, bp_key, bp_resize, bp_secret, bp_utf8_character, bp_watch_begin, bp_work, draw_secret,
+    token_t,
 )
 from ..headers.python cimport PyBytes_AS_STRING, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
@@ -38,7 +39,7 @@ from ..headers.vectors cimport (
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
 from ..steps._rewriting cimport Rewriter, bp_buffer, bp_buffer_drop
-from ..vocabulary._alphabet cimport AlphabetTable, character_at
+from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
 
@@ -326,7 +327,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
 
 cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, Py_ssize_t length) noexcept nogil:
     cdef uint32_t first
-    character_at(text, length, &first)
+    bp_utf8_character(text, length, &first)
     return first == alphabet.space
 
 

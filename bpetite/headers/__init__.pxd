@@ -17,14 +17,15 @@ cdef extern from "headers/bytes.h" nogil:
     enum:
         BP_KEY_BYTES
         BP_KEY_READ
+        BP_CODE_POINTS
     ctypedef struct bp_key:
         uint64_t low
         uint64_t high
     void BP_PREFETCH(const void* address) noexcept
-    uint64_t bp_load64(const void* p) noexcept
     int bp_lowest_bit(uint64_t mask) noexcept
     bp_key bp_load_key(const uint8_t* p, size_t n) noexcept
     bp_key bp_load_last_key(const uint8_t* p, size_t n) noexcept
+    Py_ssize_t bp_utf8_character(const uint8_t* text, Py_ssize_t n, uint32_t* code) noexcept
     uint8_t* bp_utf8_put(uint8_t* to, uint32_t c) noexcept
 
 cdef extern from "headers/hashing.h" nogil:

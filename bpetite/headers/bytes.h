@@ -96,6 +96,43 @@ BP_INLINE bp_key bp_load_key(const uint8_t *p, size_t n) {
 #endif
 }
 
+enum { BP_CODE_POINTS = 0x110000 };
+
+/* The bytes of a character in UTF-8, by the first. */
+BP_INLINE ptrdiff_t bp_utf8_size(uint8_t first) { return 1 + (first >= 0xC0) + (first >= 0xE0) + (first >= 0xF0); }
+
+/* Read a character of valid UTF-8; returns its size. OUT: *code: its code point; of other bytes a number below 2^21.
+   IN: bp_utf8_size(*p) bytes can be read. */
+BP_INLINE ptrdiff_t bp_utf8_read(const uint8_t *p, uint32_t *code) {
+    if (p[0] >= 0xF0) {
+        *code = (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
+        return 4;
+    }
+    if (p[0] >= 0xE0) {
+        *code = (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
+        return 3;
+    }
+    if (p[0] >= 0x80) {
+        *code = (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
+        return 2;
+    }
+    *code = p[0];
+    return 1;
+}
+
+/* The size of the character that text[0:n] begins with, n > 0. OUT: *code: its code point. Bytes that are not UTF-8 have
+   the size 1 and no code point: UINT32_MAX. */
+BP_INLINE ptrdiff_t bp_utf8_character(const uint8_t *text, ptrdiff_t n, uint32_t *code) {
+    const ptrdiff_t size = bp_utf8_size(text[0]);
+    *code = text[0];
+    if (*code < 0x80) return 1;
+    int whole = *code >= 0xC0 && size <= n;
+    for (ptrdiff_t i = 1; whole && i < size; i++) whole = (text[i] & 0xC0) == 0x80;
+    if (whole && bp_utf8_read(text, code) && *code < BP_CODE_POINTS) return size;
+    *code = UINT32_MAX;
+    return 1;
+}
+
 /* Write a character as UTF-8; returns the end. */
 BP_INLINE uint8_t *bp_utf8_put(uint8_t *to, uint32_t c) {
     if (c < 0x80) {

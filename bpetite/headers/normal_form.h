@@ -48,7 +48,8 @@ static inline void bp_form_let_pass(bp_form *form, uint32_t code) {
 }
 
 BP_INLINE uint32_t bp_form_value(const bp_form *form, const uint8_t *p, ptrdiff_t *size) {
-    const uint32_t code = bp_utf8_code(p, size);
+    uint32_t code;
+    *size = bp_utf8_read(p, &code);
     return code < BP_FORM_CODES ? form->values[code] : 0;
 }
 
@@ -120,8 +121,7 @@ static inline int bp_form_find(const bp_form *form, const uint8_t *text, ptrdiff
     if (*end >= n) return 0;
     *start = bp_form_back(form, text, at, *end);
     do {
-        bp_utf8_code(text + *end, &size);
-        *end += size;
+        *end += bp_utf8_size(text[*end]);
     } while (*end < n && !bp_form_begins(form, text + *end, &size));
     return 1;
 }
@@ -212,12 +212,18 @@ static inline ptrdiff_t bp_form_compose(const bp_form *form, bp_form_char *chars
    BP_FORM_FEW of them, which are not allocated. OUT: *count. */
 static inline bp_form_char *bp_form_chars(const bp_form *form, const uint8_t *text, ptrdiff_t n, bp_form_char *few,
                                           ptrdiff_t *count) {
-    ptrdiff_t size, most = 0, used = 0;
-    for (ptrdiff_t at = 0; at < n; at += size) most += bp_form_decompose(form, bp_utf8_code(text + at, &size), NULL);
+    ptrdiff_t most = 0, used = 0;
+    uint32_t code;
+    for (ptrdiff_t at = 0; at < n;) {
+        at += bp_utf8_read(text + at, &code);
+        most += bp_form_decompose(form, code, NULL);
+    }
     bp_form_char *chars = 2 * most <= BP_FORM_FEW ? few : malloc(2 * (size_t)most * sizeof(*chars));
     if (!chars) return NULL;
-    for (ptrdiff_t at = 0; at < n; at += size)
-        used += bp_form_decompose(form, bp_utf8_code(text + at, &size), chars + used);
+    for (ptrdiff_t at = 0; at < n;) {
+        at += bp_utf8_read(text + at, &code);
+        used += bp_form_decompose(form, code, chars + used);
+    }
     bp_form_sort(chars, used, chars + most);
     *count = form->composes ? bp_form_compose(form, chars, used) : used;
     return chars;

@@ -50,21 +50,21 @@ static inline PyObject *bp_str_of_utf8(const uint8_t *p, Py_ssize_t n) {
     const int valid = bp_utf8_valid(p, n) == n;
     const Py_ssize_t size = valid ? bp_utf8_count(p, n) : 0;
     const uint8_t top = valid ? bp_utf8_top(p, n) : 0;
-    const int kind = top < 0xC4 ? 1 : top < 0xF0 ? 2 : 4;
+    const int width = top < 0xC4 ? 1 : top < 0xF0 ? 2 : 4;
     PyObject *text;
     void *units;
     if (state) PyEval_RestoreThread(state);
     if (!valid) Py_RETURN_NONE;
-    text = PyUnicode_New(size, kind == 1 ? 0xFF : kind == 2 ? 0xFFFF : 0x10FFFF);
+    text = PyUnicode_New(size, width == 1 ? 0xFF : width == 2 ? 0xFFFF : 0x10FFFF);
     if (!text) return NULL;
     units = PyUnicode_DATA(text);
     if (n > KEEP_LOCK) {
         Py_BEGIN_ALLOW_THREADS
-        bp_use_large_pages(units, (size_t)size * kind);
-        bp_units_from_utf8(kind, p, n, units);
+        bp_use_large_pages(units, (size_t)size * width);
+        bp_units_from_utf8(width, p, n, units);
         Py_END_ALLOW_THREADS
     } else {
-        bp_units_from_utf8(kind, p, n, units);
+        bp_units_from_utf8(width, p, n, units);
     }
     return text;
 }

@@ -36,13 +36,4 @@ static inline void bp_buffer_drop(bp_buffer *buffer, ptrdiff_t n) {
     if (buffer->filled) memmove(buffer->bytes, buffer->bytes + n, (size_t)buffer->filled);
 }
 
-/* The code point of a character in valid UTF-8. OUT: *size: its bytes. */
-BP_INLINE uint32_t bp_utf8_code(const uint8_t *p, ptrdiff_t *size) {
-    *size = 1 + (p[0] >= 0xC0) + (p[0] >= 0xE0) + (p[0] >= 0xF0);
-    if (*size == 1) return p[0];
-    if (*size == 2) return (p[0] & 0x1Fu) << 6 | (p[1] & 0x3Fu);
-    if (*size == 3) return (p[0] & 0x0Fu) << 12 | (p[1] & 0x3Fu) << 6 | (p[2] & 0x3Fu);
-    return (p[0] & 0x07u) << 18 | (p[1] & 0x3Fu) << 12 | (p[2] & 0x3Fu) << 6 | (p[3] & 0x3Fu);
-}
-
 #endif

@@ -59,30 +59,19 @@ static inline ptrdiff_t bp_utf8_valid_plain(const uint8_t *p, ptrdiff_t at, ptrd
     return n;
 }
 
-/* Write a character of valid UTF-8 as one unit of `kind` bytes; advances *at and returns the end of the unit. */
-BP_INLINE uint8_t *bp_unit_from_utf8(int kind, const uint8_t *p, ptrdiff_t *at, uint8_t *to) {
-    uint32_t c = p[*at];
-    ptrdiff_t size = 1;
-    if (c >= 0xF0) {
-        c = (c & 0x07) << 18 | (p[*at + 1] & 0x3Fu) << 12 | (p[*at + 2] & 0x3Fu) << 6 | (p[*at + 3] & 0x3Fu);
-        size = 4;
-    } else if (c >= 0xE0) {
-        c = (c & 0x0F) << 12 | (p[*at + 1] & 0x3Fu) << 6 | (p[*at + 2] & 0x3Fu);
-        size = 3;
-    } else if (c >= 0x80) {
-        c = (c & 0x1F) << 6 | (p[*at + 1] & 0x3Fu);
-        size = 2;
-    }
-    *at += size;
-    if (kind == 1) {
+/* Write a character of valid UTF-8 as one unit of `width` bytes; advances *at and returns the end of the unit. */
+BP_INLINE uint8_t *bp_unit_from_utf8(int width, const uint8_t *p, ptrdiff_t *at, uint8_t *to) {
+    uint32_t c;
+    *at += bp_utf8_read(p + *at, &c);
+    if (width == 1) {
         *to = (uint8_t)c;
-    } else if (kind == 2) {
+    } else if (width == 2) {
         const uint16_t unit = (uint16_t)c;
         memcpy(to, &unit, 2);
     } else {
         memcpy(to, &c, 4);
     }
-    return to + kind;
+    return to + width;
 }
 
 #ifdef BP_SHUFFLE_TARGET
@@ -156,11 +145,11 @@ BP_SHUFFLE_TARGET static ptrdiff_t bp_utf8_valid_groups(const uint8_t *p, ptrdif
 }
 
 /* Sixteen ASCII characters as units. */
-BP_SHUFFLE_TARGET static inline void bp_units_of_ascii(int kind, uint8_t *to, bp_vec16 c) {
+BP_SHUFFLE_TARGET static inline void bp_units_of_ascii(int width, uint8_t *to, bp_vec16 c) {
     const bp_vec16 zero = bp_vec_each16(0);
-    if (kind == 1) {
+    if (width == 1) {
         bp_vec_store(to, c);
-    } else if (kind == 2) {
+    } else if (width == 2) {
         bp_vec_store(to, bp_vec_zip_low(c, zero));
         bp_vec_store(to + 16, bp_vec_zip_high(c, zero));
     } else {
@@ -173,7 +162,7 @@ BP_SHUFFLE_TARGET static inline void bp_units_of_ascii(int kind, uint8_t *to, bp
 }
 
 /* Four characters of three bytes each as units; returns 0 if p[0:12] is anything else. */
-BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int kind, uint8_t *to, bp_vec16 c) {
+BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int width, uint8_t *to, bp_vec16 c) {
     const bp_vec16 marks = bp_vec_and(c, bp_vec_load(bp_utf8_threes[0]));
     if ((bp_vec_signs(bp_vec_equal8(marks, bp_vec_load(bp_utf8_threes[1]))) & 0xFFF) != 0xFFF) return 0;
     const bp_vec16 each = bp_vec_shuffle(c, bp_vec_load(bp_utf8_threes[2])); /* last byte of the character lowest */
@@ -181,7 +170,7 @@ BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int kind, uint8_t *to, bp
         bp_vec_and(each, bp_vec_each32(0x3F)),
         bp_vec_or(bp_vec_and(bp_vec_right32(each, 2), bp_vec_each32(0xFC0)),
                   bp_vec_and(bp_vec_right32(each, 4), bp_vec_each32(0xF000))));
-    if (kind == 2)
+    if (width == 2)
         bp_vec_store8(to, bp_vec_shuffle(points, bp_vec_load(bp_utf8_threes[3])));
     else
         bp_vec_store(to, points);
@@ -190,7 +179,7 @@ BP_SHUFFLE_TARGET static inline int bp_units_of_threes(int kind, uint8_t *to, bp
 
 /* Units of p[*at:n], valid UTF-8, as long as 64 bytes follow; advances *at and returns the end of the units. Stores of
    sixteen units stay inside: 64 bytes have as many characters at least. */
-BP_SHUFFLE_TARGET static inline uint8_t *bp_units_from_utf8_of(int kind, const uint8_t *p, ptrdiff_t *at,
+BP_SHUFFLE_TARGET static inline uint8_t *bp_units_from_utf8_of(int width, const uint8_t *p, ptrdiff_t *at,
                                                                ptrdiff_t n, uint8_t *to) {
     ptrdiff_t i = *at;
     while (n - i >= 64) {
@@ -198,14 +187,14 @@ BP_SHUFFLE_TARGET static inline uint8_t *bp_units_from_utf8_of(int kind, const u
         const uint64_t signs = bp_vec_signs(c);
         if (!(signs & 1)) {
             const int ascii = signs ? __builtin_ctzll(signs) : 16;
-            bp_units_of_ascii(kind, to, c);
+            bp_units_of_ascii(width, to, c);
             i += ascii;
-            to += ascii * kind;
-        } else if (kind > 1 && bp_units_of_threes(kind, to, c)) {
+            to += ascii * width;
+        } else if (width > 1 && bp_units_of_threes(width, to, c)) {
             i += 12;
-            to += 4 * kind;
+            to += 4 * width;
         } else {
-            do to = bp_unit_from_utf8(kind, p, &i, to);
+            do to = bp_unit_from_utf8(width, p, &i, to);
             while (p[i] >= 0x80 && n - i >= 64);
         }
     }
@@ -213,10 +202,10 @@ BP_SHUFFLE_TARGET static inline uint8_t *bp_units_from_utf8_of(int kind, const u
     return to;
 }
 
-BP_SHUFFLE_TARGET static uint8_t *bp_units_from_many(int kind, const uint8_t *p, ptrdiff_t *at, ptrdiff_t n,
+BP_SHUFFLE_TARGET static uint8_t *bp_units_from_many(int width, const uint8_t *p, ptrdiff_t *at, ptrdiff_t n,
                                                      uint8_t *to) {
-    if (kind == 1) return bp_units_from_utf8_of(1, p, at, n, to);
-    if (kind == 2) return bp_units_from_utf8_of(2, p, at, n, to);
+    if (width == 1) return bp_units_from_utf8_of(1, p, at, n, to);
+    if (width == 2) return bp_units_from_utf8_of(2, p, at, n, to);
     return bp_units_from_utf8_of(4, p, at, n, to);
 }
 #endif
@@ -244,15 +233,15 @@ static inline ptrdiff_t bp_utf8_valid(const uint8_t *p, ptrdiff_t n) {
     return bp_utf8_valid_plain(p, at, n);
 }
 
-/* The units of n bytes of valid UTF-8, `kind` (1, 2 or 4) bytes each, which all characters fit into; returns how many. */
-static inline ptrdiff_t bp_units_from_utf8(int kind, const uint8_t *p, ptrdiff_t n, void *units) {
+/* The units of n bytes of valid UTF-8, `width` (1, 2 or 4) bytes each, which all characters fit into; returns how many. */
+static inline ptrdiff_t bp_units_from_utf8(int width, const uint8_t *p, ptrdiff_t n, void *units) {
     uint8_t *to = (uint8_t *)units;
     ptrdiff_t at = 0;
 #ifdef BP_SHUFFLE_TARGET
-    if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = bp_units_from_many(kind, p, &at, n, to);
+    if (n >= 64 && bp_simd() != BP_SIMD_PLAIN) to = bp_units_from_many(width, p, &at, n, to);
 #endif
-    while (at < n) to = bp_unit_from_utf8(kind, p, &at, to);
-    return (to - (uint8_t *)units) / kind;
+    while (at < n) to = bp_unit_from_utf8(width, p, &at, to);
+    return (to - (uint8_t *)units) / width;
 }
 
 #endif

@@ -8,33 +8,29 @@
 
 #include "simd_vec16.h"
 
-#ifdef BP_HAS_AVX2
-#include <immintrin.h>
-#endif
-
 enum { BP_UTF8_SLACK = 64 /* bytes after a result that may be overwritten */ };
 
 /* Code unit `at` of a str. */
-BP_INLINE uint32_t bp_unit(const int kind, const void *units, ptrdiff_t at) {
-    if (kind == 1) return ((const uint8_t *)units)[at];
-    if (kind == 2) return ((const uint16_t *)units)[at];
+BP_INLINE uint32_t bp_unit(const int width, const void *units, ptrdiff_t at) {
+    if (width == 1) return ((const uint8_t *)units)[at];
+    if (width == 2) return ((const uint16_t *)units)[at];
     return ((const uint32_t *)units)[at];
 }
 
 /* bp_utf8_from_units on any processor. */
-BP_INLINE ptrdiff_t bp_utf8_from_units_plain(const int kind, const void *units, ptrdiff_t from, ptrdiff_t to,
+BP_INLINE ptrdiff_t bp_utf8_from_units_plain(const int width, const void *units, ptrdiff_t from, ptrdiff_t to,
                                              uint8_t *out, ptrdiff_t *bad) {
     uint8_t *at = out;
     *bad = -1;
     while (from < to) {
-        for (; kind == 1 && from + 8 <= to; from += 8, at += 8) {
+        for (; width == 1 && from + 8 <= to; from += 8, at += 8) {
             const uint8_t *eight = (const uint8_t *)units + from;
             if (bp_load64(eight) & 0x8080808080808080u) break;
             memcpy(at, eight, 8);
         }
         for (ptrdiff_t stop = from + 8 < to ? from + 8 : to; from < stop; from++) {
-            const uint32_t c = bp_unit(kind, units, from);
-            if (kind > 1 && (c & 0xFFFFF800u) == 0xD800) {
+            const uint32_t c = bp_unit(width, units, from);
+            if (width > 1 && (c & 0xFFFFF800u) == 0xD800) {
                 *bad = from;
                 return at - out;
             }
@@ -126,10 +122,10 @@ BP_SHUFFLE_TARGET static inline uint8_t *bp_utf8_put_sixteen(uint8_t *to, const 
 }
 
 /* bp_utf8_from_units for whole groups of sixteen, up to a surrogate; advances *from and returns the end. */
-BP_SHUFFLE_TARGET static uint8_t *bp_utf8_from_sixteens(int kind, const void *units, ptrdiff_t *from, ptrdiff_t to,
+BP_SHUFFLE_TARGET static uint8_t *bp_utf8_from_sixteens(int width, const void *units, ptrdiff_t *from, ptrdiff_t to,
                                                         uint8_t *at) {
     ptrdiff_t i = *from;
-    if (kind == 1) {
+    if (width == 1) {
         for (; i + 16 <= to; i += 16) {
             const bp_vec16 c = bp_vec_load((const uint8_t *)units + i);
             if (!bp_vec_any(bp_vec_and(c, bp_vec_each16(0x8080)))) {
@@ -141,7 +137,7 @@ BP_SHUFFLE_TARGET static uint8_t *bp_utf8_from_sixteens(int kind, const void *un
                 at = bp_utf8_put_eight(at, bp_vec_zip_high(c, zero));
             }
         }
-    } else if (kind == 2) {
+    } else if (width == 2) {
         for (; i + 16 <= to; i += 16) {
             const bp_vec16 a = bp_vec_load((const uint16_t *)units + i), b = bp_vec_load((const uint16_t *)units + i + 8);
             const bp_vec16 any = bp_vec_or(a, b);
@@ -179,91 +175,17 @@ BP_SHUFFLE_TARGET static uint8_t *bp_utf8_from_sixteens(int kind, const void *un
 }
 #endif
 
-#ifdef BP_HAS_AVX512
-/* Sixteen code points, none a surrogate, as UTF-8. Writes 64 bytes; returns the end of the valid ones. */
-BP_AVX512_INLINE uint8_t *bp_utf8_put_sixteen_avx512(uint8_t *to, __m512i c) {
-    const __mmask16 two = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F));
-    const __mmask16 three = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7FF));
-    const __mmask16 four = _mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0xFFFF));
-    /* Four groups of six bits, the highest first; then the marks of the bytes, and which of them are kept. */
-    const __m512i groups = _mm512_multishift_epi64_epi8(_mm512_set1_epi64(0x20262C3200060C12), c);
-    const __m512i marked = _mm512_or_si512(_mm512_and_si512(groups, _mm512_set1_epi8(0x3F)),
-                                           _mm512_set1_epi8((char)0x80));
-    __m512i bytes = _mm512_mask_mov_epi32(_mm512_slli_epi32(c, 24), two, marked);
-    __m512i kept = _mm512_set1_epi32((int)0xFF000000);
-    bytes = _mm512_mask_or_epi32(bytes, two & ~three, bytes, _mm512_set1_epi32(0x00C00000));
-    kept = _mm512_mask_mov_epi32(kept, two, _mm512_set1_epi32((int)0xFFFF0000));
-    bytes = _mm512_mask_or_epi32(bytes, three & ~four, bytes, _mm512_set1_epi32(0x0000E000));
-    kept = _mm512_mask_mov_epi32(kept, three, _mm512_set1_epi32((int)0xFFFFFF00));
-    bytes = _mm512_mask_or_epi32(bytes, four, bytes, _mm512_set1_epi32(0x000000F0));
-    kept = _mm512_mask_mov_epi32(kept, four, _mm512_set1_epi32(-1));
-    const __mmask64 kept_bytes = _mm512_movepi8_mask(kept);
-    _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(kept_bytes, bytes));
-    return to + _mm_popcnt_u64(kept_bytes);
-}
-
-BP_AVX512_INLINE int bp_utf8_surrogate_among(__m512i c) {
-    return _mm512_cmpeq_epi32_mask(_mm512_and_si512(c, _mm512_set1_epi32((int)0xFFFFF800)), _mm512_set1_epi32(0xD800))
-           != 0;
-}
-
-/* bp_utf8_from_sixteens: a tenth faster on the whole way from a str of Chinese to ids. */
-BP_AVX512_TARGET static uint8_t *bp_utf8_from_sixteens_avx512(int kind, const void *units, ptrdiff_t *from,
-                                                              ptrdiff_t to, uint8_t *at) {
-    ptrdiff_t i = *from;
-    if (kind == 1) {
-        for (; i + 16 <= to; i += 16) {
-            const __m128i c = _mm_loadu_si128((const __m128i *)((const uint8_t *)units + i));
-            if (_mm_movemask_epi8(c) == 0) {
-                _mm_storeu_si128((__m128i *)at, c);
-                at += 16;
-            } else {
-                at = bp_utf8_put_sixteen_avx512(at, _mm512_cvtepu8_epi32(c));
-            }
-        }
-    } else if (kind == 2) {
-        for (; i + 16 <= to; i += 16) {
-            const __m256i c = _mm256_loadu_si256((const __m256i *)((const uint16_t *)units + i));
-            if (_mm256_test_epi16_mask(c, _mm256_set1_epi16((short)0xFF80)) == 0) {
-                _mm_storeu_si128((__m128i *)at, _mm256_cvtepi16_epi8(c));
-                at += 16;
-            } else {
-                const __m512i wider = _mm512_cvtepu16_epi32(c);
-                if (bp_utf8_surrogate_among(wider)) break;
-                at = bp_utf8_put_sixteen_avx512(at, wider);
-            }
-        }
-    } else {
-        for (; i + 16 <= to; i += 16) {
-            const __m512i c = _mm512_loadu_si512((const uint32_t *)units + i);
-            if (_mm512_cmpgt_epu32_mask(c, _mm512_set1_epi32(0x7F)) == 0) {
-                _mm_storeu_si128((__m128i *)at, _mm512_cvtepi32_epi8(c));
-                at += 16;
-            } else {
-                if (bp_utf8_surrogate_among(c)) break;
-                at = bp_utf8_put_sixteen_avx512(at, c);
-            }
-        }
-    }
-    *from = i;
-    return at;
-}
-#endif
-
-/* Code points units[from:to] of a str whose units are `kind` (1, 2 or 4) bytes wide, as UTF-8. The caller has
+/* Code points units[from:to] of a str whose units are `width` (1, 2 or 4) bytes wide, as UTF-8. The caller has
    room for 2, 3 or 4 bytes each, and BP_UTF8_SLACK. Returns the number of bytes written; *bad is the index of a lone
    surrogate, where it stops, or -1. */
-static inline ptrdiff_t bp_utf8_from_units(int kind, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
+static inline ptrdiff_t bp_utf8_from_units(int width, const void *units, ptrdiff_t from, ptrdiff_t to, uint8_t *out,
                                            ptrdiff_t *bad) {
     uint8_t *at = out;
-#ifdef BP_HAS_AVX512
-    if (to - from >= 16 && bp_simd() == BP_SIMD_AVX512) at = bp_utf8_from_sixteens_avx512(kind, units, &from, to, at);
-#endif
 #ifdef BP_SHUFFLE_TARGET
-    if (to - from >= 16 && bp_simd() != BP_SIMD_PLAIN) at = bp_utf8_from_sixteens(kind, units, &from, to, at);
+    if (to - from >= 16 && bp_simd() != BP_SIMD_PLAIN) at = bp_utf8_from_sixteens(width, units, &from, to, at);
 #endif
-    at += kind == 1   ? bp_utf8_from_units_plain(1, units, from, to, at, bad)
-          : kind == 2 ? bp_utf8_from_units_plain(2, units, from, to, at, bad)
+    at += width == 1   ? bp_utf8_from_units_plain(1, units, from, to, at, bad)
+          : width == 2 ? bp_utf8_from_units_plain(2, units, from, to, at, bad)
                       : bp_utf8_from_units_plain(4, units, from, to, at, bad);
     return at - out;
 }

@@ -16,13 +16,10 @@ from functools import cached_property
 
 from .compile.scanner_tables import ScannerTables
 from .pretokenizer import Pretokenizer
-from .scan._scan import Scanner
+from .scan._scan import COMMIT_BIT, MARK_BIT, Scanner
 
 #: The most characters between a cut and the character that shows it, the latter included.
-BACK = 4
-
-#: The bit of an output that makes a cut of a place further back (compile_pattern.py).
-COMMIT = 1 << 5
+BACK = MARK_BIT
 
 #: Characters that are looked at together.
 AT_ONCE = 64
@@ -46,8 +43,8 @@ class CertainCuts:
         return max(map(len, self.literals), default=1)
 
     @cached_property
-    def _stage(self) -> array[int]:
-        return array("H", self.tables.stage if self.tables else b"")
+    def _page_of(self) -> array[int]:
+        return array("H", self.tables.page_of if self.tables else b"")
 
     @cached_property
     def _by_head(self) -> dict[bytes, list[bytes]]:
@@ -77,7 +74,7 @@ class CertainCuts:
                 begin -= 1
             ends = (begin + end for end in self.scanner.ends(data[begin:])[:-1])
             return next((cut for cut in ends if self._is_free(data, cut - BACK, cut + BACK)), -1)
-        tables, stage = self.tables, self._stage
+        tables, page_of = self.tables, self._page_of
         places: list[int] = []  # of the characters since the first of the synchronizing word
         steps: list[tuple[int, int]] = []  # of the characters after that word: the state before it, the output
         state = column = -1
@@ -93,7 +90,7 @@ class CertainCuts:
                     state = column = -1
                     at += size
                     continue
-                code = point if point < 0x80 else tables.pages[stage[point >> 6] * 64 + (point & 63)]
+                code = point if point < 0x80 else tables.pages[page_of[point >> 6] * 64 + (point & 63)]
                 if state < 0:
                     before, column = column, tables.column[code]
                     places = [places[-1], at] if before >= 0 else [at]
@@ -133,7 +130,7 @@ class CertainCuts:
         cuts = 0
         for at, out in enumerate(outs):
             cuts |= (out & (1 << BACK) - 1) >> at
-        return end & (1 << BACK) - 2 == cuts & ~1 and not any(out & COMMIT for out in (end, *outs))
+        return end & (1 << BACK) - 2 == cuts & ~1 and not any(out >> COMMIT_BIT & 1 for out in (end, *outs))
 
     def _is_free(self, data: bytes, start: int, stop: int) -> bool:
         """True if no literal overlaps these bytes, and the character after them cannot change them."""
@@ -157,7 +154,7 @@ def certain_cuts(pretokenizer: Pretokenizer, literals: Sequence[str], normalized
     7
     """
     scanner, tables = pretokenizer.scanner, pretokenizer.tables
-    if scanner is None or (not any(tables.synchronized) if tables else pretokenizer.scanner_kind != "words"):
+    if scanner is None or (not any(tables.synchronized) if tables else pretokenizer.scanner_name != "words"):
         return None
     encoded = tuple(literal.encode() for literal in literals if literal)
     return CertainCuts(tables, None if tables else scanner, encoded, normalized)

@@ -4,45 +4,43 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias
 
 from .. import patterns
 from ..patterns import Pattern, PatternLike, as_tuple
 from .compile.scanner_tables import ScannerTables, shipped
 from .scan._scan import Scanner
 
-ScannerKind: TypeAlias = Literal["vector", "tables", "regex", "none", "words"]
-Stage: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
+ScannerName: TypeAlias = Literal["vector", "regex", "none", "words"]
+Matcher: TypeAlias = Callable[[str], Iterator[tuple[int, int]]]  # finds the matches of one regular expression
 
 
 class Pretokenizer:
     """One split pattern, ready to cut.
 
-    `scanner_kind` is "vector" or "tables" (the pattern is compiled), "words" (no pattern: cut where no merge joins),
-    "regex" (`reason` says why the pattern is not compiled) or "none" (no pattern: the whole text is one pre-token). The
-    first three have a `scanner`. `tables` belong to a compiled pattern.
+    `scanner_name` is "vector" (the pattern is compiled, and has `tables`), "words" (no pattern: cut where no merge
+    joins), "regex" (the pattern cannot be compiled) or "none" (no pattern: the whole text is one pre-token). The first
+    two have a `scanner`.
     """
 
     def __init__(
         self,
         pattern: Pattern,
-        scanner_kind: ScannerKind,
+        scanner_name: ScannerName,
         scanner: Scanner | None = None,
-        reason: str | None = None,
         tables: ScannerTables | None = None,
     ) -> None:
         self.pattern = pattern
-        self.tables = tables
-        self.scanner_kind = scanner_kind
+        self.scanner_name = scanner_name
         self.scanner = scanner
-        self.reason = reason
-        self.stages: tuple[Stage, ...] = ()
-        if scanner_kind == "regex":
+        self.tables = tables
+        self.matchers: tuple[Matcher, ...] = ()
+        if scanner_name == "regex":
             import regex  # these two here, because a scanner does not need them
 
             from .pattern.regex_text import matches
 
-            self.stages = tuple(partial(matches, regex.compile(stage)) for stage in as_tuple(pattern))
+            self.matchers = tuple(partial(matches, regex.compile(one)) for one in as_tuple(pattern))
 
     def ends(self, data: bytes) -> array[int]:
         """The ends of the pre-tokens of `data` in bytes, ascending, the last one at its length.
@@ -70,8 +68,8 @@ class Pretokenizer:
         data = text.encode("utf-8")  # raises for a lone surrogate, with a scanner or without
         if self.scanner is None:
             parts = [text] if text else []
-            for stage in self.stages:
-                parts = [part for whole in parts for part in split_one(stage, whole)]
+            for matcher in self.matchers:
+                parts = [part for whole in parts for part in split_one(matcher, whole)]
             return parts
         ends = self.scanner.ends(data)
         if len(data) == len(text):
@@ -79,13 +77,13 @@ class Pretokenizer:
         return [data[start:end].decode("utf-8") for start, end in zip([0, *ends], ends)]
 
     def __repr__(self) -> str:
-        return f"<Pretokenizer {self.scanner_kind} {self.pattern!r}>"
+        return f"<Pretokenizer {self.scanner_name} {self.pattern!r}>"
 
 
-def split_one(stage: Stage, text: str) -> Iterator[str]:
+def split_one(matcher: Matcher, text: str) -> Iterator[str]:
     """The matches of one regular expression and the text between them."""
     at = 0
-    for start, end in stage(text):
+    for start, end in matcher(text):
         if start > at:
             yield text[at:start]
         if end > start:
@@ -95,32 +93,17 @@ def split_one(stage: Stage, text: str) -> Iterator[str]:
         yield text[at:]
 
 
-def pretokenizer(pattern: Pattern = patterns.GPT2, *, scanner_kind: ScannerKind | None = None) -> Pretokenizer:
-    """The pre-tokenizer of a pattern, compiled on its first use in a process; the fastest kind that the pattern allows
-    unless one is named. ValueError if the pattern does not compile to this kind."""
-    if not (pattern is None or isinstance(pattern, (str, tuple))) or not all(
-        isinstance(stage, str) for stage in as_tuple(pattern)
-    ):
-        raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
-    if scanner_kind not in (None, *get_args(ScannerKind)[:3]):
-        raise ValueError(f"unknown scanner kind {scanner_kind!r}: it is 'vector', 'tables' or 'regex', or None for the "
-                         "fastest")
-    return build(pattern, scanner_kind)
-
-
 @lru_cache(maxsize=64)
-def build(pattern: Pattern, scanner_kind: ScannerKind | None) -> Pretokenizer:
-    """:func:`pretokenizer`, with checked arguments."""
-    stages = as_tuple(pattern)
-    if not stages:
+def pretokenizer(pattern: Pattern = patterns.GPT2) -> Pretokenizer:
+    """The pre-tokenizer of a pattern, compiled on its first use in a process if it can be compiled."""
+    if not (pattern is None or isinstance(pattern, (str, tuple))) or not patterns.is_plain(pattern):
+        raise TypeError(f"a split pattern is a str, a tuple of str or None, not {pattern!r}")
+    if pattern in (None, ()):
         return Pretokenizer(pattern, "none")
-    tables = compiled(stages) if scanner_kind != "regex" else "asked for"
+    tables = compiled(as_tuple(pattern))
     if isinstance(tables, str):
-        if scanner_kind not in (None, "regex"):
-            raise ValueError(f"this pattern does not compile: {tables}")
-        return Pretokenizer(pattern, "regex", reason=tables)
-    kind: Literal["vector", "tables"] = "tables" if scanner_kind == "tables" else "vector"
-    return Pretokenizer(pattern, kind, Scanner(kind, tables), tables=tables)
+        return Pretokenizer(pattern, "regex")
+    return Pretokenizer(pattern, "vector", Scanner(tables), tables)
 
 
 @lru_cache(maxsize=64)

@@ -21,25 +21,3 @@ cdef class AlphabetTable:
     # True for a character that may become the same id as its neighbours.
     cdef inline bint is_gathered(self, uint32_t character) noexcept nogil:
         return self.gathers and self.ids[character] == 0
-
-
-# OUT: the character that text[0:n] begins with. Returns its size in bytes; 1 where it is not UTF-8, and then the
-# character is none.
-cdef inline Py_ssize_t character_at(const uint8_t* text, Py_ssize_t n, uint32_t* character) noexcept nogil:
-    cdef uint32_t c = text[0]
-    cdef Py_ssize_t size = 1 + (c >= 0xC0) + (c >= 0xE0) + (c >= 0xF0), i
-    if c < 0x80:
-        character[0] = c
-        return 1
-    character[0] = <uint32_t> -1
-    if c < 0xC0 or size > n:
-        return 1
-    c &= 0x7F >> size
-    for i in range(1, size):
-        if text[i] & 0xC0 != 0x80:
-            return 1
-        c = c << 6 | text[i] & 0x3F
-    if c < 0x110000:
-        character[0] = c
-        return size
-    return 1

@@ -9,20 +9,16 @@ from cython cimport final
 from libc.stdint cimport uint8_t, uint32_t
 from libc.stdlib cimport calloc, free
 
-from ..headers cimport SPACE, token_t
+from ..headers cimport BP_CODE_POINTS, SPACE, bp_utf8_character, token_t
 from ..headers.python cimport PyBytes_AS_STRING
 from ._tokens cimport TokenTable
 
 from array import array as new_array
 
-cdef enum:
-    POINTS = 0x110000
-
 
 @final
 cdef class AlphabetTable:
-    """The first ids of a text, from an :class:`bpetite.vocabulary.alphabet.Alphabet`. Ordinary text does not give the
-    `excluded` ids.
+    """The first ids of a text, from an :class:`bpetite.vocabulary.alphabet.Alphabet`; none of them is in `special_only`.
 
     >>> from bpetite import Vocab
     >>> from bpetite.vocabulary.alphabet import Alphabet
@@ -31,11 +27,11 @@ cdef class AlphabetTable:
     array('I', [1, 0, 0, 1])
     """
 
-    def __cinit__(self, TokenTable tokens not None, alphabet not None, excluded=frozenset()):
+    def __cinit__(self, TokenTable tokens not None, alphabet not None, special_only=frozenset()):
         cdef Py_ssize_t slot, size
         cdef uint32_t character
         cdef uint8_t byte
-        self.ids = <token_t*> calloc(POINTS, sizeof(token_t))
+        self.ids = <token_t*> calloc(BP_CODE_POINTS, sizeof(token_t))
         if self.ids == NULL:
             raise MemoryError()
         for value, token_id in enumerate(alphabet.byte_ids):
@@ -43,8 +39,8 @@ cdef class AlphabetTable:
             self.byte_ids[byte] = 0 if token_id is None else token_id + 1
         for slot in range(tokens.size):
             size = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
-            if (0 < size <= 4 and character_at(tokens.blob + tokens.starts[slot], size, &character) == size
-                    and character < POINTS and tokens.ids[slot] not in excluded
+            if (0 < size <= 4 and bp_utf8_character(tokens.blob + tokens.starts[slot], size, &character) == size
+                    and character < BP_CODE_POINTS and tokens.ids[slot] not in special_only
                     and tokens.find(tokens.blob + tokens.starts[slot], size) == slot):
                 self.ids[character] = tokens.ids[slot] + 1
         self.space = ord(alphabet.space or " ")
@@ -93,8 +89,8 @@ cdef class AlphabetTable:
         cdef uint32_t character
         cdef bint unknown = False, whole
         while at < n:
-            size = character_at(text + at, n - at, &character)
-            if character < POINTS and self.ids[character]:
+            size = bp_utf8_character(text + at, n - at, &character)
+            if character < BP_CODE_POINTS and self.ids[character]:
                 ids[count] = self.ids[character] - 1
                 count += 1
                 unknown = False

@@ -13,9 +13,9 @@ from libc.string cimport memcpy, memset
 
 from .._merge cimport MergeTable, merge_space, space_free, space_reserve
 from ..headers cimport (
-    BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work, token_t
+    BP_PREFETCH, bp_grow, bp_pair_hash, bp_watch, bp_watch_begin, bp_watch_check, bp_work,
+    bp_utf8_character, token_t,
 )
-from ._alphabet cimport character_at
 from ._merge_list cimport MergeList
 from ._tokens cimport BP_FOUND_AT_ONCE, TokenTable
 
@@ -36,13 +36,13 @@ cdef enum:
     WORTH_A_TRIM = 1 << 16     # tokens; it looks through the whole heap
 
 
-def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), array results=None):
+def build_merge_table(TokenTable tokens not None, merges, never_merged=frozenset(), array results=None):
     """The merge table of a list, whose :meth:`MergeList.results` may be given, or of the ranks kind, where `merges` is
     None: then every split of a token into two tokens is a pair, and its rank is the place of the joined token in the
     order of the ids.
 
-    No merge gives an `excluded` id: a merge of a list that would give one keeps its rank and is never applied. In the
-    ranks kind these ids take no part in merges at all; an empty token never does.
+    No merge gives a `never_merged` id: a merge of a list that would give one keeps its rank and is never applied. In
+    the ranks kind these ids take no part in merges at all; an empty token never does.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
     >>> table = build_merge_table(TokenTable({0: b"a", 1: b"b", 2: b"ab"}), [(0, 1)])
@@ -51,20 +51,20 @@ def build_merge_table(TokenTable tokens not None, merges, excluded=frozenset(), 
     """
     cdef MergeTable table = MergeTable()
     if merges is None:
-        _add_ranks(table, tokens, excluded)
+        _add_ranks(table, tokens, never_merged)
     else:
         listed = merges if isinstance(merges, MergeList) else MergeList(merges)
-        _add_list(table, tokens, listed, listed.results(tokens) if results is None else results, excluded)
+        _add_list(table, tokens, listed, listed.results(tokens) if results is None else results, never_merged)
     if tokens.size >= WORTH_A_TRIM:    # the arrays of the way here are as large as the tables: back to the system
         bp_trim()
     return table
 
 
-cdef int _add_list(MergeTable table, TokenTable tokens, MergeList merges, array results, excluded) except -1:
+cdef int _add_list(MergeTable table, TokenTable tokens, MergeList merges, array results, never_merged) except -1:
     cdef Py_ssize_t rank
     cdef token_t joined
-    cdef bint some = len(excluded) > 0
-    cdef bytearray marks = tokens.marks(excluded)
+    cdef bint some = len(never_merged) > 0
+    cdef bytearray marks = tokens.marks(never_merged)
     cdef const uint8_t* marked = <uint8_t*> <char*> marks
     table.reserve(merges.size, merges.size)
     for rank in range(merges.size):
@@ -97,11 +97,11 @@ cdef struct split:
 
 @final
 cdef class _Splits:
-    """The splits of tokens into two tokens."""
+    """The splits of tokens into two tokens, of ids that are not `left_out`."""
     cdef TokenTable tokens
-    cdef bytearray marks           # the memory of `excluded`, and
+    cdef bytearray marks           # the memory of `left_out`, and
     cdef bytearray more            # of `lengths`
-    cdef uint8_t* excluded         # slot -> it takes no part
+    cdef uint8_t* left_out         # slot -> it takes no part
     cdef uint8_t* lengths          # length -> a token has it
     cdef uint32_t* shorter[2]      # slot -> slot of the longest token that it begins with, that it ends with, or NONE
     cdef uint32_t* rights          # of the token at hand: the slots of the tokens that it ends with, longest first
@@ -109,11 +109,11 @@ cdef class _Splits:
     cdef uint64_t count            # of them
     cdef uint64_t capacity
 
-    def __cinit__(self, TokenTable tokens not None, excluded):
+    def __cinit__(self, TokenTable tokens not None, left_out):
         cdef Py_ssize_t slot, most = 0, length
         self.tokens = tokens
-        self.marks, self.more = tokens.marks(excluded), bytearray(tokens.longest + 1)
-        self.excluded, self.lengths = <uint8_t*> <char*> self.marks, <uint8_t*> <char*> self.more
+        self.marks, self.more = tokens.marks(left_out), bytearray(tokens.longest + 1)
+        self.left_out, self.lengths = <uint8_t*> <char*> self.marks, <uint8_t*> <char*> self.more
         for slot in range(tokens.size):
             self.lengths[length_of(tokens, slot)] = 1
         for length in range(tokens.longest + 1):
@@ -192,7 +192,7 @@ cdef bint split_token(_Splits splits, TokenTable tokens, Py_ssize_t slot) noexce
     """Find all splits of a token; false where there is no memory."""
     cdef Py_ssize_t length = length_of(tokens, slot), n = 0, joined
     cdef uint32_t left = splits.shorter[0][slot], right = splits.shorter[1][slot]
-    if splits.excluded[slot]:
+    if splits.left_out[slot]:
         return True
     while right != NONE:
         splits.rights[n] = right
@@ -201,7 +201,7 @@ cdef bint split_token(_Splits splits, TokenTable tokens, Py_ssize_t slot) noexce
     while left != NONE and n:                  # the longest left half with the shortest right one
         right = splits.rights[n - 1]
         joined = length_of(tokens, left) + length_of(tokens, right)
-        if joined == length and not splits.excluded[left] and not splits.excluded[right]:
+        if joined == length and not splits.left_out[left] and not splits.left_out[right]:
             if bp_grow(<void**> &splits.found, &splits.capacity, splits.count + 1, sizeof(split)) < 0:
                 return False
             splits.found[splits.count] = split(left, right, <uint32_t> slot)
@@ -217,8 +217,8 @@ cdef void add_split(MergeTable table, TokenTable tokens, split one) noexcept nog
     table.add(tokens.ids[one.left], tokens.ids[one.right], one.joined, tokens.ids[one.joined])
 
 
-cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except -1:
-    cdef _Splits splits = _Splits(tokens, excluded)
+cdef int _add_ranks(MergeTable table, TokenTable tokens, never_merged) except -1:
+    cdef _Splits splits = _Splits(tokens, never_merged)
     cdef bint done = True
     cdef Py_ssize_t slot
     cdef uint64_t i
@@ -240,16 +240,16 @@ cdef int _add_ranks(MergeTable table, TokenTable tokens, object excluded) except
     return 0
 
 
-def last_steps(TokenTable tokens not None, excluded=frozenset(), *, bint characters=False):
+def last_steps(TokenTable tokens not None, not_looked_up=frozenset(), *, bint characters=False):
     """The last step of each token when its bytes, or `characters`, are merged by ranks, without tokens of its length:
     pairs of the ids that are joined last, in the order of the ids of the tokens that they make; and the number of
-    tokens of two bytes or more that are not reached. Ids that are `excluded`, and empty tokens, take no part.
+    tokens of two bytes or more that are not reached. Ids that are `not_looked_up`, and empty tokens, take no part.
 
     >>> from bpetite.vocabulary._tokens import TokenTable
     >>> last_steps(TokenTable({0: b"a", 1: b"b", 2: b"ab", 3: b"abab", 4: b"bba"}))
     ([(0, 1), (2, 2)], 1)
     """
-    cdef _Splits splits = _Splits(tokens, excluded)
+    cdef _Splits splits = _Splits(tokens, not_looked_up)
     cdef MergeTable table = MergeTable()
     cdef merge_space space
     cdef bp_watch watch
@@ -266,7 +266,7 @@ def last_steps(TokenTable tokens not None, excluded=frozenset(), *, bint charact
     try:
         for slot in by_length:
             n = length_of(tokens, slot)
-            if n < 2 or splits.excluded[slot]:
+            if n < 2 or splits.left_out[slot]:
                 continue
             while at < splits.count and length_of(tokens, splits.found[at].joined) < n:
                 add_split(table, tokens, splits.found[at])
@@ -309,9 +309,9 @@ cdef Py_ssize_t _merge_token(_Splits splits, TokenTable tokens, MergeTable table
         return -1
     while at < length:
         if characters:
-            size = character_at(text + at, length - at, &character)
+            size = bp_utf8_character(text + at, length - at, &character)
         letter = tokens.find(text + at, size)
-        if letter < 0 or splits.excluded[letter]:
+        if letter < 0 or splits.left_out[letter]:
             return 0
         space.ids[n] = tokens.ids[letter]
         at += size

@@ -27,10 +27,10 @@ cdef class TokenTable:
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id, both found by their bytes
     cdef readonly Py_ssize_t empty       # tokens without bytes
-    cdef readonly Py_ssize_t hidden      # tokens that are not found by their bytes, empty ones included
+    cdef readonly Py_ssize_t unreachable # tokens that are not found by their bytes, empty ones included
     cdef readonly Py_ssize_t longest     # bytes of the longest token
     cdef token_t* ids              # slot -> id, ascending
-    cdef uint8_t* blob             # the bytes of all tokens in slot order, and 16 readable bytes after the last
+    cdef uint8_t* blob             # the bytes of all tokens in slot order, and BP_KEY_READ readable bytes after the last
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
     cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array
@@ -43,9 +43,7 @@ cdef class TokenTable:
 
     # The slot of an id, or -1.
     cdef Py_ssize_t slot(self, token_t token_id) noexcept nogil
-    # True if the token of a slot has these bytes.
-    cdef bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil
-    # The lowest slot of a token with these bytes that is not hidden, or -1.
+    # The lowest slot of a reachable token with these bytes, or -1.
     cdef Py_ssize_t find(self, const uint8_t* data, Py_ssize_t length) noexcept nogil
     # find for up to BP_FOUND_AT_ONCE keys. OUT: slots[0:n].
     cdef void find_keys(self, const bp_key* keys, Py_ssize_t n, Py_ssize_t* slots) noexcept nogil
@@ -54,19 +52,8 @@ cdef class TokenTable:
                         Py_ssize_t* slots) noexcept nogil
     # slot -> 1 for the tokens of some ids, and two more entries.
     cdef bytearray marks(self, ids)
-    # The bytes of the token of a slot.
     cdef bytes bytes_at(self, Py_ssize_t slot)
 
-
-# The size of a table, and the size of its by_bytes.
-cdef inline void set_size(TokenTable table, Py_ssize_t size) noexcept nogil:
-    table.size, table.mask, table.tag_shift = size, 15, 4
-    while table.mask + 1 < 2 * <uint64_t> size:
-        table.mask = 2 * table.mask + 1
-        table.tag_shift = min(table.tag_shift + 1, 31)
-
-
-cdef object UNFILLED            # the argument for a table that its maker fills
 
 # Add a token to a list.
 cdef int add_token(TokenList tokens, token_t token_id, const uint8_t* token, Py_ssize_t n) except -1

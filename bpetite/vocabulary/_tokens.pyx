@@ -10,8 +10,8 @@ from libc.stdlib cimport calloc, free, malloc, qsort, realloc
 from libc.string cimport memcmp, memcpy, memset
 
 from ..headers cimport (
-    BP_KEY_BYTES, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key, bp_secret,
-    draw_secret, token_t,
+    BP_KEY_BYTES, BP_KEY_READ, BP_PREFETCH, bp_grow, bp_hash_bytes, bp_hash_key, bp_key, bp_load_key,
+    bp_secret, draw_secret, token_t,
 )
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_CheckExact, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact,
@@ -23,7 +23,7 @@ from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 from ..errors import short_repr
 
 cdef bp_secret secret = draw_secret()
-UNFILLED = object()
+cdef object UNFILLED = object()            # the argument for a table that its maker fills
 
 
 cdef class TokenList:
@@ -125,11 +125,14 @@ cdef int take_memory(TokenTable table, TokenList tokens) except -1:
     """Give a new table the memory of tokens in the order of their ids, and an index without entries."""
     cdef uint64_t length, total
     cdef Py_ssize_t slot, size = tokens.size
-    if tokens.room(16) == NULL or not tokens.add(0, 0):    # the bytes after the last token
+    if tokens.room(BP_KEY_READ) == NULL or not tokens.add(0, 0):    # the bytes after the last token
         raise MemoryError()
     total = tokens.starts[size]
-    memset(tokens.data + total, 0, 16)
-    set_size(table, size)
+    memset(tokens.data + total, 0, BP_KEY_READ)
+    table.size, table.mask, table.tag_shift = size, 15, 4
+    while table.mask + 1 < 2 * <uint64_t> size:
+        table.mask = 2 * table.mask + 1
+        table.tag_shift = min(table.tag_shift + 1, 31)
     table.sizes = <uint8_t*> calloc(size + 1, 1)
     if table.by_bytes == NULL:
         table.by_bytes = <uint32_t*> calloc(table.mask + 1, sizeof(uint32_t))
@@ -137,7 +140,7 @@ cdef int take_memory(TokenTable table, TokenList tokens) except -1:
         raise MemoryError()
     table.ids = <token_t*> shrunk(tokens.ids, (size + 1) * sizeof(token_t))
     table.starts = <uint64_t*> shrunk(tokens.starts, (size + 1) * sizeof(uint64_t))
-    table.blob = <uint8_t*> shrunk(tokens.data, total + 16)
+    table.blob = <uint8_t*> shrunk(tokens.data, total + BP_KEY_READ)
     tokens.ids, tokens.starts, tokens.data, tokens.size = NULL, NULL, NULL, 0
     tokens.id_capacity = tokens.start_capacity = tokens.data_capacity = 0
     for slot in range(size):
@@ -157,7 +160,7 @@ cdef int index_tokens(TokenTable table, unreachable, Py_ssize_t first) except -1
     cdef Py_ssize_t slot, at
     cdef uint64_t[BP_FOUND_AT_ONCE] hashes     # of tokens whose places are fetched together
     cdef bytearray marks
-    cdef const uint8_t* hidden
+    cdef const uint8_t* marked
     if table.size and table.ids[table.size - 1] < 8 * <uint64_t> table.size + 65536:
         table.id_span = <uint64_t> table.ids[table.size - 1] + 1
         table.slot_of = <uint32_t*> calloc(table.id_span, sizeof(uint32_t))
@@ -166,16 +169,16 @@ cdef int index_tokens(TokenTable table, unreachable, Py_ssize_t first) except -1
         for slot in range(table.size):
             table.slot_of[table.ids[slot]] = <uint32_t> (slot + 1)
     marks = table.marks(unreachable)
-    hidden = <uint8_t*> <char*> marks
+    marked = <uint8_t*> <char*> marks
     for slot in range(first, table.size):
         at = (slot - first) % BP_FOUND_AT_ONCE
         if at == 0:
             hash_tokens(table, slot, hashes)
         if table.starts[slot + 1] == table.starts[slot]:
             table.empty += 1
-            table.hidden += 1
-        elif hidden[slot]:
-            table.hidden += 1
+            table.unreachable += 1
+        elif marked[slot]:
+            table.unreachable += 1
         else:
             add_to_index(table, slot, hashes[at])
     return 0
@@ -199,7 +202,7 @@ cdef void add_to_index(TokenTable table, Py_ssize_t slot, uint64_t hash) noexcep
     while table.by_bytes[at & table.mask]:
         known = table.by_bytes[at & table.mask] ^ tag
         if known >> table.tag_shift == 0:
-            same = same or table.holds(<Py_ssize_t> known - 1, token, length)
+            same = same or holds(table, <Py_ssize_t> known - 1, token, length)
         at += 1
     table.by_bytes[at & table.mask] = <uint32_t> (slot + 1) | tag
     table.repeated += same
@@ -237,7 +240,7 @@ cdef class TokenTable:
         """A table with further tokens; an id that is there already gets other bytes. Takes ``unreachable`` anew."""
         cdef TokenList found = TokenList()
         cdef Py_ssize_t slot
-        if not (more or unreachable or self.hidden):
+        if not (more or unreachable or self.unreachable):
             return self
         for slot in range(self.size):
             if self.ids[slot] not in more:
@@ -271,7 +274,7 @@ cdef class TokenTable:
         cdef Py_ssize_t slot = -1
         while True:
             slot = next_alike(self, &place, <uint32_t> hash << self.tag_shift)
-            if slot < 0 or self.holds(slot, data, length):
+            if slot < 0 or holds(self, slot, data, length):
                 return slot
             place = (place + 1) & self.mask
 
@@ -306,10 +309,6 @@ cdef class TokenTable:
         for i in range(n):
             if sizes[i] > BP_KEY_BYTES:        # few are so long
                 slots[i] = self.find(parts[i], sizes[i])
-
-    cdef inline bint holds(self, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
-        cdef uint64_t start = self.starts[slot]
-        return self.starts[slot + 1] - start == <uint64_t> length and memcmp(self.blob + start, data, length) == 0
 
     cdef bytearray marks(self, ids):
         cdef bytearray made = bytearray(self.size + 2)
@@ -386,8 +385,10 @@ Mapping.register(TokenTable)
 
 
 def grown(TokenTable table not None, dict more not None, unreachable=()):
-    """``table.with_tokens(more, unreachable)`` of a table with these `unreachable` that nobody else has: where it has
-    only lower ids, it takes the tokens in itself, and nothing is copied."""
+    """``table.with_tokens(more, unreachable)``, without a copy if all new ids are higher: tokens are added in place.
+
+    IN: the caller owns the table alone, and `unreachable` is its own.
+    """
     cdef TokenList tokens = TokenList()
     cdef Py_ssize_t size = table.size
     if not size or min(more, default=0) < table.next_id or <uint64_t> (size + len(more)) * 2 > table.mask + 1:
@@ -424,6 +425,12 @@ cdef inline Py_ssize_t next_alike(TokenTable table, uint64_t* place, uint32_t ta
         if known >> table.tag_shift == 0:
             return <Py_ssize_t> known - 1
         place[0] = (place[0] + 1) & table.mask
+
+
+cdef inline bint holds(TokenTable table, Py_ssize_t slot, const uint8_t* data, Py_ssize_t length) noexcept nogil:
+    """True if the token of a slot has these bytes."""
+    cdef uint64_t start = table.starts[slot]
+    return table.starts[slot + 1] - start == <uint64_t> length and memcmp(table.blob + start, data, length) == 0
 
 
 cdef inline bint has_key(TokenTable table, Py_ssize_t slot, const bp_key* key) noexcept nogil:

@@ -14,9 +14,9 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memset
 
 from .._merge cimport MergeTable
-from ..headers cimport BP_NO_MERGE, SPACE, bp_pair_entry, token_t
+from ..headers cimport BP_NO_MERGE, SPACE, bp_pair_entry, bp_utf8_character, token_t
 from ..splitting.scan._scan cimport NO_PATTERN, Scanner, scan_cursor
-from ._alphabet cimport AlphabetTable, character_at
+from ._alphabet cimport AlphabetTable
 from ._tokens cimport TokenTable
 
 cdef extern from "vocabulary/word_cuts.h" nogil:
@@ -30,7 +30,12 @@ cdef enum:
 
 @cython.final
 cdef class WordCuts(Scanner):
-    """Cuts text where no merge joins; made by :func:`word_cuts`."""
+    """Cuts text where no merge joins; made by :func:`word_cuts`. Nothing changes after construction."""
+    cdef uint8_t cuts[1 << 16]         # byte | next byte << 8 -> a cut between the two; with an alphabet, ASCII only
+    cdef uint64_t* joined              # with an alphabet: bits of the pairs of characters that are joined, but ASCII
+    cdef int shift                     # of their hashes
+    cdef AlphabetTable alphabet        # or None: the alphabet is bytes
+    cdef bint forced                   # there is a cut before every space
 
     def __dealloc__(self):
         free(self.joined)
@@ -80,10 +85,10 @@ cdef class WordCuts(Scanner):
         cdef const uint8_t* text = cursor.text
         cdef Py_ssize_t at = place[0], length = cursor.length
         cdef uint32_t left, right = SPACE
-        character_at(text + character_before(text, at), 4, &left)
+        bp_utf8_character(text + character_before(text, at), 4, &left)
         while at < length and n < capacity and (at == place[0] or right >= 0x80):
             ends[n] = at
-            at += character_at(text + at, length - at, &right)
+            at += bp_utf8_character(text + at, length - at, &right)
             n += not self.joins(left, right)
             left = right
         place[0] = at
@@ -168,6 +173,6 @@ cdef inline bint junction(TokenTable tokens, bint characters, const bp_pair_entr
         return False
     before[0], after[0] = blob[end - 1], blob[start]
     if characters:
-        character_at(blob + character_before(blob, end), 4, before)
-        character_at(blob + start, <Py_ssize_t> tokens.starts[right + 1] - start, after)
+        bp_utf8_character(blob + character_before(blob, end), 4, before)
+        bp_utf8_character(blob + start, <Py_ssize_t> tokens.starts[right + 1] - start, after)
     return True

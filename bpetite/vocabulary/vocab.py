@@ -120,7 +120,7 @@ class Vocab:
         if tokens.empty:
             unreachable = unreachable.union(token_id for token_id, token in tokens.items() if not token)
         # the table may be of a loader that did not know of these, or of a vocabulary with others
-        if tokens.hidden != len(unreachable) or any(tokens.find_id(tokens[one]) == one for one in unreachable):
+        if tokens.unreachable != len(unreachable) or any(tokens.find_id(tokens[one]) == one for one in unreachable):
             tokens = tokens.with_tokens({}, unreachable)
         put("tokens", tokens)
         put("unreachable", unreachable)

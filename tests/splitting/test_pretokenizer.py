@@ -1,4 +1,4 @@
-"""Cutting text: every kind of scanner exactly as `regex` does, and which kind a pattern gets."""
+"""Cutting text: every scanner exactly as `regex` does, and which one a pattern gets."""
 import random
 import re
 import unicodedata
@@ -10,20 +10,19 @@ import pytest
 import regex
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from splits import COMPILED, EDGES, texts
+from splits import COMPILED, EDGES, in_lanes, texts
 from tiers import slow_but
 
 import bpetite
 from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.pattern.regex_parser import parse
-from bpetite.splitting.pretokenizer import Pretokenizer, ScannerKind, pretokenizer
-
-SCANNER_KINDS: tuple[ScannerKind, ...] = ("vector", "tables", "regex")
+from bpetite.splitting.pretokenizer import Pretokenizer, compiled, pretokenizer
 
 
-def of_every_kind(pattern: patterns.Pattern) -> list[Pretokenizer]:
-    return [pretokenizer(pattern, scanner_kind=kind) for kind in SCANNER_KINDS]
+def in_every_way(pattern: patterns.Pattern) -> list[Pretokenizer]:
+    """In many lanes, in one, and by `regex`."""
+    return [pretokenizer(pattern), in_lanes(pattern, 1), Pretokenizer(pattern, "regex")]
 
 
 @pytest.mark.parametrize("name", COMPILED)
@@ -31,8 +30,8 @@ def of_every_kind(pattern: patterns.Pattern) -> list[Pretokenizer]:
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 def test_as_regex_does(name: str, text: str) -> None:
     pieces = split(text, COMPILED[name])
-    for cut in of_every_kind(COMPILED[name]):
-        assert cut.split(text) == pieces, cut.scanner_kind
+    for cut in in_every_way(COMPILED[name]):
+        assert cut.split(text) == pieces, cut
 
 
 #: What may stand before and behind a character.
@@ -43,12 +42,12 @@ CONTEXTS = ["a{}a", "1{}1", ".{}.", " {} ", "'{}'", "A{}a", " {}a", "a{} ",
 def in_contexts(characters: Iterable[str], contexts: Iterable[str], pattern: patterns.Pattern) -> None:
     """Compare the compiled scanners with `regex` on each of the characters in each of the contexts."""
     characters = list(characters)
-    vector, tables = (pretokenizer(pattern, scanner_kind=kind) for kind in SCANNER_KINDS[:2])
+    vector, one_lane = pretokenizer(pattern), in_lanes(pattern, 1)
     for context in contexts:
         for start in range(0, len(characters), 50_000):
             text = "x \n".join(context.format(char) for char in characters[start : start + 50_000])
             assert vector.split(text) == split(text, pattern), context
-            assert vector.ends(text.encode()) == tables.ends(text.encode()), context
+            assert vector.ends(text.encode()) == one_lane.ends(text.encode()), context
 
 
 @pytest.mark.parametrize(
@@ -75,13 +74,13 @@ def test_every_code_point_in_every_context(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", slow_but(["english", "code", "multilingual", "german.txt"], "multilingual"))
-def test_texts_of_every_kind(name: str, shared: Callable[[str], Path]) -> None:
+def test_texts_in_every_way(name: str, shared: Callable[[str], Path]) -> None:
     path = shared(f"cs336/{name}" if "." in name else f"text/{name}.txt")
     text = path.read_bytes()[:100_000].decode("utf-8", "ignore")
     for pattern in COMPILED.values():
         pieces = split(text, pattern)
-        for kind in SCANNER_KINDS[:2]:
-            assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces
+        for lanes in (64, 1):
+            assert in_lanes(pattern, lanes).split(text) == pieces
 
 
 # Random patterns of the subset.
@@ -116,15 +115,15 @@ random_patterns = sequences(st.one_of(repeated_character, repeated_character, gr
 @settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
 def test_random_patterns(first: str, second: str | None, choose: random.Random) -> None:
     pattern = first if second is None else (first, second)
-    assume(pretokenizer(pattern).scanner_kind == "vector")
+    assume(pretokenizer(pattern).scanner_name == "vector")
     # `regex` takes exponential time for repeats inside repeats: only short texts for those.
     lengths = [1, 2, 4, 8, 16] if ")+" in str(pattern) or "){" in str(pattern) else [1, 2, 4, 8, 16, 40, 700]
     for _ in range(20):
         alphabet = choose.choices("aabcsS   \n\r1'2Kké.A-中\u0301ſ\u212a\u00a0 \t^_É😀", k=choose.choice([2, 3, 5, 40]))
         text = "".join(choose.choices(alphabet, k=choose.choice(lengths)))
         pieces = split(text, pattern)
-        for kind in SCANNER_KINDS:
-            assert pretokenizer(pattern, scanner_kind=kind).split(text) == pieces, (kind, text)
+        for cut in in_every_way(pattern):
+            assert cut.split(text) == pieces, (cut, text)
 
 
 # Random strings, of which few are patterns and fewer compile. What `regex` and the parser read in two ways shows here.
@@ -212,22 +211,18 @@ def test_priorities(pattern: str) -> None:
             assert pretokenizer(pattern).split(text) == split(text, pattern), text
 
 
-# Which kind of scanner a pattern gets
+# Which scanner a pattern gets
 
 
 def test_what_does_not_compile_is_left_to_regex_and_says_why() -> None:
     cut = pretokenizer(r"\w+(?<!x)|.")
-    assert (cut.scanner_kind, cut.scanner) == ("regex", None)
-    assert re.search(r"'\(\?<'.*offset 3", cut.reason or "")
+    assert (cut.scanner_name, cut.scanner) == ("regex", None)
+    assert re.search(r"'\(\?<'.*offset 3", str(compiled((cut.pattern,))))
     assert cut.split("abx y") == ["ab", "x", " ", "y"]
     without = pretokenizer(r'"[^"]*"|\w+|.')  # a transducer
-    assert (without.scanner_kind, without.split('say "good morning"')) == ("regex", ["say", " ", '"good morning"'])
-    with pytest.raises(ValueError, match="does not compile"):
-        pretokenizer(r"\bx", scanner_kind="tables")
-    with pytest.raises(ValueError, match="unknown scanner kind 'fast'"):
-        pretokenizer(patterns.GPT2, scanner_kind="fast")  # type: ignore[arg-type]
+    assert (without.scanner_name, without.split('say "good morning"')) == ("regex", ["say", " ", '"good morning"'])
     assert regex.DEFAULT_VERSION == regex.VERSION0  # as which the subset is read
-    assert pretokenizer(patterns.GPT2) is pretokenizer(patterns.GPT2) is pretokenizer()
+    assert pretokenizer(patterns.GPT2) is pretokenizer(patterns.GPT2)
 
 
 @pytest.mark.parametrize("pattern", [patterns.GPT2, None, r"\bx|[^x]+", ()])
@@ -236,26 +231,26 @@ def test_pieces_and_ends(pattern: patterns.Pattern) -> None:
     pieces = ["né", " 的", " x"] if pattern == patterns.GPT2 else ["né 的 ", "x"] if pattern else ["né 的 x"]
     assert list(bpetite.pretokenize("né 的 x", pattern)) == cut.split("né 的 x") == pieces
     assert list(cut.ends("né 的 x".encode())) == list(accumulate(len(piece.encode()) for piece in pieces))
-    assert (cut.scanner_kind == "none") == (not pattern)
+    assert (cut.scanner_name == "none") == (not pattern)
     assert cut.split("") == list(cut.ends(b"")) == []
     with pytest.raises(UnicodeDecodeError) as error:
         cut.ends(b"abc\xff")
     assert error.value.start == 3
     with pytest.raises(UnicodeEncodeError):
         list(bpetite.pretokenize("a\ud800", pattern))
-    for wrong in (1, b"a", ["a"], ("a", None)):
+    for wrong in (1, b"a", ("a", None)):
         with pytest.raises(TypeError, match="a split pattern is a str, a tuple of str or None"):
             pretokenizer(wrong)  # type: ignore[arg-type]
 
 
 def test_text_between_matches_is_a_pre_token() -> None:
-    for cut in of_every_kind("[a-z]+"):
+    for cut in in_every_way("[a-z]+"):
         assert cut.split("12 ab3cd!") == ["12 ", "ab", "3", "cd", "!"]
     assert pretokenizer("x*").split("axxb") == ["a", "xx", "b"]
 
 
 def test_a_later_split_sees_a_piece_as_a_text() -> None:
-    for cut in of_every_kind((r"\d", r"\s+(?!\S)|\s|\w+")):
+    for cut in in_every_way((r"\d", r"\s+(?!\S)|\s|\w+")):
         assert cut.split("a  1  b") == ["a", "  ", "1", " ", " ", "b"]
 
 

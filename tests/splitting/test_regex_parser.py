@@ -2,9 +2,11 @@
 import pickle
 
 import pytest
+from splits import in_lanes
 
+from bpetite.reference import split
 from bpetite.splitting.pattern.regex_parser import UnsupportedPattern, parse
-from bpetite.splitting.pretokenizer import pretokenizer
+from bpetite.splitting.pretokenizer import compiled, pretokenizer
 
 
 @pytest.mark.parametrize(
@@ -84,8 +86,7 @@ def test_groups_may_not_go_deep() -> None:
 )  # fmt: skip
 def test_what_is_read_alike(pattern: str, same: str) -> None:
     text = "".join(map(chr, (*range(0x3100), 0x1F600))) + "A\u2028\U0001f600.  \n\t "
-    expected = pretokenizer(f"(?:{same})", scanner_kind="regex").split(text)
-    assert pretokenizer(pattern, scanner_kind="tables").split(text) == expected
+    assert in_lanes(pattern, 1).split(text) == split(text, f"(?:{same})")
 
 
 @pytest.mark.parametrize("name", ["alnum", "alpha", "digit", "graph", "punct", "space", "word", "xdigit", "Upper"])
@@ -93,16 +94,13 @@ def test_what_is_read_alike(pattern: str, same: str) -> None:
 def test_classes_of_posix(pattern: str, name: str) -> None:
     pattern = pattern.format(name) + "+"
     text = "".join(map(chr, range(0x3100)))
-    compiled = pretokenizer(pattern)
-    assert compiled.scanner_kind == "vector"
-    assert compiled.split(text) == pretokenizer(pattern, scanner_kind="regex").split(text)
+    assert in_lanes(pattern, 64).split(text) == split(text, pattern)
 
 
 def test_a_property_without_data_is_left_to_regex() -> None:
-    cut = pretokenizer(r"\p{Numeric_Value=1/2}")
-    assert cut.reason is not None
-    assert "bpetite has no data of the class 'Numeric_Value=1/2'" in cut.reason
-    assert cut.split("a½b") == ["a", "½", "b"]
+    pattern = r"\p{Numeric_Value=1/2}"
+    assert "bpetite has no data of the class 'Numeric_Value=1/2'" in str(compiled((pattern,)))
+    assert pretokenizer(pattern).split("a½b") == ["a", "½", "b"]
 
 
 @pytest.mark.parametrize(
@@ -117,6 +115,4 @@ def test_a_property_without_data_is_left_to_regex() -> None:
     ],
 )
 def test_what_regex_reads_in_another_way_is_as_it_reads(pattern: str, text: str, pieces: list[str]) -> None:
-    cut = pretokenizer(pattern)
-    assert cut.scanner_kind == "vector"
-    assert cut.split(text) == pretokenizer(pattern, scanner_kind="tables").split(text) == pieces
+    assert in_lanes(pattern, 64).split(text) == in_lanes(pattern, 1).split(text) == pieces

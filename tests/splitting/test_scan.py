@@ -2,30 +2,24 @@
 import ctypes
 import random
 import string
-from functools import cache
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from splits import CHARACTERS, COMPILED, STRETCHES, texts
+from splits import CHARACTERS, COMPILED, STRETCHES, in_lanes, texts
 from tiers import slow_but
 
 from bpetite import patterns
 from bpetite.reference import split
 from bpetite.splitting.compile.compile_pattern import compile_pattern
-from bpetite.splitting.pretokenizer import pretokenizer
 from bpetite.splitting.scan._scan import Scanner
 
-KINDS = ("vector", "four lanes", "tables")
+LANES = (64, 4, 1)  # at most
 NAMED = ["gpt2", "cl100k", "o200k", "deepseek-v3"]
 
 
-@cache
-def scanner(pattern: patterns.Pattern, kind: str = "vector") -> Scanner:
-    """Of kind "vector", with as many lanes as the machine allows or with four, or of kind "tables"."""
-    if kind == "four lanes":
-        return Scanner("vector", compile_pattern((pattern,) if isinstance(pattern, str) else pattern or ()), lanes=4)
-    found = pretokenizer(pattern, scanner_kind=kind).scanner  # type: ignore[arg-type]
+def scanner(pattern: patterns.Pattern, lanes: int = 64) -> Scanner:
+    found = in_lanes(pattern, lanes).scanner
     assert found is not None
     return found
 
@@ -39,10 +33,10 @@ def expected_ends(text: str, pattern: patterns.Pattern) -> list[int]:
 
 
 def same_ends(text: str, pattern: patterns.Pattern) -> None:
-    """Scanners of all kinds find the ends that the definition does."""
+    """Scanners with all numbers of lanes find the ends that the definition does."""
     expected, data = expected_ends(text, pattern), text.encode()
-    for kind in KINDS:
-        assert list(scanner(pattern, kind).ends(data)) == expected, kind
+    for lanes in LANES:
+        assert list(scanner(pattern, lanes).ends(data)) == expected, lanes
 
 
 def long_text(seed: int, size: int, ascii_only: bool = False) -> str:
@@ -130,8 +124,8 @@ def test_room_for_few_ends_at_a_span_s_border(capacity: int) -> None:
     for at in (509, 510, 1021, 2045, 4093, 4094):
         data = b"y" * at + b"abc" + b"z" * 6000
         expected = expected_ends(data.decode(), pattern)
-        for kind in KINDS:
-            assert list(scanner(pattern, kind).ends(data, capacity=capacity)) == expected, (at, kind)
+        for lanes in LANES:
+            assert list(scanner(pattern, lanes).ends(data, capacity=capacity)) == expected, (at, lanes)
 
 
 @pytest.mark.parametrize("name", NAMED)
@@ -152,14 +146,14 @@ def test_every_size_of_a_short_text(name: str) -> None:
 
 def test_how_many_lanes() -> None:
     tables = compile_pattern((patterns.GPT2,))
-    assert [Scanner("tables", tables).lanes, Scanner("vector", tables, lanes=4).lanes] == [1, 4]
-    assert Scanner("vector", tables).lanes in (4, 64)
-    assert Scanner("vector", tables._replace(vector=None)).lanes == 4
+    assert [Scanner(tables, lanes=lanes).lanes for lanes in (1, 4)] == [1, 4]
+    assert Scanner(tables).lanes in (4, 64)
+    assert Scanner(tables._replace(vector=None)).lanes == 4
 
 
 def test_too_many_steps_of_two_codes_are_not_kept() -> None:
     pattern = "|".join(f"{letter}+" for letter in string.ascii_letters)
-    cut = scanner(pattern, "four lanes")
+    cut = scanner(pattern, 4)
     assert cut.lanes == 1
     text = "".join(random.Random(0).choices(["a", "bb", "Zz", "ü", "ccc", " "], k=2000))
     for size in (95, 96, 511, 2000):
@@ -197,8 +191,8 @@ def test_the_buffer_may_end_where_the_text_ends(size: int) -> None:
         buffer = (ctypes.c_ubyte * len(data)).from_buffer_copy(data) if data else b""
         for name in ("gpt2", "cl100k", "deepseek-v3"):
             expected = expected_ends(text, COMPILED[name])
-            for kind in KINDS:
-                cut = scanner(COMPILED[name], kind)
+            for lanes in LANES:
+                cut = scanner(COMPILED[name], lanes)
                 assert list(cut.ends(memoryview(buffer).cast("B"))) == expected
                 if 0 < len(data) < 64:
                     assert list(cut.ends_of_short(memoryview(buffer).cast("B"))) in ([], expected)
@@ -209,14 +203,7 @@ def test_what_is_not_utf8_is_read_without_harm(data: bytes) -> None:
     """The ends mean nothing then, but they stay inside the text, and so does what is read (under AddressSanitizer)."""
     for text in (data, data * 8, b"a \xe7", b"\xf4\xbf\xbf\xbf", b"\xff" * 70, b"\xc3"):
         buffer = (ctypes.c_ubyte * len(text)).from_buffer_copy(text)
-        for kind in KINDS:
-            ends = list(scanner(patterns.CL100K, kind).ends(memoryview(buffer).cast("B")))
+        for lanes in LANES:
+            ends = list(scanner(patterns.CL100K, lanes).ends(memoryview(buffer).cast("B")))
             assert ends == sorted(set(ends))
             assert not text or (ends[0] > 0 and ends[-1] == len(text))
-
-
-def test_a_scanner_is_of_a_known_kind() -> None:
-    with pytest.raises(ValueError, match="not 'regex'"):
-        Scanner("regex", compile_pattern(("a",)))
-    with pytest.raises(ValueError, match="not None"):
-        type("Own", (Scanner,), {})()

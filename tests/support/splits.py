@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from bpetite import patterns
 from bpetite.splitting.pattern.unicode_data import class_ranges
+from bpetite.splitting.pretokenizer import Pretokenizer, compiled
+from bpetite.splitting.scan._scan import Scanner
 
 #: What split patterns look at, and what they get wrong: both cases of the contractions and U+017F, which (?i:s) takes;
 #: spaces and newlines of several kinds and U+001C, which is none; digits of several scripts; marks, scripts without
@@ -57,3 +59,11 @@ def matched_by_oniguruma(pattern: str, text: str) -> set[str]:
     tokenizers = pytest.importorskip("tokenizers")
     cut = tokenizers.pre_tokenizers.Split(tokenizers.Regex(pattern), "removed", invert=True)
     return {character for piece, _ in cut.pre_tokenize_str(text) for character in piece}
+
+
+@cache
+def in_lanes(pattern: patterns.Pattern, lanes: int) -> Pretokenizer:
+    """A compiled pattern whose scanner reads at most so many lanes in parallel."""
+    tables = compiled(patterns.as_tuple(pattern))
+    assert not isinstance(tables, str), tables
+    return Pretokenizer(pattern, "vector", Scanner(tables, lanes=lanes), tables)

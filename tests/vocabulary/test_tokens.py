@@ -51,8 +51,8 @@ def test_a_table_that_grows(first: dict[int, bytes], new: list[bytes], higher: b
     plain = TokenTable(first, hidden).with_tokens(more, hidden)
     table = grown(TokenTable(first, hidden), more, hidden)
     assert dict(table) == {**first, **more} == table == plain
-    assert (table.repeated, table.empty, table.hidden, table.longest, table.next_id) == (
-        plain.repeated, plain.empty, plain.hidden, plain.longest, plain.next_id
+    assert (table.repeated, table.empty, table.unreachable, table.longest, table.next_id) == (
+        plain.repeated, plain.empty, plain.unreachable, plain.longest, plain.next_id
     )  # fmt: skip
     for token in {*first.values(), *new, b"?"}:
         assert table.find_id(token) == plain.find_id(token)
@@ -166,7 +166,7 @@ def test_a_table_knows_its_tokens(tokens: dict[int, bytes]) -> None:
         for token_id in reachable:
             first.setdefault(tokens[token_id], token_id)
         assert table.repeated == len(reachable) - len(first)
-        assert table.hidden == len(tokens) - len(reachable)
+        assert table.unreachable == len(tokens) - len(reachable)
         assert table.empty == list(tokens.values()).count(b"")
         assert all(table.find_id(token) == first.get(token) for token in tokens.values())
         assert table.find_id(b"no such token") is None

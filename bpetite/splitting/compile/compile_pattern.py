@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from ..pattern.char_classes import Budget, Groups, NoTransducer
 from ..pattern.regex_parser import parse, sets_of
+from ..scan._scan import COMMIT_BIT, MARK_BIT
 from .automaton import Automaton
 from .scanner_tables import ScannerTables
 from .transducer import COMMIT, CUTS, MARK, Transducer, compose, transducer
@@ -27,7 +28,6 @@ from .vector_tables import vector_tables
 ASCII = 128
 MAX_CODES = 256
 MAX_STATES = 255
-CUT_BITS, MARK_BIT, COMMIT_BIT = 4, 4, 5  # of an output byte; the same in scan_blocks.h
 
 
 def compile_pattern(patterns: tuple[str, ...]) -> ScannerTables:
@@ -68,10 +68,10 @@ def lay_out(machine: Transducer, groups: Groups, gapless: bool) -> ScannerTables
     used_bits = 0
     for output in set(outputs):
         used_bits |= output
-    stage, pages = groups.two_stage(codes)
+    page_of, pages = groups.pages(codes)
     return ScannerTables(
         following, outputs, bytes(map(columns.__getitem__, rows)),
-        synchronizing_pairs([move for move, _ in columns], groups.budget), stage.tobytes(), pages,
+        synchronizing_pairs([move for move, _ in columns], groups.budget), page_of.tobytes(), pages,
         states, len(columns), used_bits, back, continuation, end, gapless, vector_tables(following, outputs, states),
     )  # fmt: skip
 
@@ -93,7 +93,7 @@ def mark_back(machine: Transducer) -> int:
     """The distance of the mark in characters. The scanner knows only one."""
     marks = {out >> MARK & CUTS for outs in machine.out for out in outs} - {0}
     backs = {mark.bit_length() - 1 for mark in marks}
-    if len(backs) > 1 or any(back >= CUT_BITS for back in backs):
+    if len(backs) > 1 or any(back >= MARK_BIT for back in backs):
         raise NoTransducer("marks at more than one distance")
     return backs.pop() if backs else 0
 
@@ -101,6 +101,6 @@ def mark_back(machine: Transducer) -> int:
 def output_byte(out: int, back: int) -> int:
     """An output as the scanner reads it."""
     cuts = out & CUTS
-    if cuts >> CUT_BITS:
+    if cuts >> MARK_BIT:
         raise NoTransducer("cuts too far back")
     return cuts | bool(out >> (MARK + back) & 1) << MARK_BIT | bool(out & COMMIT) << COMMIT_BIT

@@ -25,7 +25,7 @@ class ScannerTables(NamedTuple):
     out: bytes
     column: bytes  # code -> column: codes with one column do the same in every state
     synchronized: bytes  # by two columns: 1 + the state after both if it is the same from every state, else 0
-    stage: bytes  # code point // 64 -> page number, 16 bits each
+    page_of: bytes  # code point // 64 -> page number, 16 bits each
     pages: bytes  # page number * 64 + code point % 64 -> code
     states: int
     columns: int

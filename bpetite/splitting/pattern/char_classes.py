@@ -110,10 +110,10 @@ class Groups:
     def group_of(self, code_point: int) -> int:
         return self.groups[bisect_right(self.starts, code_point) - 1]
 
-    def two_stage(self, codes: list[int]) -> tuple[array[int], bytes]:
+    def pages(self, codes: list[int]) -> tuple[array[int], bytes]:
         """The map from code points to `codes[group]`: (page numbers by code point // 64, pages of 64 codes each)."""
         numbers: dict[bytes, int] = {}
-        stage = array("H")
+        page_of = array("H")
         page = b""  # begun, and not yet full
         for start, stop, group in zip(self.starts, [*self.starts[1:], LIMIT], self.groups):
             code = bytes((codes[group],))
@@ -123,10 +123,10 @@ class Groups:
                     page += code * taken
                     start += taken
                     if len(page) == PAGE:
-                        stage.append(numbers.setdefault(page, len(numbers)))
+                        page_of.append(numbers.setdefault(page, len(numbers)))
                         page = b""
                 else:  # pages of one code
                     number = numbers.setdefault(code * PAGE, len(numbers))
-                    stage.extend(array("H", (number,)) * ((stop - start) // PAGE))
+                    page_of.extend(array("H", (number,)) * ((stop - start) // PAGE))
                     start = stop - stop % PAGE
-        return stage, b"".join(numbers)
+        return page_of, b"".join(numbers)

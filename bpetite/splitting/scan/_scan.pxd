@@ -1,41 +1,14 @@
 """A compiled split pattern: UTF-8 text in, ends of pre-tokens out."""
-from libc.stdint cimport uint8_t, uint16_t, uint32_t, uint64_t
+from libc.stdint cimport uint8_t, uint16_t, uint32_t
 
 
 cdef extern from "splitting/scan/scanner.h" nogil:
     enum: SCAN_SHORT
 
-    # One scan over one text; the caller owns it (on the stack, one per thread) and treats it as private.
-    ctypedef struct scan_cursor:
+    ctypedef struct scan_cursor:           # declared short, as the others: the header has the rest
         const uint8_t* text
-        Py_ssize_t length      # bytes
-        bint final
-        bint ended
-        Py_ssize_t position
-        uint64_t leads
-        Py_ssize_t mark
-        uint32_t state
-        Py_ssize_t early
-        uint64_t before
-        Py_ssize_t base
-        int block, blocks
-        uint64_t ready[64]
-
-    ctypedef struct scan_twos:
-        pass
-
-    ctypedef struct scan_tables:
-        const uint8_t* next
-        const uint8_t* out
-        const uint8_t* column
-        const uint8_t* synchronized
-        uint32_t states, columns
-        uint32_t used_bits
-        uint32_t mark_back
-        const uint16_t* stage
-        const uint8_t* pages
-        uint8_t continuation, end
-        const scan_twos* twos
+        Py_ssize_t length, position
+        bint final, ended
 
     ctypedef struct scan_paged:
         const uint8_t* row
@@ -44,22 +17,30 @@ cdef extern from "splitting/scan/scanner.h" nogil:
         uint32_t pages, ascii_pages
 
     ctypedef struct scan_vector:
-        scan_paged transition
+        scan_paged transition, subset
         const uint8_t* next
         const uint8_t* out
-        scan_paged subset
         uint8_t all_states
 
+    ctypedef struct scan_tables:
+        const uint8_t* next
+        const uint8_t* out
+        const uint8_t* column
+        const uint8_t* synchronized
+        uint32_t states, columns, used_bits, mark_back
+        const uint16_t* page_of
+        const uint8_t* pages
+        uint8_t continuation, end
+        const void* twos
+        scan_vector vector
+        int lanes, simd
 
-cdef object NO_PATTERN                     # the kind of a compiled class that finds its ends without a pattern
+
+cdef object NO_PATTERN                     # in place of tables, for a class that finds its ends without a pattern
 
 
 cdef class Scanner:
-    cdef readonly int lanes                # of a long text that are read in parallel: 64, 4 or 1
-    cdef int simd                          # the form of its loops (simd.h)
     cdef scan_tables tables
-    cdef scan_twos* twos
-    cdef scan_vector vector
     cdef object owner                      # the objects that the pointers point into
 
     # Begin a scan of text[0:length]. If `final` is true the end of the buffer is the end of the text; otherwise more

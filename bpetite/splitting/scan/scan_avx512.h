@@ -20,17 +20,14 @@
 
 #ifdef BP_HAS_AVX512
 #include <immintrin.h>
-#endif
 
 enum {
-    SCAN_VECTOR_LANES = 64,
     SCAN_PAGE = 128,        /* results of one shuffle */
     SCAN_SYNCHRONIZE = 16,  /* codes of a lane that the first pass reads */
     SCAN_ENDS_AT_ONCE = 24, /* more ends in 64 bytes are rare */
     SCAN_PUT_ROOM = 72      /* ends that scan_put_avx512 may write: a multiple of SCAN_ENDS_AT_ONCE, 64 or more */
 };
 
-#ifdef BP_HAS_AVX512
 /* table[index] of 128 bytes. */
 BP_AVX512_INLINE __m512i scan_look_up(const uint8_t *table, __m512i index)
 {
@@ -137,20 +134,20 @@ BP_AVX512_INLINE __m512i scan_first_states(const scan_vector *vector, const uint
                                          const int ascii, uint32_t state, int last)
 {
     const uint32_t pages = ascii ? vector->subset.ascii_pages : vector->subset.pages;
-    uint8_t first[SCAN_VECTOR_LANES + 1];
+    uint8_t first[SCAN_WIDE_LANES + 1];
     __m512i sets = _mm512_set1_epi8((char)vector->all_states);
     for (int i = lane - SCAN_SYNCHRONIZE; i < lane; i++)
         sets = scan_look_up_paged(&vector->subset, pages, _mm512_loadu_si512(steps + 64 * i), sets, ascii);
     first[0] = (uint8_t)state;
     _mm512_storeu_si512(first + 1, sets);
-    return _mm512_maskz_loadu_epi8(UINT64_MAX >> (SCAN_VECTOR_LANES - 1 - last), first);
+    return _mm512_maskz_loadu_epi8(UINT64_MAX >> (SCAN_WIDE_LANES - 1 - last), first);
 }
 
 /* The states after the last codes of the lanes before, where a pre-token begins with these codes. */
 BP_AVX512_INLINE __m512i scan_likely_states(const scan_vector *vector, const uint8_t *steps, const int lane,
                                           const int ascii, const uint32_t pages)
 {
-    uint8_t first[SCAN_VECTOR_LANES + 1] = {0};
+    uint8_t first[SCAN_WIDE_LANES + 1] = {0};
     __m512i states = _mm512_setzero_si512();
     for (int i = lane - SCAN_SYNCHRONIZE; i < lane; i++)
         states = scan_look_up(vector->next, scan_look_up_paged(&vector->transition, pages,
@@ -159,11 +156,12 @@ BP_AVX512_INLINE __m512i scan_likely_states(const scan_vector *vector, const uin
     return _mm512_loadu_si512(first);
 }
 
-BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const scan_vector *vector, scan_span *span,
-                                          const int lane, const int ascii, const uint32_t pages, uint32_t state)
+BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, scan_span *span, const int lane,
+                                            const int ascii, const uint32_t pages, uint32_t state)
 {
+    const scan_vector *vector = &tables->vector;
     const uint8_t *codes = span->codes;
-    uint8_t steps[SCAN_VECTOR_LANES * 64], before[SCAN_VECTOR_LANES], after[SCAN_VECTOR_LANES];
+    uint8_t steps[SCAN_WIDE_LANES * 64], before[SCAN_WIDE_LANES], after[SCAN_WIDE_LANES];
     uint64_t outputs[SCAN_BITS][64];
     const int last = (span->count - 1) / lane;
     scan_transpose_codes(codes, lane, steps);
@@ -204,20 +202,20 @@ BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, const sca
 }
 
 /* Run the transducer over a span of 64 lanes of 16, 32 or 64 codes; returns the state after it. */
-BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, const scan_vector *vector, scan_span *span,
-                                             uint32_t state)
+BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, scan_span *span, uint32_t state)
 {
     const int ascii = span->ascii;
-    const uint32_t pages = ascii ? vector->transition.ascii_pages : vector->transition.pages;
+    const scan_paged *transition = &tables->vector.transition;
+    const uint32_t pages = ascii ? transition->ascii_pages : transition->pages;
     if (span->lane == 16)
-        return scan_run_lanes_of(tables, vector, span, 16, ascii, pages, state);
+        return scan_run_lanes_of(tables, span, 16, ascii, pages, state);
     if (span->lane == 32)
-        return scan_run_lanes_of(tables, vector, span, 32, ascii, pages, state);
+        return scan_run_lanes_of(tables, span, 32, ascii, pages, state);
     if (ascii && pages == 1)
-        return scan_run_lanes_of(tables, vector, span, 64, 1, 1, state);
+        return scan_run_lanes_of(tables, span, 64, 1, 1, state);
     if (ascii && pages == 2)
-        return scan_run_lanes_of(tables, vector, span, 64, 1, 2, state);
-    return scan_run_lanes_of(tables, vector, span, 64, ascii, pages, state);
+        return scan_run_lanes_of(tables, span, 64, 1, 2, state);
+    return scan_run_lanes_of(tables, span, 64, ascii, pages, state);
 }
 
 /* scan_encode for `blocks` whole blocks. */
@@ -271,13 +269,6 @@ BP_AVX512_TARGET static Py_ssize_t scan_put_blocks_avx512(scan_cursor *cursor, P
         count += scan_put_avx512(cursor->ready[cursor->block], cursor->base + cursor->block * SCAN_BLOCK, ends + count);
     return count;
 }
-#else /* never called */
-static inline uint32_t scan_run_avx512(const scan_tables *tables, const scan_vector *vector, scan_span *span,
-                                     uint32_t state) { return state; }
-static inline void scan_encode_avx512(const scan_tables *tables, const uint8_t *text, Py_ssize_t left, int blocks,
-                                    uint8_t *codes, uint64_t *leads) {}
-static inline Py_ssize_t scan_put_blocks_avx512(scan_cursor *cursor, Py_ssize_t *ends, Py_ssize_t count,
-                                              Py_ssize_t capacity) { return count; }
 #endif
 
 #endif

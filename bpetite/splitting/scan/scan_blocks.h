@@ -1,8 +1,4 @@
-/* The inner loops of the scanner: run a transducer over codes of one byte and gather its outputs as bit masks.
-
-   A code is an ASCII character itself, or from 128 on the group of another character, or the code of all continuation
-   bytes, or the code of the end of the text. An output is one byte too: bits 0 to 3 say that a pre-token begins that
-   many characters back, SCAN_MARK that the mark is to be set, SCAN_COMMIT that the mark is a cut (transducer.py). */
+/* The inner loops of the scanner: run a transducer over codes and gather its outputs as bit masks. */
 #ifndef BPETITE_SCAN_BLOCKS_H
 #define BPETITE_SCAN_BLOCKS_H
 
@@ -94,11 +90,11 @@ static inline void scan_find_alike(scan_tables *tables)
     for (int first = 0xC2; first < 0xF0; first++) {
         const int from = first == 0xE0 ? 32 : (first & 0x0F) << 6; /* pages of 64 characters */
         const int page = first < 0xE0 ? first & 0x1F : from, stop = first < 0xE0 ? page + 1 : (first & 0x0F) * 64 + 64;
-        const uint8_t code = tables->pages[(uint32_t)tables->stage[page] << 6];
+        const uint8_t code = tables->pages[(uint32_t)tables->page_of[page] << 6];
         int alike = 1;
         for (int i = page; i < stop && alike; i++)
             for (int j = 0; j < 64 && alike; j++)
-                alike = tables->pages[((uint32_t)tables->stage[i] << 6) + j] == code;
+                alike = tables->pages[((uint32_t)tables->page_of[i] << 6) + j] == code;
         tables->alike[first & 0x3F] = alike ? code : 0;
     }
 }
@@ -109,24 +105,13 @@ BP_INLINE void scan_encode_others(const scan_tables *tables, const uint8_t *text
 {
     while (others) {
         const int i = bp_lowest_bit(others);
-        const uint8_t *at = text + i;
-        uint32_t page, last;
+        uint32_t code;
         others &= others - 1;
-        if (at[0] < 0xE0 && i + 2 <= size) {
-            page = at[0] & 0x1F;
-            last = at[1];
-        } else if (at[0] < 0xF0 && i + 3 <= size) {
-            page = (uint32_t)(at[0] & 0x0F) << 6 | (at[1] & 0x3F);
-            last = at[2];
-        } else if (at[0] < 0xF5 && i + 4 <= size) {
-            page = (uint32_t)(at[0] & 0x07) << 12 | (uint32_t)(at[1] & 0x3F) << 6 | (at[2] & 0x3F);
-            last = at[3];
-            if (page >= SCAN_STAGE)
-                continue;
-        } else {
+        if (i + 4 > size && i + bp_utf8_size(text[i]) > size)
             continue; /* not UTF-8: the ends found mean nothing, but nothing outside the text is read */
-        }
-        codes[i] = tables->pages[(uint32_t)tables->stage[page] << 6 | (last & 0x3F)];
+        bp_utf8_read(text + i, &code);
+        if (code < BP_CODE_POINTS)
+            codes[i] = tables->pages[(uint32_t)tables->page_of[code >> 6] << 6 | (code & 0x3F)];
     }
 }
 
@@ -240,9 +225,9 @@ BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *
     int done = span->count, at = 0, after = -1;
     if (tables->twos && done >= SCAN_SHORTEST_IN_LANES) {
         done = (done + 7) / 8 * 8; /* the padding does nothing */
-        for (; done - at >= SCAN_STRETCH; at += SCAN_STRETCH) {
-            after = scan_run_lanes(tables, codes + at, SCAN_STRETCH / 4, state, out + at);
-            state = after < 0 ? scan_run(tables, codes + at, SCAN_STRETCH, state, out + at) : (uint32_t)after;
+        for (; done - at >= SCAN_IN_FOUR; at += SCAN_IN_FOUR) {
+            after = scan_run_lanes(tables, codes + at, SCAN_IN_FOUR / 4, state, out + at);
+            state = after < 0 ? scan_run(tables, codes + at, SCAN_IN_FOUR, state, out + at) : (uint32_t)after;
         }
         after = -1;
         if (done - at >= SCAN_SHORTEST_IN_LANES)

@@ -6,21 +6,18 @@
 
 #include <stdlib.h>
 
-/* The steps of two codes, to be freed; OUT: *failed, that there was no memory. NULL too where they are too many. */
-static inline scan_twos *scan_make_twos(const scan_tables *tables, int *failed)
+/* OUT: tables->twos, to be freed; NULL where the steps of two codes are too many. Returns 0 without memory. */
+static inline int scan_make_twos(scan_tables *tables)
 {
     uint8_t codes[256]; /* one of each column */
     const uint32_t states = tables->states, columns = tables->columns;
     const size_t size = (size_t)columns * columns * states;
-    *failed = 0;
     if (size > SCAN_MOST_TWOS)
-        return NULL;
+        return 1;
     scan_twos *twos = (scan_twos *)malloc(sizeof(scan_twos) + size * sizeof(scan_two));
-    if (twos == NULL) {
-        *failed = 1;
-        return NULL;
-    }
-    for (uint32_t code = 0; code < 256; code++) { /* codes that do not occur, behind the end: those of the first column */
+    if (twos == NULL)
+        return 0;
+    for (uint32_t code = 0; code < 256; code++) { /* codes after the end do not occur: those of the first column */
         const uint32_t one = code <= tables->end ? tables->column[code] : 0;
         twos->first[code] = one * columns * states;
         twos->second[code] = one * states;
@@ -37,7 +34,8 @@ static inline scan_twos *scan_make_twos(const scan_tables *tables, int *failed)
                 step->out[1] = tables->out[second];
                 step->next = tables->next[second];
             }
-    return twos;
+    tables->twos = twos;
+    return 1;
 }
 
 #endif

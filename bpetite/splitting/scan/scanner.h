@@ -1,4 +1,9 @@
-/* The types of a scanner and a scan, which _scan.pxd declares. */
+/* The types of a scanner and a scan, which _scan.pxd declares.
+
+   A code is one byte: an ASCII character itself, from 128 on the group of another character, the code of all continuation
+   bytes, or the code of the end of the text. An output is one byte, too: bit k below SCAN_MARK says that a pre-token
+   begins k characters back, SCAN_MARK that the mark is set, SCAN_COMMIT that the mark set last is a cut
+   (transducer.py). */
 #ifndef BPETITE_SCANNER_H
 #define BPETITE_SCANNER_H
 
@@ -8,13 +13,13 @@
 enum {
     SCAN_BLOCK = 64,     /* codes whose outputs fill a mask */
     SCAN_SHORT = SCAN_BLOCK, /* bytes; shorter whole texts need no cursor */
-    SCAN_STRETCH = 1024, /* codes read in four lanes of a constant length */
+    SCAN_WIDE_LANES = 64, /* lanes of a scanner with byte shuffles, beside those with four or one */
+    SCAN_IN_FOUR = 1024, /* codes read in four lanes of a constant length */
     SCAN_LONGEST = 4096, /* codes of a span */
     SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
     SCAN_BITS = 6,              /* of an output */
-    SCAN_STAGE = 0x110000 / 64, /* entries of `stage` */
     SCAN_SEARCH = 32,           /* how many codes before a lane to search for a synchronizing word */
     SCAN_SHORTEST_IN_LANES = 96, /* codes; below, finding the states before the lanes costs more than they save */
     SCAN_MOST_TWOS = 1 << 15 /* steps of two codes that are worth their memory, 128 KB */
@@ -31,21 +36,6 @@ typedef struct {
     uint32_t first[256], second[256];
     scan_two steps[];
 } scan_twos;
-
-typedef struct {
-    const uint8_t *next;   /* next[code * states + state] */
-    const uint8_t *out;    /* the output of that transition */
-    const uint8_t *column; /* code -> a number for all codes that do the same in every state */
-    const uint8_t *synchronized; /* [column * columns + column]: 1 + the state after these two from every state, or 0 */
-    uint32_t states, columns;
-    uint32_t used_bits; /* all bits that occur in an output */
-    uint32_t mark_back; /* how many characters back the mark is set */
-    const uint16_t *stage; /* code point / 64 -> page */
-    const uint8_t *pages;  /* page * 64 + code point % 64 -> code */
-    uint8_t alike[64];     /* first byte of a character, C0 to FF -> the code of all that begin with it, or 0 */
-    uint8_t continuation, end;
-    const scan_twos *twos; /* NULL where a text is read in one lane */
-} scan_tables;
 
 /* A function of a code and a state: values[page[code] * 128 + row[code] + state]. Pages with rows of ASCII codes come
    first: text of ASCII alone needs only `ascii_pages`. */
@@ -64,7 +54,25 @@ typedef struct {
     uint8_t all_states;    /* its initial state */
 } scan_vector;
 
-/* One scan over one text; see _scan.pxd. */
+typedef struct {
+    const uint8_t *next;   /* next[code * states + state] */
+    const uint8_t *out;    /* the output of that transition */
+    const uint8_t *column; /* code -> a number for all codes that do the same in every state */
+    const uint8_t *synchronized; /* [column * columns + column]: 1 + the state after these two from every state, or 0 */
+    uint32_t states, columns;
+    uint32_t used_bits; /* all bits that occur in an output */
+    uint32_t mark_back; /* how many characters back the mark is set */
+    const uint16_t *page_of; /* code point / 64 -> page */
+    const uint8_t *pages;    /* page * 64 + code point % 64 -> code */
+    uint8_t alike[64];     /* first byte of a character, C0 to FF -> the code of all that begin with it, or 0 */
+    uint8_t continuation, end;
+    const scan_twos *twos; /* NULL where a text is read in one lane */
+    scan_vector vector;    /* with SCAN_WIDE_LANES */
+    int lanes;             /* of a long text that are read in parallel, at most: SCAN_WIDE_LANES, 4 or 1 */
+    int simd;              /* the form of the loops (simd.h) */
+} scan_tables;
+
+/* One scan over one text; the caller owns it (on the stack, one per thread) and treats it as private. */
 typedef struct {
     const uint8_t *text;
     Py_ssize_t length;

@@ -51,7 +51,7 @@ class Preparation:
 
     @property
     def by_regex(self) -> bool:
-        return self.pretokenizer.scanner_kind == "regex"
+        return self.pretokenizer.scanner_name == "regex"
 
     def counters(self, threads: int, table_bytes: int = 0) -> list[TextCounter]:
         # Where `ordinary_texts` cuts out the special tokens, the counters have none to find.
@@ -168,8 +168,8 @@ def _count_prepared(batch: list[Text], size: int, preparation: Preparation, coun
         for _, normalized, _ in batches(parts, JOB_SIZE):
             counter.count_documents(normalized)
         return size
-    for stage in preparation.pretokenizer.stages:
-        parts = chain.from_iterable(map(partial(split_one, stage), parts))
+    for matcher in preparation.pretokenizer.matchers:
+        parts = chain.from_iterable(map(partial(split_one, matcher), parts))
     while block := [part.encode("utf-8") for part in islice(parts, PRETOKENS)]:
         counter.count_ends(b"".join(block), array("q", accumulate(map(len, block))))
     return size
