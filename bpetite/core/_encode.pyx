@@ -18,7 +18,7 @@ from ..headers.python cimport (
 )
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..headers.vectors cimport bp_utf8_count
-from ..steps._rewriting cimport bp_buffer, bp_buffer_drop
+from ..steps._rewriting cimport bp_buffer, bp_buffer_add, bp_buffer_drop
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
@@ -75,22 +75,34 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
     """As Worker.encode_split. Text that is rewritten counts as encoded while its open pre-token waits in the worker's
     buffer, but for one that is as in the text. All of it is before `stop`."""
     cdef bp_buffer* made = &worker.rewritten
-    cdef Py_ssize_t inside = 0
+    cdef Py_ssize_t inside = 0, waiting, read
     cdef int status
     if not worker.rewrites:
         return worker.encode_split(text, length, readable, final, stop, done)
-    length = worker.tables.rewriter.closed(text, length, final)
-    if made.filled == 0 and worker.tables.rewriter.keeps(text, length):
-        return worker.encode_split(text, length, readable, final, length, done)
+    if made.filled == 0 and worker.tables.rewriter.in_place:
+        read = worker.tables.rewriter.kept(text, length, final)
+        if read >= 0:
+            return worker.encode_split(text, read, readable, final, read, done)
     status = worker.finish(text, done)
-    done[0] = length
+    done[0] = 0
     if status != DONE:
         return status
-    if not worker.tables.rewriter.append(text, length, made):
+    if worker.tables.rewriter.prefix_first and worker.wants_prefix and length:
+        worker.wants_prefix = False
+        if not bp_buffer_add(made, <const uint8_t*> b" ", 1):
+            return NO_MEMORY
+    read = worker.tables.rewriter.append(text, length, final, made)
+    if read < 0:
         return NO_MEMORY
-    status = worker.encode_span(made.bytes, made.filled, made.filled + 16, final, made.filled, &inside)
+    done[0] = read
+    waiting = worker.tables.rewriter.trailing(made)
+    if final:
+        made.filled -= waiting
+        waiting = 0
+    status = worker.encode_span(made.bytes, made.filled - waiting, made.filled + 16, final, made.filled, &inside)
     bp_buffer_drop(made, inside)
-    if made.filled <= length and memcmp(made.bytes, text + length - made.filled, made.filled) == 0:
+    if (worker.tables.rewriter.in_place and made.filled <= read
+            and memcmp(made.bytes, text + read - made.filled, made.filled) == 0):
         done[0] -= made.filled
         made.filled = 0
     return status
@@ -350,7 +362,7 @@ cdef class Encoder:
                 text = str.encode(text, "utf-8")
                 view_text(text, view)
             with nogil:
-                kept = self.tables.rewriter.keeps(view.utf8, view.length)
+                kept = self.tables.rewriter.kept(view.utf8, view.length, True) >= 0
         return text if kept else None
 
     cdef int encode_in_python(self, Worker worker, object text, Specials specials) except -1:
@@ -407,7 +419,7 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
-    if encoder.tables.rewriter is not None:
+    if encoder.tables.rewriter is not None and encoder._pipeline is None:
         data = encoder.tables.rewriter.beginning(data, True)[0]
     if not data:
         return 0

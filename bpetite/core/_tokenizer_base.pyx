@@ -37,7 +37,7 @@ cdef class TokenizerBase:
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
-    cdef readonly bint _cut_in_python  # by the pipeline
+    cdef readonly bint _cut_in_python  # by the pipeline, where texts are not encoded whole
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
 
@@ -56,7 +56,7 @@ cdef class TokenizerBase:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
-            rewriter: A :class:`Rewriter` of the text between special tokens, without a pipeline.
+            rewriter: A :class:`Rewriter` of the text between special tokens.
             pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain, but
                 for one that is `scanned_alone`: `items(text, specials)` yields the ids of special
                 tokens, bytes for the pretokenizer to cut, and pairs of bytes and the ends of the pre-tokens in them.
@@ -68,7 +68,7 @@ cdef class TokenizerBase:
         self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
-        self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
+        self._cut_in_python = pipeline is not None and not (pipeline.scanned_alone and rewriter is None)
 
     # ---- text to ids
 

@@ -18,9 +18,10 @@ from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
+from ..steps._rewriting import Rewriter
 from ..steps.charsmap import Precompiled
 from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, normalizer, replacements
-from ..steps.simplified import space_before
+from ..steps.simplified import rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.vocab import Vocab
@@ -65,6 +66,7 @@ class Pipeline:
             self._steps = ()
         self.scanned_alone: bool = False  # if the core does all that the vocabulary asks for, the pipeline only traces
         self.prefix: str = ""
+        self.rewriter: Rewriter | None = None  # of the core, if that does all
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
@@ -74,8 +76,10 @@ class Pipeline:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
         prefix = None
         if not vocab.has_flags and not (vocab.ignore_merges and self._space):
-            prefix = space_before(vocab.normalization, steps, self._space)
+            rewriter, rest = rewriter_of(vocab.normalization, self._space)
+            prefix = space_before(rest, steps, self._space)
         if prefix is not None:
+            self.rewriter = rewriter
             self.prefix, self.scanned_alone = prefix, True
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
