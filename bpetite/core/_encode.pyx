@@ -12,7 +12,7 @@ from libc.stdint cimport int64_t, uint8_t, uint32_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy, memmove
 
-from ..headers cimport bp_watch_begin
+from ..headers cimport bp_watch_begin, token_t
 from ..headers.python cimport (
     PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyObject, Py_DECREF, Py_INCREF,
 )
@@ -108,6 +108,18 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
     return status
 
 
+cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexcept nogil:
+    cdef Py_ssize_t one = 1, done = 0
+    cdef int status = DONE
+    cdef bint late = worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
+    if late and worker.wants_prefix:
+        status = worker.finish(text, &done)
+        if status == DONE:
+            status = worker.encode_pretokens(<const uint8_t*> b"                 ", 0, &one, 1, 17, &done)
+    worker.wants_prefix = worker.tables.restarts and not late
+    return worker.put(token_id) if status == DONE else status
+
+
 cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length,
                                  Py_ssize_t readable, bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
     cdef Py_ssize_t at = 0, special, which = 0, inside = 0, limit = length
@@ -124,9 +136,9 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status if status != DONE else worker.finish(text, done)
-            if worker.put(specials.ids[which]) != DONE:
-                return NO_MEMORY
-            worker.wants_prefix = worker.tables.restarts
+            status = put_special(worker, text, specials.ids[which])
+            if status != DONE:
+                return status
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = encode_ordinary(worker, text + at, limit - at, readable - at, final, stop - at, &inside)

@@ -58,10 +58,13 @@ cdef class EncodingTables:
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
         rewriter: Rewrites the text between special tokens; or None.
+        late: Special tokens that belong to the text where that gets a space before it: one is put before the token, too,
+            and none after it.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None):
+                  AlphabetTable alphabet=None, str prefix="",
+                  Rewriter rewriter=None, late=frozenset()):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -81,7 +84,7 @@ cdef class EncodingTables:
         for token_id in special_only:
             slot = tokens.slot(token_id)
             if slot >= 0:
-                self.excluded[slot] = 1
+                self.excluded[slot] = 2 if token_id in late else 1
         self.narrow = tokens.size == 0 or tokens.ids[tokens.size - 1] < 1 << 16    # merges may give special tokens, too
         for value in range(256):
             byte = <uint8_t> value

@@ -24,13 +24,15 @@ from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, nor
 from ..steps.simplified import rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
-from ..vocabulary.vocab import Vocab
+from ..vocabulary.vocab import QUIET_FLAGS, Vocab
 from . import offsets
 
 #: Flags of special tokens that are found in normalized text.
 LATE = frozenset(("normalized", "spelled"))
 #: Characters; the cuts of shorter fragments are kept.
 LONG = 100
+#: Pairs of special tokens that are compared when a tokenizer is made.
+COMPARED = 1 << 18
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
@@ -67,6 +69,7 @@ class Pipeline:
         self.scanned_alone: bool = False  # if the core does all that the vocabulary asks for, the pipeline only traces
         self.prefix: str = ""
         self.rewriter: Rewriter | None = None  # of the core, if that does all
+        self.late: frozenset[int] = frozenset()  # special tokens that the core finds as those of rewritten text
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
@@ -75,16 +78,37 @@ class Pipeline:
     def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
         prefix = None
-        if not vocab.has_flags and not (vocab.ignore_merges and self._space):
+        late = {literal for literal, flags in vocab.token_flags.items() if "spelled" in flags}
+        if (not vocab.has_flags or self._are_found_at_once(vocab, late)) and not (vocab.ignore_merges and self._space):
             rewriter, rest = rewriter_of(vocab.normalization, self._space)
             prefix = space_before(rest, steps, self._space)
-        if prefix is not None:
+        if prefix is not None and (not late or (rewriter is None and prefix in ("", "always"))):
+            self.late = frozenset(vocab.special_tokens[literal] for literal in late)
             self.rewriter = rewriter
             self.prefix, self.scanned_alone = prefix, True
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
             cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.alphabet_table, split=split)
             self.pretokenizer = Pretokenizer(None, "words", cuts)
+
+    def _are_found_at_once(self, vocab: Vocab, late: set[str]) -> bool:
+        """True if all special tokens are found in a text at once as the `late` ones are after the others, in text that
+        has `space` for each space: none takes characters of another one, and none has a space."""
+        early = vocab.special_tokens.keys() - late
+        if not late or len(early) * len(late) > COMPARED or any(
+            set(flags) - QUIET_FLAGS - {"spelled"} for flags in vocab.token_flags.values()
+        ):
+            return False
+        for some, others in ((early, late), (late, early)):
+            beginnings = {one[:n] for one in some for n in range(1, len(one))}
+            if any(one[n:] in beginnings for one in others for n in range(1, len(one))):
+                return False
+        inside = any(one in other or other in one for one in early for other in late)
+        ids = {vocab.special_tokens[literal] for literal in late}
+        return (
+            not inside and not any({" ", self._space} & {*one} for one in late)
+            and ids <= vocab.special_only and ids.isdisjoint(vocab.special_tokens[literal] for literal in early)
+        )  # fmt: skip
 
     def items(
         self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None, after: int = 0
