@@ -24,6 +24,7 @@ from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, nor
 from ..steps.simplified import rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
+from ..vocabulary.special_literals import overlap
 from ..vocabulary.vocab import QUIET_FLAGS, Vocab
 from . import offsets
 
@@ -31,8 +32,6 @@ from . import offsets
 LATE = frozenset(("normalized", "spelled"))
 #: Characters; the cuts of shorter fragments are kept.
 LONG = 100
-#: Pairs of special tokens that are compared when a tokenizer is made.
-COMPARED = 1 << 18
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
@@ -95,18 +94,12 @@ class Pipeline:
         """True if all special tokens are found in a text at once as the `late` ones are after the others, in text that
         has `space` for each space: none takes characters of another one, and none has a space."""
         early = vocab.special_tokens.keys() - late
-        if not late or len(early) * len(late) > COMPARED or any(
-            set(flags) - QUIET_FLAGS - {"spelled"} for flags in vocab.token_flags.values()
-        ):
-            return False
-        for some, others in ((early, late), (late, early)):
-            beginnings = {one[:n] for one in some for n in range(1, len(one))}
-            if any(one[n:] in beginnings for one in others for n in range(1, len(one))):
-                return False
-        inside = any(one in other or other in one for one in early for other in late)
+        flags = {flag for some in vocab.token_flags.values() for flag in some}
         ids = {vocab.special_tokens[literal] for literal in late}
         return (
-            not inside and not any({" ", self._space} & {*one} for one in late)
+            bool(late) and flags <= QUIET_FLAGS | {"spelled"}
+            and not (early and (overlap(early, late) or overlap(late, early)))
+            and not any({" ", self._space} & {*one} for one in late)
             and ids <= vocab.special_only and ids.isdisjoint(vocab.special_tokens[literal] for literal in early)
         )  # fmt: skip
 
