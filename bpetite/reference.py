@@ -49,8 +49,8 @@ def normalize(text: str, form: Any) -> str:
 
 @cache
 def _known() -> re.Pattern[str]:
-    ranges = class_ranges("Age=9.0") or ()
-    return re.compile("[" + "".join(f"\\U{start:08x}-\\U{stop - 1:08x}" for start, stop in ranges) + "]+")
+    known = "".join(f"\\U{start:08x}-\\U{stop - 1:08x}" for start, stop in class_ranges("Age=9.0") or ())
+    return re.compile(f"[{known}]+")
 
 
 def split(text: str, pattern: str | Sequence[str] | None) -> list[str]:

@@ -692,7 +692,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
     def scanner(self) -> ScannerName | Literal["pipeline"]:
         """The engine that splits text: "vector" (compiled), "regex", "none" (no pattern), "words" (none, either: cut
         where no merge joins), or "pipeline" for steps that only :mod:`bpetite.engine.pipeline` has."""
-        return "pipeline" if self._cut_in_python else self._pretokenizer.scanner_name
+        alone = self._pipeline is None or self._pipeline.scanned_alone
+        return self._pretokenizer.scanner_name if alone else "pipeline"
 
     @property
     def eot_token(self) -> int | None:

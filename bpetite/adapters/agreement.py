@@ -8,7 +8,6 @@ from __future__ import annotations
 import random
 import sys
 from collections.abc import Iterable
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -100,11 +99,6 @@ def has_any(texts: Iterable[str], marked: npt.NDArray[np.bool_]) -> bool:
 
 def unlike_characters(vocab: Vocab) -> npt.NDArray[np.bool_]:
     """bool[0x110000], true for the characters that are not read alike there."""
-    return _marked("\\w" in repr(vocab.pattern))
-
-
-@cache
-def _marked(in_words: bool) -> npt.NDArray[np.bool_]:
     table = np.zeros(sys.maxunicode + 1, np.bool_)
-    table[[ord(character) for character in OTHERWISE_IN_WORDS]] = in_words
+    table[[ord(character) for character in OTHERWISE_IN_WORDS]] = "\\w" in repr(vocab.pattern)
     return table

@@ -67,7 +67,7 @@ cdef class EncodingTables:
     cdef bint prefixed_always              # also if it begins with a space
     cdef bint restarts                     # each span after a special token gets one, too
     cdef bint narrow                       # all ids are below 2^16
-    cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
+    cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2 if also "late"
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 

@@ -38,7 +38,7 @@ from ..headers.vectors cimport (
     bp_known_utf8, bp_utf8_count, bp_utf8_valid, PyUnicode_DATA, PyUnicode_GET_LENGTH, PyUnicode_KIND,
 )
 from ..splitting.scan._scan cimport SCAN_SHORT, scan_cursor
-from ..steps._rewriting cimport Rewriter, bp_buffer, bp_buffer_drop
+from ..steps._rewriting cimport Rewriter, bp_buffer, bp_buffer_add, bp_buffer_drop
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
@@ -104,10 +104,13 @@ cdef class EncodingTables:
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
         rewriter: Rewrites the text between special tokens; or None.
+        late: Special tokens that belong to the text where that gets a space before it: one is put before the token, too,
+            and none after it.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None):
+                  AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None,
+                  late=frozenset()):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -126,7 +129,7 @@ cdef class EncodingTables:
         for token_id in special_only:
             slot = tokens.slot(token_id)
             if slot >= 0:
-                self.excluded[slot] = 1
+                self.excluded[slot] = 2 if token_id in late else 1
         self.narrow = tokens.size == 0 or tokens.ids[tokens.size - 1] < 1 << 16    # merges may give special tokens, too
         for value in range(256):
             byte = <uint8_t> value
@@ -200,9 +203,9 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status if status != DONE else finish(worker, text, done)
-            if worker.put(specials.ids[which]) != DONE:
-                return NO_MEMORY
-            worker.wants_prefix = worker.tables.restarts
+            status = put_special(worker, text, specials.ids[which])
+            if status != DONE:
+                return status
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
     if at < min(limit, stop):
         status = encode_ordinary(worker, text + at, limit - at, readable - at, final, stop - at, &inside)
@@ -216,27 +219,51 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
     """As encode_split. Text that is rewritten counts as encoded while its open pre-token waits in the worker's
     buffer, but for one that is as in the text. All of it is before `stop`."""
     cdef bp_buffer* made = &worker.rewritten
-    cdef Py_ssize_t inside = 0
+    cdef Py_ssize_t inside = 0, waiting, read
     cdef int status
     if not worker.rewrites:
         return encode_split(worker, text, length, readable, final, stop, done)
-    length = worker.tables.rewriter.closed(text, length, final)
-    if made.filled == 0 and worker.tables.rewriter.keeps(text, length):
-        return encode_split(worker, text, length, readable, final, length, done)
+    if made.filled == 0 and worker.tables.rewriter.in_place:
+        read = worker.tables.rewriter.kept(text, length, final)
+        if read >= 0:
+            return encode_split(worker, text, read, readable, final, read, done)
     status = finish(worker, text, done)
-    done[0] = length
+    done[0] = 0
     if status != DONE:
         return status
-    if not worker.tables.rewriter.append(text, length, made):
+    if worker.tables.rewriter.prefix_first and worker.wants_prefix and length:
+        worker.wants_prefix = False
+        if not bp_buffer_add(made, <const uint8_t*> b" ", 1):
+            return NO_MEMORY
+    read = worker.tables.rewriter.append(text, length, final, made)
+    if read < 0:
         return NO_MEMORY
-    status = encode_split(worker, made.bytes, made.filled, made.filled + 16, final, made.filled, &inside)
+    done[0] = read
+    waiting = worker.tables.rewriter.trailing(made)
+    if final:
+        made.filled -= waiting
+        waiting = 0
+    status = encode_split(worker, made.bytes, made.filled - waiting, made.filled + 16, final, made.filled, &inside)
     if status == DONE:
         status = finish(worker, made.bytes, &inside)
     bp_buffer_drop(made, inside)
-    if made.filled <= length and memcmp(made.bytes, text + length - made.filled, made.filled) == 0:
+    if (worker.tables.rewriter.in_place and made.filled <= read
+            and memcmp(made.bytes, text + read - made.filled, made.filled) == 0):
         done[0] -= made.filled
         made.filled = 0
     return status
+
+
+cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexcept nogil:
+    cdef Py_ssize_t one = 1, done = 0
+    cdef int status = DONE
+    cdef bint late = worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
+    if late and worker.wants_prefix:
+        status = finish(worker, text, &done)
+        if status == DONE:
+            status = encode_pretokens(worker, <const uint8_t*> b"                 ", 0, &one, 1, 17, &done)
+    worker.wants_prefix = worker.tables.restarts and not late
+    return worker.put(token_id) if status == DONE else status
 
 
 # Append the ids of text[0:length], ordinary text, up to the first end of a pre-token at or after `stop`. Pre-tokens may
@@ -657,7 +684,7 @@ cdef class Encoder:
         if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials
-        self.scanned_alone = tables.scanner is not None and pipeline is None
+        self.scanned_alone = tables.scanner is not None and (pipeline is None or pipeline.scanned_alone)
         self._pretokenizer = pretokenizer
         self._pipeline = pipeline
         self._cache_bytes = cache_bytes
@@ -740,7 +767,7 @@ cdef class Encoder:
                 text = str.encode(text, "utf-8")
                 view_text(text, view)
             with nogil:
-                kept = self.tables.rewriter.keeps(view.utf8, view.length)
+                kept = self.tables.rewriter.kept(view.utf8, view.length, True) >= 0
         return text if kept else None
 
     def encode_items(self, Worker worker not None, items):
@@ -811,7 +838,7 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
-    if encoder.tables.rewriter is not None:
+    if encoder.tables.rewriter is not None and encoder._pipeline is None:
         data = encoder.tables.rewriter.beginning(data, True)[0]
     if not data:
         return 0

@@ -50,7 +50,7 @@ cdef class TokenizerBase:
     cdef readonly object _vocab
     cdef readonly object _pipeline
     cdef readonly object _pretokenizer
-    cdef readonly bint _cut_in_python  # by the pipeline
+    cdef readonly bint _cut_in_python  # by the pipeline, where texts are not encoded whole
     cdef readonly Encoder _encoder
     cdef readonly Decoder _decoder
 
@@ -69,7 +69,7 @@ cdef class TokenizerBase:
             vocab: The :class:`bpetite.Vocab` that it runs.
             cache_bytes: Bound of the word cache of each thread that encodes; 0 for none.
             pretokenizer: Cuts text into pre-tokens: `scanner`, or None, and `ends(bytes)`.
-            rewriter: A :class:`Rewriter` of the text between special tokens, without a pipeline.
+            rewriter: A :class:`Rewriter` of the text between special tokens.
             pipeline: Cuts the text in the rare cases where special tokens, splits or normalization are not plain:
                 `items(text, specials)` yields the ids of special tokens, bytes for the pretokenizer to cut, and pairs
                 of bytes and the ends of the pre-tokens in them. One that is `scanned_alone` only traces.
@@ -77,12 +77,12 @@ cdef class TokenizerBase:
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
-                                "" if pipeline is None else pipeline.prefix, rewriter)
-        self._cut_in_python = pipeline is not None and not pipeline.scanned_alone
-        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer,
-                             pipeline if self._cut_in_python else None, cache_bytes)
+                                "" if pipeline is None else pipeline.prefix, rewriter,
+                                () if pipeline is None else pipeline.late)
+        self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
+        self._cut_in_python = pipeline is not None and not (pipeline.scanned_alone and rewriter is None)
 
     # ---- text to ids
 

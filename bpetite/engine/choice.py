@@ -28,7 +28,7 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Rewriter | None, Pipeline 
         from .pipeline import Pipeline
 
         pipeline = Pipeline(vocab, pattern)
-        return pipeline.pretokenizer, None, pipeline
+        return pipeline.pretokenizer, pipeline.rewriter, pipeline
     rewriter = None
     if vocab.normalization is not None:
         from ..steps.normalizers import normal_form

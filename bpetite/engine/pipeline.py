@@ -18,12 +18,14 @@ from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
+from ..steps._rewriting import Rewriter
 from ..steps.charsmap import Precompiled
 from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, normalizer, replacements
-from ..steps.simplified import space_before
+from ..steps.simplified import rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
-from ..vocabulary.vocab import Vocab
+from ..vocabulary.special_literals import overlap
+from ..vocabulary.vocab import QUIET_FLAGS, Vocab
 from . import offsets
 
 #: Flags of special tokens that are found in normalized text.
@@ -65,6 +67,8 @@ class Pipeline:
             self._steps = ()
         self.scanned_alone: bool = False  # if the core does all that the vocabulary asks for, the pipeline only traces
         self.prefix: str = ""
+        self.rewriter: Rewriter | None = None  # of the core, if that does all
+        self.late: frozenset[int] = frozenset()  # special tokens that the core finds as those of rewritten text
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
@@ -73,14 +77,31 @@ class Pipeline:
     def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
         prefix = None
-        if not vocab.has_flags and not (vocab.ignore_merges and self._space):
-            prefix = space_before(vocab.normalization, steps, self._space)
-        if prefix is not None:
+        late = {literal for literal, flags in vocab.token_flags.items() if "spelled" in flags}
+        if (not vocab.has_flags or self._are_found_at_once(vocab, late)) and not (vocab.ignore_merges and self._space):
+            rewriter, rest = rewriter_of(vocab.normalization, self._space)
+            prefix = space_before(rest, steps, self._space)
+        if prefix is not None and (not late or (rewriter is None and prefix in ("", "always"))):
+            self.late = frozenset(vocab.special_tokens[literal] for literal in late)
+            self.rewriter = rewriter
             self.prefix, self.scanned_alone = prefix, True
         if (prefix is not None or not steps) and not vocab.ignore_merges:
             split = any(isinstance(step, Metaspace) and step.split for step in steps)
             cuts = word_cuts(vocab.token_table, vocab.merge_table, vocab.alphabet_table, split=split)
             self.pretokenizer = Pretokenizer(None, "words", cuts)
+
+    def _are_found_at_once(self, vocab: Vocab, late: set[str]) -> bool:
+        """True if all special tokens are found in a text at once as the `late` ones are after the others, in text that
+        has `space` for each space: none takes characters of another one, and none has a space."""
+        early = vocab.special_tokens.keys() - late
+        flags = {flag for some in vocab.token_flags.values() for flag in some}
+        ids = {vocab.special_tokens[literal] for literal in late}
+        return (
+            bool(late) and flags <= QUIET_FLAGS | {"spelled"}
+            and not (early and (overlap(early, late) or overlap(late, early)))
+            and not any({" ", self._space} & {*one} for one in late)
+            and ids <= vocab.special_only and ids.isdisjoint(vocab.special_tokens[literal] for literal in early)
+        )  # fmt: skip
 
     def items(
         self, text: str, allowed: Specials | None, trusted: Sequence[tuple[int, int]] | None = None, after: int = 0

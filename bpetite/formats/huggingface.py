@@ -9,14 +9,14 @@ Source: https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
 from ..errors import FormatError, short_repr
 from ..lazy import without_collector
 from ..vocabulary._tokens import TokenTable, grown
-from ..vocabulary.special_literals import check_literal
+from ..vocabulary.special_literals import check_literal, overlap
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import CONFIG, FILES, errors_named, parse_json, read_file, settings_in, with_settings
@@ -54,10 +54,6 @@ TYPES: dict[str, tuple[type, ...]] = {
 #: The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
 #: merges begin from characters.
 Steps = tuple[dict[str, Any], bool | None]
-#: The most pairs of added tokens that are compared to see if the order of the search matters.
-COMPARED = 250_000
-#: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.
-LONG = 100
 
 
 def from_object(source: Any) -> Vocab:
@@ -288,7 +284,7 @@ def _flags(
     # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the text
     # between them. The order matters if tokens overlap, and to flags that look at the characters next to a token.
     looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
-    searched_late = late if normalizes or (early and late and (looks or _overlap(early, late))) else set()
+    searched_late = late if normalizes or (early and late and (looks or overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
@@ -303,17 +299,6 @@ def _flags(
         if flags:
             made[literal] = tuple(flags)
     return made
-
-
-def _overlap(early: Collection[str], late: Collection[str]) -> bool:
-    """True if a late token can take characters of an early one in some text, when all are searched for at once: it
-    begins before the early one, or where that begins and is longer. An early token that begins first is found in both
-    ways."""
-    if len(early) * len(late) > COMPARED or (max(map(len, early)) > LONG and max(map(len, late)) > LONG):
-        return True
-    beginnings = {one[:n] for one in early for n in range(1, min(len(one), LONG + 1))}
-    endings = (other[-n:] for other in late for n in range(1, min(len(other), LONG + 1)))
-    return not beginnings.isdisjoint(endings) or any(one in other for one in early for other in late)
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from ..errors import FormatError, short_repr
 from ..lazy import without_collector
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import Normalization, Normalizer, Prepend, Replace
+from ..steps.normalizers import Normalization, Normalizer, Prepend, Replace, trimming
 from ..steps.template import Template
 from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
@@ -66,7 +66,8 @@ class Rules(NamedTuple):
         if self.charsmap:
             longest_first = sorted(kept, key=len, reverse=True)
             made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
-        made += [Replace(r"\A +", ""), Replace(" {2,}", " ")] if self.trim else []
+        before, after = trimming(SPACE)
+        made += before if self.trim else ()
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
         made.append(Replace(" ", SPACE))
@@ -74,7 +75,7 @@ class Rules(NamedTuple):
             ending = rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z"
             made.append(Replace(ending if self.trim else r"(?<=[\s\S])\Z", SPACE))
         elif self.trim:
-            made.append(Replace(rf"{SPACE}+\Z", ""))
+            made.append(after)
         return tuple(made)
 
 

@@ -229,8 +229,7 @@ static inline bp_form_char *bp_form_chars(const bp_form *form, const uint8_t *te
     return chars;
 }
 
-/* The length of the text that a rewriter of text[0:n] reads: all of it if it is `final`, else up to the last character
-   that begins anew. */
+/* The length of the beginning of text[0:n] that no further text changes: up to the last character that begins anew. */
 BP_INLINE ptrdiff_t bp_form_closed(const bp_form *form, const uint8_t *text, ptrdiff_t n, int final) {
     return final ? n : bp_form_back(form, text, 0, n);
 }

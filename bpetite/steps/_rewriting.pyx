@@ -29,30 +29,48 @@ cdef extern from "headers/normal_form.h" nogil:
     bint bp_form_rewrite(const bp_form* form, const uint8_t* text, Py_ssize_t n, bp_buffer* out) noexcept
 
 
+cdef extern from "headers/charsmap.h" nogil:
+    ctypedef struct bp_replacement:
+        Py_ssize_t start, end
+        const uint8_t* made
+
+    void bp_charsmap_begin(bp_charsmap* map) noexcept
+    Py_ssize_t bp_charsmap_find(const bp_charsmap* map, const uint8_t* text, Py_ssize_t n, bint shortest,
+                                const uint8_t** made) noexcept
+    bint bp_charsmap_next(const bp_charsmap* map, const uint8_t* text, Py_ssize_t at, Py_ssize_t stop, Py_ssize_t n,
+                          bp_replacement* found) noexcept
+    Py_ssize_t bp_charsmap_rewrite(const bp_charsmap* map, const uint8_t* text, Py_ssize_t n, bint final,
+                                   bp_buffer* out) noexcept
+    Py_ssize_t bp_charsmap_trailing(const bp_charsmap* map, const bp_buffer* out) noexcept
+
+cdef enum:
+    LONGEST_MADE = 64      # bytes of a replacement
+
+
 cdef class Rewriter:
     """Rewrites text, between special tokens."""
 
-    cdef Py_ssize_t closed(self, const uint8_t* text, Py_ssize_t n, bint final) noexcept nogil:
-        return n
+    cdef Py_ssize_t kept(self, const uint8_t* text, Py_ssize_t n, bint final) noexcept nogil:
+        return -1
 
-    cdef bint keeps(self, const uint8_t* text, Py_ssize_t n) noexcept nogil:
-        return False
+    cdef Py_ssize_t append(self, const uint8_t* text, Py_ssize_t n, bint final, bp_buffer* out) noexcept nogil:
+        return -1
 
-    cdef bint append(self, const uint8_t* text, Py_ssize_t n, bp_buffer* out) noexcept nogil:
-        return False
+    cdef Py_ssize_t trailing(self, const bp_buffer* out) noexcept nogil:
+        return 0
 
     def beginning(self, bytes text not None, bint final=False):
         """(what the beginning of a text becomes whatever follows, its length in bytes); all of a `final` text."""
         cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(text)
         cdef bp_buffer out = bp_buffer(NULL, 0, 0)
-        cdef bint made
         try:
             with nogil:
-                n = self.closed(data, n, final)
-                made = self.append(data, n, &out)
-            if not made:
+                n = self.append(data, n, final, &out)
+            if n < 0:
                 raise MemoryError()
+            if final:
+                out.filled -= self.trailing(&out)
             return PyBytes_FromStringAndSize(<const char*> out.bytes, out.filled), n
         finally:
             free(out.bytes)
@@ -81,7 +99,7 @@ cdef class NormalForm(Rewriter):
         # those that the form does not change, but may after others, have an entry, too
         cdef dict entries = {pair[1]: pair[1] for pair in pairs} | decomposed if composes else decomposed
         cdef set kept = set(pairs.values()) if composes else set()
-        self.keeps_ascii = True
+        self.keeps_ascii = self.in_place = True
         self.form.composes = composes
         self.form.values = <uint16_t*> calloc(BP_FORM_CODES, sizeof(uint16_t))
         self.form.starts = <uint32_t*> malloc((len(entries) + 1) * sizeof(uint32_t))
@@ -115,15 +133,14 @@ cdef class NormalForm(Rewriter):
         free(self.form.starts)
         free(self.form.decomposed)
 
-    cdef Py_ssize_t closed(self, const uint8_t* text, Py_ssize_t n, bint final) noexcept nogil:
-        return bp_form_closed(&self.form, text, n, final)
-
-    cdef bint keeps(self, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t kept(self, const uint8_t* text, Py_ssize_t n, bint final) noexcept nogil:
         cdef Py_ssize_t start, end
-        return not bp_form_find(&self.form, text, 0, n, &start, &end)
+        n = bp_form_closed(&self.form, text, n, final)
+        return -1 if bp_form_find(&self.form, text, 0, n, &start, &end) else n
 
-    cdef bint append(self, const uint8_t* text, Py_ssize_t n, bp_buffer* out) noexcept nogil:
-        return bp_form_rewrite(&self.form, text, n, out)
+    cdef Py_ssize_t append(self, const uint8_t* text, Py_ssize_t n, bint final, bp_buffer* out) noexcept nogil:
+        n = bp_form_closed(&self.form, text, n, final)
+        return n if bp_form_rewrite(&self.form, text, n, out) else -1
 
     def align(self, str text not None):
         """The text in the form, and for each of its characters the index of its origin in the text: it takes the place
@@ -162,3 +179,77 @@ cdef class NormalForm(Rewriter):
             return text, range(len(text))
         parts.append(data[at:].decode("utf-8"))
         return "".join(parts), [*sources, *range(place, len(text))]
+
+
+cdef class CharsMap(Rewriter):
+    """A map of SentencePiece.
+
+    Args:
+        data: The map as its files hold it: the size of the double array, its units, the replacements; empty for none.
+        trims: Take spaces from both ends of a text, and all but one of several.
+        prefix_first: A prefix comes before a text, also if that becomes nothing.
+
+    Raises:
+        ValueError: It is no map, or damaged.
+    """
+
+    def __cinit__(self, bytes data, bint trims=False, bint prefix_first=False):
+        cdef Py_ssize_t i, size = int.from_bytes(data[:4], "little")
+        cdef const uint8_t* unit
+        self.data, self.map.trims, self.prefix_first = data, trims, prefix_first
+        if data:
+            made = data[4 + size:]
+            if not 0 < size <= len(data) - 4 or size % 4 or (made and not made.endswith(b"\0")):
+                raise ValueError(f"{len(data)} bytes, {size} of them the double array")
+            made.decode("utf-8")
+            if max(map(len, made.split(b"\0"))) > LONGEST_MADE:
+                raise ValueError(f"a replacement of more than {LONGEST_MADE} bytes")
+            self.units = <uint32_t*> malloc(size)
+            if self.units == NULL:
+                raise MemoryError()
+            for i in range(size // 4):
+                unit = <const uint8_t*> PyBytes_AS_STRING(data) + 4 + 4 * i
+                self.units[i] = unit[0] | <uint32_t> unit[1] << 8 | <uint32_t> unit[2] << 16 | <uint32_t> unit[3] << 24
+            self.map.units, self.map.count = self.units, size // 4
+            self.map.made = <const uint8_t*> PyBytes_AS_STRING(data) + 4 + size
+            self.map.length = len(made)
+        bp_charsmap_begin(&self.map)
+
+    def __dealloc__(self):
+        free(self.units)
+
+    cdef Py_ssize_t append(self, const uint8_t* text, Py_ssize_t n, bint final, bp_buffer* out) noexcept nogil:
+        return bp_charsmap_rewrite(&self.map, text, n, final, out)
+
+    cdef Py_ssize_t trailing(self, const bp_buffer* out) noexcept nogil:
+        return bp_charsmap_trailing(&self.map, out)
+
+    def find(self, str text, bint shortest=False):
+        """The replacement of the longest string, or the shortest, with which a text begins, and the characters of that
+        string; None if there is none."""
+        cdef bytes data = text.encode("utf-8")
+        cdef const uint8_t* made
+        cdef Py_ssize_t n = bp_charsmap_find(&self.map, <const uint8_t*> PyBytes_AS_STRING(data),
+                                             PyBytes_GET_SIZE(data), shortest, &made)
+        return ((<const char*> made).decode("utf-8"), len(data[:n].decode("utf-8"))) if n else None
+
+    def replacements(self, str text, kept=None):
+        """[(start, end, replacement), ...] of the strings that are replaced in a text, in characters. Matches of `kept`,
+        a regular expression or None, stay as they are."""
+        cdef bytes data = text.encode("utf-8")
+        cdef const uint8_t* given = <const uint8_t*> PyBytes_AS_STRING(data)
+        cdef Py_ssize_t n = PyBytes_GET_SIZE(data), at = 0, place = 0, size
+        cdef bp_replacement found
+        cdef list made = []
+        while bp_charsmap_next(&self.map, given, at, n, n, &found):
+            stays = None if kept is None else kept.search(text, place)
+            place += len(data[at:found.start].decode("utf-8"))
+            if stays is not None and stays.start() <= place and stays.start() < stays.end():
+                found.start += len(text[place:stays.end()].encode("utf-8"))
+                at, place = max(found.start, at + 1), max(stays.end(), place)
+                continue
+            size = len(data[found.start:found.end].decode("utf-8"))
+            made.append((place, place + size, (<const char*> found.made).decode("utf-8")))
+            place += size
+            at = found.end
+        return made

@@ -44,6 +44,12 @@ class Replace:
         return self.content if self.pattern == " " else ""
 
 
+def trimming(space: str) -> tuple[tuple[Replace, ...], Replace]:
+    """The steps that take spaces from the start of a text and all but one of several, and the one that takes spaces, by
+    then written as `space`, from its end."""
+    return (Replace(r"\A +", ""), Replace(" {2,}", " ")), Replace(rf"{space}+\Z", "")
+
+
 Normalizer = str | Prepend | Replace | Precompiled
 Normalization = Normalizer | tuple[Normalizer, ...] | None
 

@@ -17,7 +17,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ..patterns import as_tuple, is_plain
-from .normalizers import Normalization, Prepend, Replace
+from ._rewriting import CharsMap
+from .charsmap import Precompiled
+from .charsmap import compiled as compiled_map
+from .normalizers import Normalization, Prepend, Replace, trimming
 from .splits import Metaspace, Split, SplitPattern, Step
 
 if TYPE_CHECKING:
@@ -93,6 +96,20 @@ def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
 def _is_at_spaces(step: Step) -> bool:
     """True for a split that leaves a text without spaces as it is."""
     return isinstance(step, Split) and step.pattern == " " and not step.invert
+
+
+def rewriter_of(normalization: Normalization, space: str) -> tuple[CharsMap | None, Normalization]:
+    """The compiled form of the steps with which a model of SentencePiece replaces characters and trims spaces, and the
+    other steps; None and all steps if they are not these."""
+    steps = as_tuple(normalization)
+    (leading, runs), trailing = trimming(space)
+    maps = tuple(step for step in steps if isinstance(step, Precompiled) and not step.graphemes and not step.kept)
+    for rest in ((Replace(" ", space),), (Prepend(space), Replace(" ", space))):
+        if steps == (*maps, leading, runs, *rest, trailing):
+            return (compiled_map(maps[0], trims=True) if maps else CharsMap(b"", True)), rest
+        if maps and steps == (*rest[:-1], *maps, rest[-1]):
+            return compiled_map(maps[0], prefix_first=True), rest
+    return None, normalization
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:

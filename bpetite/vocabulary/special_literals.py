@@ -1,13 +1,17 @@
 """The literals of special tokens: their validity and their ids."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from ..errors import short_repr
 
 #: Special tokens as callers give them: literals, or literal -> id.
 SpecialTokens: TypeAlias = Sequence[str] | Mapping[str, int] | None
+#: The most pairs of added tokens that are compared to see if the order of the search matters.
+COMPARED = 250_000
+#: Added tokens longer than this many characters count as overlapping, which costs speed and changes no ids.
+LONG = 100
 
 
 def check_literal(literal: object) -> bytes:
@@ -82,3 +86,14 @@ def place_specials(
         ids[data] = token_id
         placed[literal] = token_id
     return placed, flags, new
+
+
+def overlap(early: Collection[str], late: Collection[str]) -> bool:
+    """True if a late token can take characters of an early one in some text, when all are searched for at once: it
+    begins before the early one, or where that begins and is longer. An early token that begins first is found in both
+    ways."""
+    if len(early) * len(late) > COMPARED or (max(map(len, early)) > LONG and max(map(len, late)) > LONG):
+        return True
+    beginnings = {one[:n] for one in early for n in range(1, min(len(one), LONG + 1))}
+    endings = (other[-n:] for other in late for n in range(1, min(len(other), LONG + 1)))
+    return not beginnings.isdisjoint(endings) or any(one in other for one in early for other in late)

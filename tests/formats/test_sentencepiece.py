@@ -12,6 +12,7 @@ import pytest
 from bpetite import FormatError, Tokenizer
 from bpetite.formats import dump
 from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
+from bpetite.serving import encode_segments
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat,", "12", "dogs", "345", "miles.", "éa", "naïve", "漢字", "▁", "😀"]
 WORDS += ["e\u0301", "ﬀ", "x\u3000y", "AA", "BB", "b", "c", "<x>", "[y]", ""]
@@ -120,6 +121,59 @@ def test_equals_sentencepiece(seed: int) -> None:
 def test_maps_of_characters_equal_sentencepiece(rule: str) -> None:
     draw = random.Random(rule)
     check(draw, trained(draw, normalization_rule_name=rule, user_defined_symbols=["AA", "<x>"]), 60)
+
+
+#: What a map changes, joins, drops or makes spaces of, and what trimming looks at.
+CHANGED = [
+    "the", "cat", "a", " ", " ", "  ", "\u3000", "\x01", "▁", "\n", "e\u0301", "ﬁ", "①", "é", "中", "\u1100\u1161",
+]  # fmt: skip
+#: Characters around what is held back of a block, and around the ends of blocks.
+LENGTHS = [at + place for place in (250, 2**15 - 260, 2**15 - 3, 2**16 - 260, 2**16 - 3) for at in range(4)]
+
+
+@pytest.mark.parametrize("trims", [True, False])
+@pytest.mark.parametrize("prefixed", [True, False])
+def test_maps_in_the_core_at_any_length(trims: bool, prefixed: bool) -> None:
+    draw = random.Random(trims)
+    data = trained(
+        draw, normalization_rule_name="nmt_nfkc", user_defined_symbols=[], remove_extra_whitespaces=trims,
+        add_dummy_prefix=prefixed, treat_whitespace_as_suffix=False,
+    )  # fmt: skip
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    assert tok.scanner == "words"
+    texts = ["".join(draw.choices(CHANGED, k=draw.randint(0, 12))) for _ in range(200)]
+    for length in LENGTHS:
+        around = "".join(draw.choices(CHANGED, k=12))
+        texts += ["x" * length + around + " cat  " * 60, around + " " * length + around, "\u3000" * length]
+    for text in texts:
+        assert tok.encode(text, allowed_special=()) == theirs.encode(text), text
+        assert tok.encode(text.encode(), allowed_special=()) == theirs.encode(text), text
+    assert [ids.tolist() for ids in map(tok.encode_to_numpy, texts[:9])] == tok.encode_batch(texts[:9], num_threads=2)
+    for text in texts[:200]:  # control pieces cut it: the pipeline says how
+        text += "<s>" + text + "</s><s> "
+        assert tok.encode(text) == encode_segments(tok, [(text, True)])
+        assert list(tok.encode_iterable(text)) == tok.encode(text) == tok.encode_with_offsets(text)[0]
+
+
+@pytest.mark.parametrize(("defined", "scanner"), [(["<x>", "zz"], "words"), (["<x>", "x"], "pipeline")])
+@pytest.mark.parametrize("prefixed", [True, False])
+def test_pieces_put_in_by_the_user_are_found_in_the_core(defined: list[str], scanner: str, prefixed: bool) -> None:
+    """Those that may overlap with others go through the pipeline."""
+    draw = random.Random(1)
+    data = trained(
+        draw, user_defined_symbols=defined, remove_extra_whitespaces=False, add_dummy_prefix=prefixed,
+        treat_whitespace_as_suffix=False, control_symbols=["[y]"] if scanner == "words" else ["<xx>"],
+    )  # fmt: skip
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    assert tok.scanner == (scanner if prefixed else "words")
+    for _ in range(400):
+        text = "".join(draw.choices([*defined, "[y]", "<s>", "<xx>", " ", "▁", "cat", "z"], k=draw.randint(0, 7)))
+        assert tok.encode(text, allowed_special=defined) == theirs.encode(text), text
+        piped = tok._encode_items(tok._pipeline.items(text, tok._specials("all")[0]))
+        assert tok.encode(text) == tok.encode_batch([text, ""])[0] == piped, text
+        assert list(tok.encode_iterable(text)) == tok.encode(text) == tok.encode_with_offsets(text)[0]
 
 
 def test_of_pieces_that_the_map_leaves_the_longest_is_taken() -> None:

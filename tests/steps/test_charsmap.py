@@ -7,6 +7,8 @@ import re
 import struct
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tokenizers import normalizers
 
 from bpetite.formats.huggingface_steps import read_normalizer
@@ -18,7 +20,7 @@ def test_its_repr_is_short() -> None:
     assert shown == f"Precompiled('{'A' * 76}..., graphemes=True, kept='')"
 
 
-def charsmap(size: int = 0) -> str:
+def charsmap(size: int = 0, made: bytes = b"xy") -> str:
     """A map of "a" to "xy" and of "ab" to "z", as a double array."""
     units = [0] * 1024
     offset_of_root, below_a, below_ab = 0x100, 0x200, 0x300
@@ -29,7 +31,7 @@ def charsmap(size: int = 0) -> str:
     ab = below_a ^ ord("b")
     units[ab] = (ab ^ below_ab) << 10 | 0x100 | ord("b")
     units[below_ab] = 1 << 31 | 3
-    data = struct.pack("<I1024I", size or 4096, *units) + b"xy\0z\0"
+    data = struct.pack("<I1024I", size or 4096, *units) + made + b"\0z\0"
     return base64.b64encode(data).decode()
 
 
@@ -68,7 +70,20 @@ def test_nmt_nfkc_and_nmt_as_in_tokenizers() -> None:
         assert applied(read_normalizer({"type": "Nmt"}, "")[0], text) == normalizers.Nmt().normalize_str(text)
 
 
-@pytest.mark.parametrize("found", ["", "abc", "AAAA", charsmap(9999999), charsmap()[:60]])
+@given(st.binary(max_size=80), st.lists(st.integers(0, 2**32 - 1), max_size=40), st.binary(max_size=20))
+def test_no_damaged_map_reads_past_its_end(text: bytes, units: list[int], made: bytes) -> None:
+    root = [0x100 << 10 if unit % 2 else unit for unit in units[:1]]
+    data = struct.pack(f"<I{len(units)}I", 4 * len(units), *root, *units[1:]) + made + b"\0"
+    try:
+        step = Precompiled(base64.b64encode(data).decode())
+        check(step)
+    except ValueError:
+        return
+    decoded = text.decode("utf-8", "ignore")
+    assert len(applied(step, decoded)) <= 64 * len(decoded)
+
+
+@pytest.mark.parametrize("found", ["", "abc", "AAAA", charsmap(9999999), charsmap()[:60], charsmap(made=b"x" * 65)])
 def test_what_is_no_map(found: str) -> None:
     with pytest.raises(ValueError, match="no map of SentencePiece"):
         check(Precompiled(found))
