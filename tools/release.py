@@ -6,13 +6,14 @@
     python tools/release.py --sdist FOLDER     the first checks, and the source distribution
     python tools/release.py --check FOLDER     the sizes of the wheels in a folder
 
-Checked are: one version in all files that name it, that git and the source distribution have the same files, the
-descriptions that the package index shows, the processor time of the build, the size of each wheel, and that a command
-and a fingerprint work where only the wheel is installed. The workflow of a release calls the two last forms.
+Checked are: one version in all files that name it and in the tag, that git and the source distribution have the same
+files, the descriptions that the package index shows, the processor time of the build, the size of each wheel, and that
+the commands work where only the wheel is installed. The workflow of a release calls the two last forms.
 """
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -57,6 +58,9 @@ def check_versions() -> str:
     versions = {*found.values()}
     if len(versions) != 1 or None in versions:
         sys.exit(f"the versions differ: {found}")
+    tag = os.environ.get("GITHUB_REF_NAME") if os.environ.get("GITHUB_REF_TYPE") == "tag" else None
+    if tag not in (None, f"v{found['pyproject.toml']}"):
+        sys.exit(f"the tag is {tag}, and the files have {found['pyproject.toml']}")
     return str(found["pyproject.toml"])
 
 
