@@ -33,7 +33,7 @@ from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "-t", "--tokenizer", metavar="TOKENIZER",
-    help="Shows tokens as text [default: that of the manifest, if it is found].",
+    help="Shows tokens as text [default: the one that the manifest names, if it is found].",
 )
 @click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
