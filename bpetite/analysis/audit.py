@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import cycle
 from typing import Any
 
 import regex
@@ -21,7 +20,7 @@ from .usage import measure
 #: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
 
-#: Characters of a text that are checked by a stream, which is slow.
+#: Characters of a text whose way back from its ids is checked.
 LONGEST = 1 << 16
 
 #: Bytes that no UTF-8 text holds, so that no text needs a token for them.
@@ -30,7 +29,6 @@ NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 #: code -> severity and message of a finding. Training itself leaves tokens of some unreachable kinds: those are notes.
 FINDINGS: dict[str, tuple[Severity, str]] = {
     "round-trip": ("fault", "texts that decoding does not give back, in the tokenizer's normal form"),
-    "streaming": ("fault", "texts that give other ids in pieces than in one"),
     "special-tokens": (
         "fault", "special tokens whose literal does not give their id, or whose id does not give their literal",
     ),
@@ -82,7 +80,7 @@ def audit(
     """Examine a vocabulary, and measure it on texts if there are any.
 
     Each special token is checked to give its id, and its id to give its literal. Each text is checked, up to 65,536
-    characters, to come back from its ids, and to give the same ids in pieces as in one.
+    characters, to come back from its ids.
 
     Args:
         tokenizer: The tokenizer to examine.
@@ -208,8 +206,6 @@ def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[E
         expected = (expected.replace(space, " ") if space else expected).lstrip(edges)
         if back.lstrip(edges) != expected:
             cases["round-trip"].append({"text": number, "why": _first_difference(back.lstrip(edges), expected)})
-        if list(tokenizer.encode_iterable(_in_chunks(head))) != tokenizer.encode(head):
-            cases["streaming"].append({"text": number, "begins": ascii(text[:40])})
         yield text
 
 
@@ -217,14 +213,6 @@ def _first_difference(decoded: str, expected: str) -> str:
     length = min(len(decoded), len(expected))
     at = next((at for at in range(length) if decoded[at] != expected[at]), length)
     return f"{decoded[at : at + 20]!r} instead of {expected[at : at + 20]!r} at character {at}"
-
-
-def _in_chunks(text: str) -> Iterator[str]:
-    at, sizes = 0, cycle((1, 7, 1000))
-    while at < len(text):
-        size = next(sizes)
-        yield text[at : at + size]
-        at += size
 
 
 def _examples(

@@ -290,7 +290,7 @@ def _next_script(scripts: Numbers) -> Any:
     scripts = np.append(scripts, 0)
 
     def script_at(first: Numbers, last: Numbers) -> Numbers:
-        second = np.minimum(first + 1, last)  # nearly always a letter, behind a space
+        second = np.minimum(first + 1, last)  # nearly always a letter after a space
         script = np.where(scripts[first] > 0, scripts[first], scripts[second])
         left = np.flatnonzero((script == 0) & (second < last))
         following = having[np.searchsorted(having, first[left])]

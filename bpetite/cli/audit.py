@@ -39,7 +39,7 @@ def command(
 
     Reports the classes of tokens, tokens that no text can produce, merges out of order, and special tokens that
     ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
-    Checks that special tokens give their ids, that each text comes back from its ids, and that a stream gives the same.
+    Checks that special tokens give their ids, and that each text comes back from its ids.
 
     Exit codes: 0 done, 1 a fault with --strict, 2 an error.
     """

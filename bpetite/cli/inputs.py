@@ -71,7 +71,7 @@ corpus_options: Options = all_of(
         "--files-from", type=click.File("rb"), metavar="FILE",
         help="Read the names of more FILES, a line each, from a file; - for standard input.",
     ),
-    click.option("-0", "--null", is_flag=True, help="With --files-from: names end with NUL, as of find -print0."),
+    click.option("-0", "--null", is_flag=True, help="With --files-from: names end with NUL, as from find -print0."),
 )
 special_policy: Options = option_of("special")
 max_errors_option: Options = option_of("max_errors", type=click.IntRange(0))

@@ -27,20 +27,18 @@ from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
     examples=[
         "bpetite inspect tokens/gpt2",
         "bpetite inspect tokens/gpt2 --verify --json",
-        "bpetite inspect tokens/gpt2 --sums | xxhsum -c",
         "bpetite inspect tokens/nano/train.bin -f nanogpt -t tok.json --tokens 8",
     ],
 )
 @click.argument("files", nargs=-1, required=True)
 @click.option(
     "-t", "--tokenizer", metavar="TOKENIZER",
-    help="Shows tokens as text [default: that of the manifest, if it is found].",
+    help="Shows tokens as text [default: the one that the manifest names, if it is found].",
 )
 @click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
 @click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
 @click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the hash in the manifest.")
-@click.option("--sums", is_flag=True, help="Print the hashes of the manifest, as `xxhsum -c` takes them.")
 @json_option
 def command(
     files: tuple[str, ...],
@@ -49,7 +47,6 @@ def command(
     dtype: str | None,
     shown: int,
     verify: bool,
-    sums: bool,
     as_json: bool,
 ) -> None:
     """Describe token FILES: documents, tokens, type, the first tokens as text.
@@ -59,19 +56,15 @@ def command(
     """
     for name in files:
         output = None if format else find_manifest(name)
-        ranks = {} if output or format or verify or sums else unfinished(path_of(name))
+        ranks = {} if output or format or verify else unfinished(path_of(name))
         states = {rank: state for rank, state in ranks.items() if state}
         for rank, state in states.items():
             _show_state(rank, state, as_json)
         if states:
             continue
         output = output or find_output(name, format)
-        if output is None and (verify or sums):
-            raise FormatError(f"{name}: --verify and --sums need the manifest, and there is none beside it")
-        if sums and output is not None:
-            for listed in entries_in(output[1]):
-                show(f"{listed[HASH]}  {output[0].parent / listed['name']}")
-            continue
+        if output is None and verify:
+            raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
         for facts in _look(name, output, tokenizer, format, dtype, shown, verify):
             if as_json:
                 show_json(facts)

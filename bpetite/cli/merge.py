@@ -31,7 +31,7 @@ def command(
     """Make one output of the outputs of `encode --rank R --world-size W`: one file where the format allows it and no
     --shard-tokens were given, else a manifest of all shards.
 
-    OUTPUTS are those of the ranks [default: all of this name in the output's folder]. A summary goes to standard output
+    OUTPUTS come from the ranks [default: all of this name in the output's folder]. A summary goes to standard output
     as JSON; to a terminal only with --json.
     """
     if not output:

@@ -99,8 +99,8 @@ def unknown_name(name: str) -> FileNotFoundError:
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
     near = nearest(name, [*encodings.PUBLISHED, *encodings.MODELS, *_packaged_names()])
     hint = "" if near is None else f"; did you mean {near!r}?"
-    if encodings.of_model(name):
-        hint = f"; for a model of OpenAI, encoding_for_model({name!r})"
+    if encoding := encodings.of_model(name):
+        hint = f"; OpenAI's models whose names begin so have the encoding {encoding}"
     return FileNotFoundError(errno.ENOENT, f"no such file or folder, and no name of a tokenizer{hint}", name)
 
 

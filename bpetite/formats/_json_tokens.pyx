@@ -410,7 +410,7 @@ def members(bytes data not None):
     cdef dict values = {}
     read_members(reader, <const uint8_t*> PyBytes_AS_STRING(data), values, False)
     if reader.blanks():
-        raise reader.no_json(reader.p, "something behind the end")
+        raise reader.no_json(reader.p, "something after the end")
     return values
 
 
@@ -446,7 +446,7 @@ cdef int read_members(_Reader reader, const uint8_t* first, dict values, bint of
 
 
 cdef bint skip_value(_Reader reader) noexcept nogil:
-    """Move past a value; a number or a name takes the white space behind it along. False where it has no end."""
+    """Move past a value, and past the white space after a number or a name. False where it has no end."""
     cdef const uint8_t* p = reader.p
     if p[0] == c'"':
         return reader.skip_string()

@@ -48,7 +48,7 @@ static inline const uint8_t *bp_json_skip(const uint8_t *p, const uint8_t *end) 
         const uint8_t *block = end - p < 64 ? memcpy(last, p, (size_t)(end - p)) : p;
         const uint64_t opening = bp_json_bits(block, '{', 0x20), backslashes = bp_json_bits(block, '\\', 0);
         uint64_t marks = opening | bp_json_bits(block, '}', 0x20), strings = bp_json_bits(block, '"', 0);
-        if (backslashes | escaped) { /* the bytes behind an odd number of them, as simdjson finds them */
+        if (backslashes | escaped) { /* the bytes after an odd number of them, as simdjson finds them */
             const uint64_t odd = backslashes & ~escaped, follows = odd << 1 | escaped;
             const uint64_t starts = odd & ~even & ~follows, runs = starts + odd;
             strings &= ~((even ^ runs << 1) & follows);

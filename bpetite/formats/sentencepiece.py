@@ -51,7 +51,7 @@ class Rules(NamedTuple):
     Args:
         prefix: It puts a space before the text.
         trim: It takes spaces from both ends, and all but one of several.
-        suffix: The space of `prefix` goes behind the text.
+        suffix: The space of `prefix` goes after the text.
         charsmap: The characters that it replaces before, for :class:`Precompiled`.
     """
 
@@ -146,7 +146,7 @@ def _fields(data: Any, name: str) -> Iterator[tuple[int, Any]]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A number, seven bits a byte, and the offset behind it."""
+    """A number, seven bits a byte, and the offset after it."""
     number = shift = 0
     while True:
         byte = data[at]
@@ -167,8 +167,8 @@ def vocab_of_pieces(
     flags: tuple[str, ...] = (),
     template: Template | None = None,
 ) -> Vocab:
-    """The vocabulary of pieces, whose ids are their places. ``flags`` are those of pieces that are put in by the user;
-    by default those with which SentencePiece finds them."""
+    """The vocabulary of pieces, whose ids are their indices. ``flags`` are the flags of pieces that the user
+    defined; by default those with which SentencePiece finds them."""
     ids = _ids(pieces, name)
     unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]

@@ -226,9 +226,10 @@ def test_inspect(ram_path: Path, tok: str) -> None:
     (ram_path / "o.npy").write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     done = bpe("inspect", ram_path / "o.npy", "--verify")
     assert (done.code, "o.npy: its bytes have changed since it was written" in done.err) == (3, True)
-    sums = dict(line.split()[::-1] for line in bpe("inspect", ram_path / "o", "--sums").out.splitlines())
-    assert {Path(path).name for path in sums} == {"o.npy", "o.offsets.npy"}
-    assert sums[str(ram_path / "o.offsets.npy")] == xxhash.xxh3_128_hexdigest((ram_path / "o.offsets.npy").read_bytes())
+    listed = json.loads((ram_path / "o.manifest.json").read_text())["files"]
+    sums = {one["name"]: one["xxh3_128"] for one in listed}
+    assert sums.keys() == {"o.npy", "o.offsets.npy"}
+    assert sums["o.offsets.npy"] == xxhash.xxh3_128_hexdigest((ram_path / "o.offsets.npy").read_bytes())
 
 
 @pytest.mark.parametrize(

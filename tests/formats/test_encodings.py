@@ -57,7 +57,7 @@ def test_what_is_unknown_gets_the_nearest() -> None:
 
 @pytest.mark.parametrize("name", ["gpt-4-my-finetune", "o1-mine", "gpt-4o-2024-08-06"])
 def test_a_missing_folder_is_no_model(name: str) -> None:
-    with pytest.raises(FileNotFoundError, match=rf"no such file or folder.*encoding_for_model\('{name}'\)"):
+    with pytest.raises(FileNotFoundError, match=r"no such file or folder.*have the encoding (cl100k|o200k)_base"):
         bpetite.Tokenizer.load(name)
     with pytest.raises(ValueError, match=rf"{name}.*encoding_for_model"):
         bpetite.get_encoding(name)
