@@ -85,7 +85,7 @@ def decode_token_bytes(printable: str) -> bytes:
 
 
 def encode_tokens(tokens: Iterable[bytes]) -> list[str]:
-    """:func:`encode_token` for a whole vocabulary, three times as fast."""
+    """:func:`encode_token` for a whole vocabulary, in three quarters of the time."""
     return [token.decode("latin-1").translate(_TO_CHARACTER) for token in tokens]
 
 

@@ -304,7 +304,7 @@ def as_tuple(setting: Any) -> tuple[Any, ...]:
 
 
 def unescaped(pattern: str) -> str:
-    """The pattern, of which the two for a space have one form, for which `regex`, slow to import, is not asked."""
+    r"""The pattern, with ``\ `` as a plain space: the two need no import of `regex` to be equal."""
     return " " if pattern == r"\ " else pattern
 
 

@@ -242,8 +242,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         progress: Progress | None = None,
         **counting: Unpack[CountOptions],
     ) -> Tokenizer:
-        """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives; counts of several
-        machines add up, and the merges are the same as from all the text at once.
+        """Learn a tokenizer from pre-token counts, such as :func:`bpetite.count_pretokens` gives. Counts of several
+        machines add up, and give the merges of all the text.
 
         Args:
             counts: pre-token (UTF-8 bytes) -> its number; or counts on disk, see :class:`bpetite.CountFile`.
@@ -288,14 +288,14 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
         Args:
             path_or_encoding: The file, or the encoding.
-            pattern: The split pattern, which a file does not hold; by default the pattern of the published encoding
-                with the name ``name``, or the file's name, see :func:`bpetite.get_encoding`.
+            pattern: The split pattern, which a file does not hold; by default that of the published encoding with the
+                name ``name``, or the file's name, see :func:`bpetite.get_encoding`.
             special_tokens: A file does not hold these either; without a pattern, the encoding's by default.
             name: The encoding of a file whose name does not tell.
 
         Raises:
-            FormatError, OSError: The file is damaged or cannot be read; the message names file and line. No pattern
-                is given and the name is of no published encoding.
+            FormatError, OSError: The file is damaged or cannot be read. No pattern is given, and the name is of no
+                published encoding.
         """
         from .formats import tiktoken
 
@@ -344,8 +344,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         Args:
             path: A file or directory; if there is none, the name of the packaged tokenizer ("bpetite-32k"), of an
                 encoding or a model ("o200k_base", "gpt-4o"); see :func:`bpetite.get_encoding`.
-            format: "native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"; found
-                from the content when None.
+            format: The format; found from the content when None.
 
         Raises:
             FormatError: The file is damaged or of no known format.
@@ -367,8 +366,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
         Raises:
             FileExistsError: The file exists and ``overwrite`` is false.
-            FormatError: The format cannot hold a part of this tokenizer, which the message names. Nor does it turn a
-                merge list into ranks, or ranks into a merge list: see :meth:`to_ranks` and :meth:`to_merges`.
+            FormatError: The format cannot hold a part of this tokenizer, or its kind: see :meth:`to_ranks` and
+                :meth:`to_merges`.
             OSError: The file cannot be written.
         """
         from . import formats
@@ -391,10 +390,9 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """This tokenizer with ``n`` more tokens, learned from text after its own.
 
         No id changes: new tokens have the ids after the highest one, new special tokens follow. Everything else is
-        kept, with all steps that a tokenizer.json declares, which cut the corpus, too. A text without new tokens keeps
-        its ids: no merge is learned for an existing token that the merges of its list do not make. A merge list gets
-        further merges. A vocabulary of the ranks kind stays one: it is extended as the merge list with its ids
-        (:meth:`to_merges`).
+        kept, and cuts the corpus as it cuts texts. A text without new tokens keeps its ids: no merge is learned for an
+        existing token that the merges of its list do not make. A vocabulary of the ranks kind stays one: it is extended
+        as the merge list with its ids (:meth:`to_merges`).
 
         Args:
             corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
@@ -402,8 +400,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
             min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
             superword_pattern: Unless None, learn superwords, tokens that span up to four words (SuperBPE), from text
-                that this pattern cuts; it becomes the tokenizer's, so that texts without superwords may get other ids,
-                too. For a plain merge list.
+                that this pattern cuts. It becomes the tokenizer's, so texts without superwords may get other ids. For a
+                plain merge list.
 
         Raises:
             ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
@@ -439,15 +437,14 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
         Args:
             corpus: The texts, or counts of their pre-tokens, in which tokens are used; as for :meth:`extend`.
-            vocab_size: The number of tokens that are left, special tokens not counted, as for :meth:`train`. The least
-                used tokens go, among equally used ones the highest id first. The use of one that went counts for its
-                parts. When None, all go that neither ``keep`` nor ``corpus`` need.
+            vocab_size: The number of tokens that are left, as for :meth:`train`. The least used tokens go, among
+                equally used ones the highest id first. The use of one that went counts for its parts. When None, all
+                go that neither ``keep`` nor ``corpus`` need.
             keep: Tokens that stay, as ids, ``str`` or ``bytes``.
 
         Raises:
             ValueError: No argument at all; ``vocab_size`` is less than the tokens that have to stay; an unknown token
-                in ``keep``; counts that were made with another pattern, normalization, version of Unicode or other
-                special tokens.
+                in ``keep``; counts that were made in another way, as for :meth:`extend`.
 
         >>> tok = Tokenizer.train("ab ab ab cd", 260)
         >>> smaller, ids = tok.prune(["ab ab"])
@@ -491,8 +488,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         return tokenizer
 
     def as_tiktoken(self, name: str | None = None) -> Encoding:
-        """This tokenizer in the shape of ``tiktoken.Encoding``, with its methods, defaults (special tokens in a text
-        raise unless allowed) and errors, see docs/tiktoken.md; a published encoding has its name.
+        """This tokenizer in the shape of ``tiktoken.Encoding``, with its methods, defaults and errors, see
+        docs/tiktoken.md; a published encoding has its name.
 
         >>> Tokenizer.train("ab ab ab", 258).as_tiktoken().encode("<|endoftext|>", allowed_special="all")
         [258]
@@ -503,11 +500,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
     def as_tokenizers(self) -> TokenizersView:
         """This tokenizer in the shape of ``tokenizers.Tokenizer``, with its methods and its encodings, see
-        docs/transformers.md.
-
-        Raises:
-            FormatError: tokenizer.json cannot hold this tokenizer; the message says why.
-            MissingExtraError: ``tokenizers`` is not installed.
+        docs/transformers.md. Raises as :meth:`as_transformers` does, without the package ``tokenizers``.
 
         >>> Tokenizer.train("ab ab ab", 258).as_tokenizers().encode("ab ab").tokens
         ['ab', 'Ġab']
@@ -627,9 +620,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             texts: The texts.
             padding: Fill up to the "longest" row, or to "max_length".
             pad_token: A special token or an id; :attr:`eot_token` when None.
-            options: The options of :meth:`encode_batch`, and ``max_length``, ``padding_side``, ``truncation_side``,
-                ``stride`` and ``pad_to_multiple_of``, see :class:`bpetite.engine.call_options.RowOptions`. Tokens of
-                ``add_special_tokens`` count in ``max_length`` and are never cut off.
+            options: See :class:`bpetite.engine.call_options.RowOptions`. Tokens of ``add_special_tokens`` count in
+                ``max_length`` and are never cut off.
 
         Returns:
             ``input_ids`` int32[rows, width], ``attention_mask`` int8[rows, width] (it unpacks into these two) and

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 #: (start, end) in characters.
-Span = tuple[int, int]
+Range = tuple[int, int]
 
 
 class Origin:
@@ -41,13 +41,13 @@ class Origin:
         self.ends += ends
         self._parts.append(data)
 
-    def add_special(self, token: bytes, span: Span | None) -> None:
+    def add_special(self, token: bytes, span: Range | None) -> None:
         """Append a special token that takes up ``span`` of the given text (None if all of it is as given)."""
         size = len(token.decode("utf-8"))
         start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
         self.add(token, start, end)
 
-    def spans(self, tokenizer: TokenizerBase, ids: list[int]) -> list[Span]:
+    def spans(self, tokenizer: TokenizerBase, ids: list[int]) -> list[Range]:
         """(start, end) of each token, in characters of the given text."""
         spans = tokenizer._char_spans(ids, self.data)
         starts, ends = self.starts, self.ends
@@ -88,8 +88,8 @@ def offsets_of(
     text: str | bytes,
     ids: list[int],
     allowed_special: Literal["all"] | Collection[str],
-    trusted: Sequence[Span] | None = None,
-) -> list[Span]:
+    trusted: Sequence[Range] | None = None,
+) -> list[Range]:
     """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding, in parts of the
     text that are `trusted` (all when None)."""
     given = text if isinstance(text, str) else text.decode("utf-8")
@@ -108,7 +108,7 @@ def _trace(
     tokenizer: TokenizerBase,
     text: str,
     allowed_special: Literal["all"] | Collection[str],
-    trusted: Sequence[Span] | None,
+    trusted: Sequence[Range] | None,
 ) -> Origin:
     if tokenizer._pipeline is not None:
         return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)

@@ -30,7 +30,7 @@ cdef extern from "headers/bytes.h" nogil:
 
 cdef extern from "headers/hashing.h" nogil:
     ctypedef struct bp_secret:
-        uint64_t words[4]
+        uint64_t random[4]
         uint64_t odd[2]
     uint64_t bp_mix(const bp_secret* secret, uint64_t x) noexcept
     uint64_t bp_hash_key(const bp_secret* secret, uint64_t low, uint64_t high) noexcept

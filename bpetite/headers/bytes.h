@@ -59,7 +59,7 @@ enum {
     BP_KEY_READ = 16   /* bytes that bp_load_key reads, whatever the length */
 };
 
-/* A string of up to 15 bytes as two words: its bytes, zeros, and its length in the last byte. No two share a key. */
+/* A string of up to 15 bytes as two numbers: its bytes, zeros, and its length in the last byte. No two share a key. */
 typedef struct { uint64_t low, high; } bp_key;
 
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__

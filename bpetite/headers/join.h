@@ -62,8 +62,8 @@ static inline int64_t bp_join_size(const bp_joiner *joiner, const uint32_t *posi
     return (int64_t)total;
 }
 
-/* Copy the bytes of n positions to `at`, up to `end`; returns where they end. NULL where they are not those that
-   bp_join_size has counted: too many bytes, no token, or not ASCII where not_ascii is 0. */
+/* Copy the bytes of n positions to `at`, up to `end`; returns where they end. NULL if bp_join_size has counted others:
+   there are too many bytes, there is no token, or a byte is not ASCII and not_ascii is 0. */
 BP_INLINE uint8_t *bp_join_of(const bp_joiner *joiner, const uint32_t *positions, ptrdiff_t n, uint8_t *at, uint8_t *end,
                               const int not_ascii) {
     const size_t limit = joiner->size;
@@ -72,8 +72,7 @@ BP_INLINE uint8_t *bp_join_of(const bp_joiner *joiner, const uint32_t *positions
     unsigned flags = 0;
     ptrdiff_t i = 0;
     while (i < n) {
-        /* Sixteen bytes are written for each token, whatever its size, as long as as many for each that follows stay
-           inside. */
+        /* Write sixteen bytes for each token, whatever its size, while there is room for as many for each one left. */
         const ptrdiff_t room = (end - at) / BP_HEAD, stop = n - i < room ? n : i + room;
         for (; i < stop; i++) {
             const uint32_t position = bp_read_once(positions + i);
@@ -86,7 +85,7 @@ BP_INLINE uint8_t *bp_join_of(const bp_joiner *joiner, const uint32_t *positions
         }
         if (i == n) break;
         if (i == stop && room) continue;
-        /* A longer token, none, or one close to the end. */
+        /* A longer token, a position without one, or one close to the end. */
         const uint32_t position = bp_read_once(positions + i);
         if (position >= limit || sizes[position] == 0) return NULL;
         flags |= sizes[position];

@@ -122,8 +122,9 @@ static inline void bp_free(void *memory) {
     bp_release((char *)memory - BP_BLOCK_HEAD, size);
 }
 
-/* Make room in an array from malloc for `needed` items of `item` bytes, growing it by a half at least. Returns 0, or -1
-   without memory; then the array is as it was. */
+/* Make room in an array for `needed` items of `item` bytes, growing it by a half at least. Returns 0, or -1 without
+   memory; then the array is as it was. Such arrays are small or short-lived: they come from malloc, and `free` releases
+   them, not bp_free. */
 static inline int bp_grow(void **array, uint64_t *capacity, uint64_t needed, size_t item) {
     uint64_t wanted = *capacity + *capacity / 2 + 64;
     void *larger;

@@ -20,8 +20,7 @@
 #define BP_OPAQUE(x) ((void)0)
 #endif
 
-/* Move the items after the first one to the front, as many as there may be: faster than a loop over as many as there
-   are. */
+/* Move `width` items one to the front: a fixed number, which is faster than a loop over the actual one. */
 BP_INLINE void bp_close_plain(uint32_t *items, size_t width) {
     uint32_t moved[BP_WORD_WIDEST];
     memcpy(moved, items + 1, width * sizeof(uint32_t));
@@ -90,9 +89,9 @@ BP_INLINE uint32_t bp_pair_from(const bp_pairs *pairs, const bp_pair_entry *entr
     return entry->rank;
 }
 
-/* Join one pair of each word; words that have none are done with. Returns how many are left. In three loops: a processor
-   has several words under way, and more of them when a loop does less for each; and what the third reads of the filter is
-   fetched by then. */
+/* Join one pair of each word, and drop the words without one. Returns how many are left. In three loops, because a
+   processor works on more words at once if a loop does less for each; and the second one fetches the parts of the filter
+   that the third one reads. */
 BP_INLINE size_t bp_join_words(const bp_pairs *pairs, bp_word **words, size_t count, size_t width,
                                uint64_t (*lowest_of)(const bp_word *, size_t), void (*close)(uint32_t *, size_t)) {
     size_t left = 0;

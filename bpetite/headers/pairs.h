@@ -1,7 +1,8 @@
-/* Pairs of token ids and their ranks: one open-addressing hash table, an array rank -> resulting id, and what keeps most
-   look-ups away from the table, which does not fit into the first caches: pairs of ids below 256, the single bytes in most
-   vocabularies, have a small table of their own, and a Bloom filter with one hash function answers for most pairs that
-   have no rank. */
+/* Pairs of token ids and their ranks: one open-addressing hash table, and an array rank -> resulting id.
+
+   The table does not fit into the first caches. Two smaller ones keep most look-ups away from it: pairs of ids below 256,
+   the single bytes in most vocabularies, have a table of their own, and a Bloom filter with one hash function answers for
+   most pairs that have no rank. */
 #ifndef BPETITE_PAIRS_H
 #define BPETITE_PAIRS_H
 
@@ -37,8 +38,8 @@ static inline void bp_pairs_free(bp_pairs *pairs) {
     bp_free(pairs->joined);
 }
 
-/* Make an empty table for `count` pairs with ranks below `ranks`. Returns 0 without memory; bp_pairs_free is due
-   nevertheless. */
+/* Make an empty table for `count` pairs with ranks below `ranks`. Returns 0 without memory; call bp_pairs_free then,
+   too. */
 static inline int bp_pairs_init(bp_pairs *pairs, const bp_secret *secret, uint64_t count, uint64_t ranks) {
     uint64_t capacity = 16;
     memset(pairs, 0, sizeof *pairs);

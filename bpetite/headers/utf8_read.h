@@ -75,7 +75,7 @@ BP_INLINE uint8_t *bp_unit_from_utf8(int width, const uint8_t *p, ptrdiff_t *at,
 }
 
 #ifdef BP_SHUFFLE_TARGET
-/* bp_utf8_faults: faults that the upper half of a byte is compatible with, the lower half, the upper of the next byte. */
+/* For bp_utf8_faults: the faults compatible with the upper half of a byte, its lower half, the upper half of the next. */
 enum {
     BP_CUT = 1 << 0,          /* a character ends early */
     BP_STRAY = 1 << 1,        /* a continuation byte after ASCII */

@@ -1,4 +1,4 @@
-"""The C that several rooms share and that takes vector instructions, with what stands on it."""
+"""CPython's objects in C, and the reading of UTF-8; apart, since few modules need vector instructions."""
 from libc.stdint cimport int64_t, uint8_t
 
 from ..headers.python cimport PyObject

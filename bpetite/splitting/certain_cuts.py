@@ -19,7 +19,7 @@ from .pretokenizer import Pretokenizer
 from .scan._scan import COMMIT_BIT, MARK_BIT, Scanner
 
 #: The most characters between a cut and the character that shows it, the latter included.
-BACK = MARK_BIT
+BACK: int = MARK_BIT
 
 #: Characters that are looked at together.
 AT_ONCE = 64

@@ -4,7 +4,7 @@ A split pattern is a regular expression or a tuple of steps. A step that is a st
 and so does the text between them. The classes here are the other steps. A tokenizer with such a step cuts text in
 :mod:`bpetite.engine.pipeline`, any other in the compiled scanner.
 
-Fingerprints hold the ``saved_name`` of a step and the names of its fields: these never change.
+Fingerprints hold the ``saved_name`` of a step, and its fields other than their defaults: these names never change.
 """
 import re
 from collections.abc import Iterator

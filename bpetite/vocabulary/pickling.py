@@ -37,14 +37,14 @@ def pickled(vocab: Any) -> tuple[bytes, bytes]:
     return hashlib.sha256(content.getvalue()).digest(), content.getvalue()
 
 
-def vocab_of(kind: Any, key: bytes, content: bytes) -> Any:
+def vocab_of(cls: Any, key: bytes, content: bytes) -> Any:
     """The vocabulary of a pickle, which is checked like any other. ValueError if the content has another key."""
     import hashlib
     import pickle
 
     if hashlib.sha256(content).digest() != key:
         raise ValueError("the pickle of a vocabulary is damaged: its content has another SHA-256")
-    return kind(**pickle.loads(content))
+    return cls(**pickle.loads(content))
 
 
 def reduced(tokenizer: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any] | None]:
@@ -54,21 +54,21 @@ def reduced(tokenizer: Any) -> tuple[Callable[..., Any], tuple[Any, ...], dict[s
     return unpickled, (type(tokenizer), type(vocab), *vocab.pickled, own is None), own
 
 
-def unpickled(kind: Any, of: Any, key: bytes, content: bytes, shared: bool) -> Any:
+def unpickled(cls: Any, vocab_cls: Any, key: bytes, content: bytes, shared: bool) -> Any:
     """The tokenizer of a pickle; for the errors see :func:`vocab_of`."""
     global _last
-    known = _known(kind, key) if shared else None
+    known = _known(cls, key) if shared else None
     if known is None:
-        known = kind.from_vocab(vocab_of(of, key, content))
+        known = cls.from_vocab(vocab_of(vocab_cls, key, content))
     if shared:
         _last = ((key, known), *(pair for pair in _last if pair[1] is not known))[:KEPT]
     return known
 
 
-def _known(kind: Any, key: bytes) -> Any:
+def _known(cls: Any, key: bytes) -> Any:
     """A tokenizer of this process without attributes of its own, or None."""
     candidates: list[tuple[bytes | None, Any]] = [*_last, *((None, one) for one in LIVE.values())]
     for its, one in candidates:
-        if type(one) is kind and not getattr(one, "__dict__", None) and (its or one._vocab.pickled[0]) == key:
+        if type(one) is cls and not getattr(one, "__dict__", None) and (its or one._vocab.pickled[0]) == key:
             return one
     return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
@@ -407,7 +407,7 @@ class Vocab:
         rare["unreachable"] = sorted(self.unreachable)
         # without the settings that are not set: then a further setting changes no fingerprint
         settings |= {name: value for name, value in rare.items() if value}
-        written = json.dumps(settings, sort_keys=True, default=lambda step: {step.saved_name: vars(step)})
+        written = json.dumps(settings, sort_keys=True, default=_saved)
         digest.update(written.encode() + b"\n")
         tokens = self.tokens.items()
         digest.update(b"".join([b"%d %d\n%b\n" % (token_id, len(token), token) for token_id, token in tokens]))
@@ -458,6 +458,13 @@ class BytePairs(Sequence[tuple[bytes, bytes]]):
 
     def __repr__(self) -> str:
         return repr(list(self))
+
+
+def _saved(step: Any) -> dict[str, dict[str, Any]]:
+    """A step or another setting of several fields, by the name that fingerprints have for it, and its fields other than
+    their defaults."""
+    values = ((one.name, getattr(step, one.name), one.default) for one in fields(step))
+    return {step.saved_name: {name: value for name, value, default in values if value != default}}
 
 
 def _check_unreachable(unreachable: Iterable[int], tokens: Mapping[int, bytes]) -> frozenset[int]:

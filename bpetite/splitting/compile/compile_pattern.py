@@ -103,4 +103,5 @@ def output_byte(out: int, back: int) -> int:
     cuts = out & CUTS
     if cuts >> MARK_BIT:
         raise NoTransducer("cuts too far back")
-    return cuts | bool(out >> (MARK + back) & 1) << MARK_BIT | bool(out & COMMIT) << COMMIT_BIT
+    byte: int = cuts | bool(out >> (MARK + back) & 1) << MARK_BIT | bool(out & COMMIT) << COMMIT_BIT
+    return byte

@@ -10,18 +10,18 @@ the initial state, and minimises it. GPT-2's pattern needs twelve states and nev
 What the transducer remembers (`Memory`), besides the live threads of the present attempt at a match:
 
   * whether the attempt has *matched* already, so that failing to match more falls back to a known end;
-  * the *word*: groups read since that end, or since the attempt began when nothing has matched yet;
+  * the *tail*: groups read since that end, or since the attempt began when nothing has matched yet;
   * whether a *gap* is open: text before the attempt where nothing matched, which becomes a pre-token of its own once
     the next match is certain.
 
 One case is open-ended. After a newline, `\\s*[\\r\\n]+` reads on through spaces that may lead to another newline, and
-any number of spaces may have to be given back. The word would grow without end, but the effect of a failed attempt is
+any number of spaces may have to be given back. The tail would grow without end, but the effect of a failed attempt is
 known beforehand: the transducer starts again after the newline, reads the same spaces and so far cuts nowhere. So,
-instead of the word, it remembers its state in that case (`otherwise`) and advances the two states together. Only the
-position of the newline cannot be found by counting back; the transducer *marks* it when the word gets too long, and
+instead of the tail, it remembers its state in that case (`otherwise`) and advances the two states together. Only the
+position of the newline cannot be found by counting back; the transducer *marks* it when the tail gets too long, and
 *commits* the mark as a cut when the attempt fails. The other open-ended case is an attempt that has matched nothing
 yet, such as `\\s*\\w+` while it reads spaces: the attempts begun at each of these spaces fail or match together, so the
-word need not hold them all. One mark is enough for the patterns in use; a pattern that needs more has no transducer
+tail need not hold them all. One mark is enough for the patterns in use; a pattern that needs more has no transducer
 here, and is left to `regex`.
 
 Sequences of splits. A later split sees the parts of the earlier one as texts of their own. So the first transducer
@@ -63,18 +63,18 @@ class Memory(NamedTuple):
     threads: State
     gap: bool = False
     matched: bool = False
-    word: tuple[int, ...] = ()
+    tail: tuple[int, ...] = ()
     otherwise: Memory | None = None
-    marked: bool = False  # the attempt began at the mark, not where the word begins
+    marked: bool = False  # the attempt began at the mark, not where the tail begins
 
 
 def transducer(automaton: Automaton) -> Transducer:
-    """The transducer of a single pattern, with the shortest words that will do. Raises `NoTransducer`."""
+    """The transducer of a single pattern, with the shortest tails that will do. Raises `NoTransducer`."""
     for back in range(1, MAX_BACK):
         try:
             return Construction(automaton, back).transducer()
         except NoTransducer:
-            pass  # longer words may do
+            pass  # longer tails may do
     return Construction(automaton, MAX_BACK).transducer()
 
 
@@ -83,7 +83,7 @@ class Construction:
 
     def __init__(self, automaton: Automaton, back: int) -> None:
         self.automaton = automaton
-        self.back = back  # the longest word
+        self.back = back  # the longest tail
         self.start: Memory = Memory(automaton.start)
 
     def transducer(self) -> Transducer:
@@ -94,37 +94,37 @@ class Construction:
         threads, match = self.automaton.step(memory.threads, group)
         if memory.otherwise is not None:
             return self.step_both(memory.otherwise, threads, match, group)
-        gap, matched, word = memory.gap, memory.matched, memory.word
+        gap, matched, tail = memory.gap, memory.matched, memory.tail
         out = 0
         if match:
             if gap:
-                out |= COMMIT if memory.marked else cut(len(word))  # the gap ends where the attempt began
+                out |= COMMIT if memory.marked else cut(len(tail))  # the gap ends where the attempt began
             if not threads:
                 after, more = self.step(self.start, group)
                 return after, out | cut(0) | more
-            gap, matched, word = False, True, ()
+            gap, matched, tail = False, True, ()
         elif not threads:
             return self.fail(memory, group)
-        word += (group,)
+        tail += (group,)
         if self.automaton.sure(threads):
             if gap:
-                out |= COMMIT if memory.marked else cut(len(word) - 1)
-            gap, matched, word = False, True, ()
-        after = Memory(threads, gap, matched, word, None, memory.marked and not matched)
-        if len(word) <= self.back:
+                out |= COMMIT if memory.marked else cut(len(tail) - 1)
+            gap, matched, tail = False, True, ()
+        after = Memory(threads, gap, matched, tail, None, memory.marked and not matched)
+        if len(tail) <= self.back:
             return after, out
         if matched:
-            return self.speculate(after), out | 1 << (MARK + len(word) - 1)
+            return self.speculate(after), out | 1 << (MARK + len(tail) - 1)
         if gap and not memory.marked:
-            out |= 1 << (MARK + len(word) - 1)
+            out |= 1 << (MARK + len(tail) - 1)
         return self.shorten(after), out
 
     def fail(self, memory: Memory, group: int) -> tuple[Memory, int]:
         """No thread is left: go back to the last certain position and read again from there."""
         if memory.matched:
-            after, out, again = self.start, cut(len(memory.word)), memory.word
-        elif memory.word:
-            after, out, again = Memory(self.automaton.start, gap=True), 0, memory.word[1:]
+            after, out, again = self.start, cut(len(memory.tail)), memory.tail
+        elif memory.tail:
+            after, out, again = Memory(self.automaton.start, gap=True), 0, memory.tail[1:]
         else:  # no match begins with this character: it belongs to a gap
             return Memory(self.automaton.start, gap=group != self.automaton.end), 0
         for distance, earlier in zip(range(len(again), 0, -1), again):
@@ -136,9 +136,9 @@ class Construction:
         return after, join(out, more)
 
     def speculate(self, memory: Memory) -> Memory:
-        """Replace a word that is too long, after a match, by the memory that reading it again would lead to."""
+        """Replace a tail that is too long, after a match, by the memory that reading it again would lead to."""
         otherwise, out = self.start, 0
-        for group in memory.word:
+        for group in memory.tail:
             otherwise, more = self.step(otherwise, group)
             out |= more
         return attempt_with_fallback(memory.threads, otherwise, out)
@@ -146,7 +146,7 @@ class Construction:
     def step_both(self, otherwise: Memory, threads: State, match: bool, group: int) -> tuple[Memory, int]:
         """Read one character while the fallback is known as a memory, and its position is marked."""
         if match and threads:
-            return Memory(threads, matched=True, word=(group,)), 0
+            return Memory(threads, matched=True, tail=(group,)), 0
         if match:
             after, out = self.step(self.start, group)
             return after, out | cut(0)
@@ -156,19 +156,19 @@ class Construction:
         return attempt_with_fallback(threads, otherwise, out), 0
 
     def shorten(self, memory: Memory) -> Memory:
-        """Drop the first character of a word that is too long, of an attempt that has not matched.
+        """Drop the first character of a tail that is too long, of an attempt that has not matched.
 
         An attempt begun one character later that has the same threads by now will fail or match with this one. If both
         fail, the next attempt is the one that begins after the later one.
         """
         later = self.automaton.start
-        for group in memory.word[1:]:
+        for group in memory.tail[1:]:
             later, match = self.automaton.step(later, group)
             if match:
                 later = ()
         if later != memory.threads:
             raise NoTransducer("an attempt of unbounded length that may still fail")
-        return memory._replace(word=memory.word[1:], marked=memory.gap)
+        return memory._replace(tail=memory.tail[1:], marked=memory.gap)
 
 
 def attempt_with_fallback(threads: State, otherwise: Memory, out: int) -> Memory:

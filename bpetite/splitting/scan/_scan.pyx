@@ -4,15 +4,15 @@ The transducer (transducer.py) reads every character once and gives at each one 
 character back, two back, at the mark. This module has its shape for these reasons:
 
 * A branch per byte on "is there a cut" costs more than all the rest: cuts come every four or five bytes, with no period
-  that a processor could predict. So the transducer runs over a span without looking at its outputs; these are gathered
+  that a processor could predict. So the transducer runs over a pass without looking at its outputs; these are gathered
   as bit masks of 64, "two back" becomes a shift, and the bits of the masks are walked at the end.
 * ASCII is read as it is, one code a byte. Blocks with other characters are rewritten first: the first byte of a
   character becomes the code of its group, its continuation bytes a code that changes nothing.
 * Each state depends on the one before, a chain of loads of five cycles a step on current processors. So a step reads
-  two codes, where the tables for that are small (scan_twos.h), and four lanes of a span are read in parallel. The state
+  two codes, where the tables for that are small (scan_twos.h), and four lanes of a pass are read in parallel. The state
   at the start of a lane is known without the text before it, because most pairs of characters,
   such as a letter and a space, are a synchronizing word: they lead to one state from every state. A table made with the
-  pattern lists them. A span without such pairs before its lanes is read in one lane.
+  pattern lists them. A pass without such pairs before its lanes is read in one lane.
 * Where one instruction looks up 64 bytes in a table of 128, 64 lanes are read in parallel (scan_avx512.h), in 0.3
   cycles a byte for any pattern whose table is small, as all in use are.
 * Nothing is allocated and nothing is kept in the scanner: the whole state of a scan is in the caller's cursor. So a

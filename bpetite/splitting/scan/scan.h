@@ -1,4 +1,4 @@
-/* A scan of a text: it is read in spans, each by the fastest loop that the processor has, and the ends found are given out
+/* A scan of a text: it is read in passes, each by the fastest loop that the processor has, and the ends found are given out
    as there is room for them. */
 #ifndef BPETITE_SCAN_H
 #define BPETITE_SCAN_H
@@ -25,29 +25,29 @@ static inline void scan_begin(scan_cursor *cursor, const uint8_t *text, Py_ssize
     cursor->block = cursor->blocks = 0;
 }
 
-/* Choose the method and the length of the next span. The end of the text is a code, which must fit into it. */
-static inline void scan_measure(const scan_tables *tables, scan_cursor *cursor, scan_span *span)
+/* Choose the method and the length of the next pass. The end of the text is a code, which must fit into it. */
+static inline void scan_measure(const scan_tables *tables, scan_cursor *cursor, scan_pass *pass)
 {
     const Py_ssize_t left = cursor->length - cursor->position, codes = left + cursor->final;
     const uint8_t *text = cursor->text + cursor->position;
     int longest = SCAN_LONGEST;
-    span->lane = 0;
+    pass->lane = 0;
     if (tables->lanes == SCAN_WIDE_LANES && codes >= SCAN_SHORTEST_WIDE) {
-        span->lane = SCAN_LONGEST / SCAN_WIDE_LANES;
-        while (span->lane > 16 && codes * 4 <= span->lane * SCAN_WIDE_LANES * 3) /* less than three quarters full */
-            span->lane /= 2;
-        longest = span->lane * SCAN_WIDE_LANES;
+        pass->lane = SCAN_LONGEST / SCAN_WIDE_LANES;
+        while (pass->lane > 16 && codes * 4 <= pass->lane * SCAN_WIDE_LANES * 3) /* less than three quarters full */
+            pass->lane /= 2;
+        longest = pass->lane * SCAN_WIDE_LANES;
     }
     cursor->ended = left < longest && cursor->final;
-    span->size = left < longest ? (int)left : longest;
-    span->count = span->size + cursor->ended;
-    span->blocks = (span->count + SCAN_BLOCK - 1) / SCAN_BLOCK;
-    span->before_end = -1;
-    span->ascii = (span->size == longest || cursor->ended) && scan_is_ascii(text, span->size);
-    if (span->ascii && span->size < longest) {
+    pass->size = left < longest ? (int)left : longest;
+    pass->count = pass->size + cursor->ended;
+    pass->blocks = (pass->count + SCAN_BLOCK - 1) / SCAN_BLOCK;
+    pass->before_end = -1;
+    pass->ascii = (pass->size == longest || cursor->ended) && scan_is_ascii(text, pass->size);
+    if (pass->ascii && pass->size < longest) {
         /* Without a code for its end, the text is read as ASCII, which is less work. */
-        span->before_end = scan_known_state(tables, text, span->size);
-        span->ascii = span->before_end >= 0;
+        pass->before_end = scan_known_state(tables, text, pass->size);
+        pass->ascii = pass->before_end >= 0;
     }
 }
 
@@ -69,75 +69,75 @@ static inline int scan_encode_blocks(const scan_tables *tables, const uint8_t *t
     }
 }
 
-/* Turn the text of a span into codes, and mark the bytes that begin a character. */
-static inline void scan_encode_span(const scan_tables *tables, const scan_cursor *cursor, scan_span *span)
+/* Turn the text of a pass into codes, and mark the bytes that begin a character. */
+static inline void scan_encode_pass(const scan_tables *tables, const scan_cursor *cursor, scan_pass *pass)
 {
     const uint8_t *text = cursor->text + cursor->position;
     const Py_ssize_t left = cursor->length - cursor->position;
-    const int padded = span->lane ? span->lane * SCAN_WIDE_LANES : span->count + SCAN_BLOCK;
+    const int padded = pass->lane ? pass->lane * SCAN_WIDE_LANES : pass->count + SCAN_BLOCK;
     int block;
-    if (span->ascii) {
-        span->codes = text;
-        memset(span->leads, 0xFF, (size_t)span->blocks * sizeof *span->leads);
-        if (span->before_end >= 0) {
-            span->codes = span->rewritten;
-            memcpy(span->rewritten, text, (size_t)span->size);
-            memset(span->rewritten + span->size, 0, (size_t)(padded - span->size));
+    if (pass->ascii) {
+        pass->codes = text;
+        memset(pass->leads, 0xFF, (size_t)pass->blocks * sizeof *pass->leads);
+        if (pass->before_end >= 0) {
+            pass->codes = pass->rewritten;
+            memcpy(pass->rewritten, text, (size_t)pass->size);
+            memset(pass->rewritten + pass->size, 0, (size_t)(padded - pass->size));
         }
         return;
     }
-    span->codes = span->rewritten;
-    block = scan_encode_blocks(tables, text, left, span->size / SCAN_BLOCK, span->rewritten, span->leads);
-    for (; block * SCAN_BLOCK < span->size; block++)
-        span->leads[block] = scan_encode(tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
-                                         span->rewritten + block * SCAN_BLOCK);
+    pass->codes = pass->rewritten;
+    block = scan_encode_blocks(tables, text, left, pass->size / SCAN_BLOCK, pass->rewritten, pass->leads);
+    for (; block * SCAN_BLOCK < pass->size; block++)
+        pass->leads[block] = scan_encode(tables, text + block * SCAN_BLOCK, left - block * SCAN_BLOCK,
+                                         pass->rewritten + block * SCAN_BLOCK);
     if (cursor->ended) {
-        span->rewritten[span->size] = tables->end;
-        if (span->size % SCAN_BLOCK == 0)
-            span->leads[span->size / SCAN_BLOCK] = ~UINT64_C(0);
+        pass->rewritten[pass->size] = tables->end;
+        if (pass->size % SCAN_BLOCK == 0)
+            pass->leads[pass->size / SCAN_BLOCK] = ~UINT64_C(0);
     }
-    memset(span->rewritten + span->count, tables->continuation, (size_t)(padded - span->count));
+    memset(pass->rewritten + pass->count, tables->continuation, (size_t)(padded - pass->count));
 }
 
-/* Keep the leads of the 64 bytes before the next span, which begins inside a block or where one ends. */
-static inline void scan_keep_leads(scan_cursor *cursor, const scan_span *span)
+/* Keep the leads of the 64 bytes before the next pass, which begins inside a block or where one ends. */
+static inline void scan_keep_leads(scan_cursor *cursor, const scan_pass *pass)
 {
-    const int size = span->size % SCAN_BLOCK;
-    const uint64_t last = span->leads[span->blocks - 1];
-    const uint64_t before = span->blocks > 1 ? span->leads[span->blocks - 2] : cursor->leads;
+    const int size = pass->size % SCAN_BLOCK;
+    const uint64_t last = pass->leads[pass->blocks - 1];
+    const uint64_t before = pass->blocks > 1 ? pass->leads[pass->blocks - 2] : cursor->leads;
     cursor->leads = size ? before >> size | last << (SCAN_BLOCK - size) : last;
 }
 
-/* Find the ends in the next span of the text, once all found before are given out. Returns 0 if no text is left. Not
-   inlined: a span takes 9 KB of the stack. */
-BP_NOINLINE static int scan_read_span(const scan_tables *tables, scan_cursor *cursor)
+/* Find the ends in the next pass of the text, once all found before are given out. Returns 0 if no text is left. Not
+   inlined: a pass takes 9 KB of the stack. */
+BP_NOINLINE static int scan_read_pass(const scan_tables *tables, scan_cursor *cursor)
 {
-    scan_span span;
+    scan_pass pass;
     if (cursor->ended || (cursor->position == cursor->length && !cursor->final))
         return 0;
-    scan_measure(tables, cursor, &span);
+    scan_measure(tables, cursor, &pass);
     if (cursor->length - cursor->position > SCAN_LONGEST)
-        scan_prefetch(cursor->text + cursor->position + SCAN_LONGEST, span.size);
-    scan_encode_span(tables, cursor, &span);
+        scan_prefetch(cursor->text + cursor->position + SCAN_LONGEST, pass.size);
+    scan_encode_pass(tables, cursor, &pass);
 #ifdef BP_HAS_AVX512
-    if (span.lane)
-        cursor->state = scan_run_avx512(tables, &span, cursor->state);
+    if (pass.lane)
+        cursor->state = scan_run_avx512(tables, &pass, cursor->state);
     else
 #endif
-        cursor->state = scan_run_span(tables, &span, cursor->state);
-    if (span.before_end >= 0)
-        scan_put_end(tables, &span);
+        cursor->state = scan_run_pass(tables, &pass, cursor->state);
+    if (pass.before_end >= 0)
+        scan_put_end(tables, &pass);
     cursor->base = cursor->position;
-    cursor->position += span.size;
+    cursor->position += pass.size;
     cursor->block = 0;
-    cursor->blocks = span.blocks;
-    scan_find_cuts(tables, cursor, &span);
+    cursor->blocks = pass.blocks;
+    scan_find_cuts(tables, cursor, &pass);
     if (tables->used_bits >> SCAN_MARK)
-        scan_follow_marks(tables, cursor, &span);
+        scan_follow_marks(tables, cursor, &pass);
     if (cursor->ended)
-        cursor->ready[span.blocks - 1] |= UINT64_C(1) << (span.size % SCAN_BLOCK);
+        cursor->ready[pass.blocks - 1] |= UINT64_C(1) << (pass.size % SCAN_BLOCK);
     else
-        scan_keep_leads(cursor, &span);
+        scan_keep_leads(cursor, &pass);
     return 1;
 }
 
@@ -180,7 +180,7 @@ static inline Py_ssize_t scan_next_ends(const scan_tables *tables, scan_cursor *
             if (*ready)
                 break;
         }
-        if (cursor->block == cursor->blocks && !scan_read_span(tables, cursor))
+        if (cursor->block == cursor->blocks && !scan_read_pass(tables, cursor))
             break;
     }
     return count;

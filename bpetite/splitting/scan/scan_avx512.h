@@ -1,6 +1,6 @@
 /* The scanner's transducer over 64 lanes of text by byte shuffles (simd.h names the processors that have them).
 
-   A span is cut into 64 lanes of 16, 32 or 64 codes, and all lanes step together: their next codes and their states
+   A pass is cut into 64 lanes of 16, 32 or 64 codes, and all lanes step together: their next codes and their states
    are 64 bytes each, and a function of the two is a look-up by byte shuffle in pages of 128 bytes (vector_tables.py).
    A step costs two or three instructions for each page, whatever the pattern is.
 
@@ -156,14 +156,14 @@ BP_AVX512_INLINE __m512i scan_likely_states(const scan_vector *vector, const uin
     return _mm512_loadu_si512(first);
 }
 
-BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, scan_span *span, const int lane,
+BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, scan_pass *pass, const int lane,
                                             const int ascii, const uint32_t pages, uint32_t state)
 {
     const scan_vector *vector = &tables->vector;
-    const uint8_t *codes = span->codes;
+    const uint8_t *codes = pass->codes;
     uint8_t steps[SCAN_WIDE_LANES * 64], before[SCAN_WIDE_LANES], after[SCAN_WIDE_LANES];
     uint64_t outputs[SCAN_BITS][64];
-    const int last = (span->count - 1) / lane;
+    const int last = (pass->count - 1) / lane;
     scan_transpose_codes(codes, lane, steps);
     __m512i states = scan_first_states(vector, steps, lane, ascii, state, last);
     uint64_t unknown = _mm512_cmpge_epu8_mask(states, _mm512_set1_epi8((char)tables->states));
@@ -183,7 +183,7 @@ BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, scan_span
     }
     for (int bit = 0; bit < SCAN_BITS; bit++)
         if (tables->used_bits >> bit & 1)
-            scan_transpose_bits(outputs[bit], lane, span->masks[bit]);
+            scan_transpose_bits(outputs[bit], lane, pass->masks[bit]);
 
     _mm512_storeu_si512(after, states);
     for (; unknown; unknown &= unknown - 1) { /* in order: the lane before is known by now; lane 0 always is */
@@ -195,27 +195,27 @@ BP_AVX512_INLINE uint32_t scan_run_lanes_of(const scan_tables *tables, scan_span
         for (int bit = 0; bit < SCAN_BITS; bit++)
             if (tables->used_bits >> bit & 1) {
                 const uint64_t mask = scan_mask(out, bit);
-                memcpy((uint8_t *)span->masks[bit] + at * (lane / 8), &mask, (size_t)lane / 8);
+                memcpy((uint8_t *)pass->masks[bit] + at * (lane / 8), &mask, (size_t)lane / 8);
             }
     }
     return after[last];
 }
 
-/* Run the transducer over a span of 64 lanes of 16, 32 or 64 codes; returns the state after it. */
-BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, scan_span *span, uint32_t state)
+/* Run the transducer over a pass of 64 lanes of 16, 32 or 64 codes; returns the state after it. */
+BP_AVX512_TARGET static uint32_t scan_run_avx512(const scan_tables *tables, scan_pass *pass, uint32_t state)
 {
-    const int ascii = span->ascii;
+    const int ascii = pass->ascii;
     const scan_paged *transition = &tables->vector.transition;
     const uint32_t pages = ascii ? transition->ascii_pages : transition->pages;
-    if (span->lane == 16)
-        return scan_run_lanes_of(tables, span, 16, ascii, pages, state);
-    if (span->lane == 32)
-        return scan_run_lanes_of(tables, span, 32, ascii, pages, state);
+    if (pass->lane == 16)
+        return scan_run_lanes_of(tables, pass, 16, ascii, pages, state);
+    if (pass->lane == 32)
+        return scan_run_lanes_of(tables, pass, 32, ascii, pages, state);
     if (ascii && pages == 1)
-        return scan_run_lanes_of(tables, span, 64, 1, 1, state);
+        return scan_run_lanes_of(tables, pass, 64, 1, 1, state);
     if (ascii && pages == 2)
-        return scan_run_lanes_of(tables, span, 64, 1, 2, state);
-    return scan_run_lanes_of(tables, span, 64, ascii, pages, state);
+        return scan_run_lanes_of(tables, pass, 64, 1, 2, state);
+    return scan_run_lanes_of(tables, pass, 64, ascii, pages, state);
 }
 
 /* scan_encode for `blocks` whole blocks. */

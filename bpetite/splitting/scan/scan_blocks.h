@@ -17,17 +17,17 @@ static inline int scan_population(uint64_t mask)
 #define SCAN_EACH(byte) ((byte) * UINT64_C(0x0101010101010101))
 
 /* The lowest bits of eight bytes as eight bits. */
-static inline uint64_t scan_gather(uint64_t word)
+static inline uint64_t scan_gather(uint64_t eight)
 {
-    return ((word & SCAN_EACH(1)) * UINT64_C(0x0102040810204080)) >> 56;
+    return ((eight & SCAN_EACH(1)) * UINT64_C(0x0102040810204080)) >> 56;
 }
 
-/* For each bit of an output, one mask per block of a span. */
+/* For each bit of an output, one mask per block of a pass. */
 typedef uint64_t scan_masks[SCAN_BITS][SCAN_BLOCKS];
 
-/* Text that the transducer reads in one go. */
+/* A pass: the text that the transducer reads in one go. */
 typedef struct {
-    const uint8_t *codes;  /* the text itself if it is ASCII and fills the span, else `rewritten` */
+    const uint8_t *codes;  /* the text itself if it is ASCII and fills the pass, else `rewritten` */
     int ascii;             /* all codes are ASCII characters */
     int lane;              /* codes in each of 64 lanes, or 0 for four lanes or one */
     int size;              /* bytes of text */
@@ -37,7 +37,7 @@ typedef struct {
     uint8_t rewritten[SCAN_LONGEST + SCAN_BLOCK]; /* codes and padding: continuation codes, or ASCII where all are */
     uint64_t leads[SCAN_BLOCKS]; /* which bytes begin a character; those after the text are set too */
     scan_masks masks;
-} scan_span;
+} scan_pass;
 
 /* Bit `bit` of 64 output bytes as a mask. */
 static inline uint64_t scan_mask(const uint8_t *out, int bit)
@@ -130,10 +130,10 @@ BP_INLINE uint64_t scan_encode(const scan_tables *tables, const uint8_t *text, P
         block = padded;
     }
     for (int i = 0; i < count; i += 8) {
-        const uint64_t word = bp_load_little64(block + i);
-        const uint64_t high = word >> 7 & SCAN_EACH(1), later = high & ~(word >> 6);
+        const uint64_t eight = bp_load_little64(block + i);
+        const uint64_t high = eight >> 7 & SCAN_EACH(1), later = high & ~(eight >> 6);
         const uint64_t fill = high * 0xFF;
-        uint64_t code = (word & ~fill) | (SCAN_EACH(tables->continuation) & fill);
+        uint64_t code = (eight & ~fill) | (SCAN_EACH(tables->continuation) & fill);
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
         code = __builtin_bswap64(code);
 #endif
@@ -216,13 +216,13 @@ BP_INLINE int scan_run_lanes(const scan_tables *tables, const uint8_t *codes, co
     return (int)state3;
 }
 
-/* Run the transducer over a span, in four lanes or in one; returns the state after it. Not inlined: in a larger function
+/* Run the transducer over a pass, in four lanes or in one; returns the state after it. Not inlined: in a larger function
    the loops run out of registers. */
-BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *span, uint32_t state)
+BP_NOINLINE static uint32_t scan_run_pass(const scan_tables *tables, scan_pass *pass, uint32_t state)
 {
-    const uint8_t *codes = span->codes;
+    const uint8_t *codes = pass->codes;
     uint8_t out[SCAN_LONGEST + SCAN_BLOCK];
-    int done = span->count, at = 0, after = -1;
+    int done = pass->count, at = 0, after = -1;
     if (tables->twos && done >= SCAN_SHORTEST_IN_LANES) {
         done = (done + 7) / 8 * 8; /* the padding does nothing */
         for (; done - at >= SCAN_IN_FOUR; at += SCAN_IN_FOUR) {
@@ -235,20 +235,20 @@ BP_NOINLINE static uint32_t scan_run_span(const scan_tables *tables, scan_span *
     }
     if (after < 0)
         after = (int)scan_run(tables, codes + at, done - at, state, out + at);
-    memset(out + done, 0, (size_t)(span->blocks * SCAN_BLOCK - done));
-    scan_gather_masks(tables, out, span->blocks, span->masks);
+    memset(out + done, 0, (size_t)(pass->blocks * SCAN_BLOCK - done));
+    scan_gather_masks(tables, out, pass->blocks, pass->masks);
     return (uint32_t)after;
 }
 
-/* Write the outputs at the end of a text, in state span->before_end, in place of the padding's. */
-static inline void scan_put_end(const scan_tables *tables, scan_span *span)
+/* Write the outputs at the end of a text, in state pass->before_end, in place of the padding's. */
+static inline void scan_put_end(const scan_tables *tables, scan_pass *pass)
 {
-    const uint8_t out = tables->out[tables->end * tables->states + (uint32_t)span->before_end];
-    const int block = span->size / SCAN_BLOCK, at = span->size % SCAN_BLOCK;
+    const uint8_t out = tables->out[tables->end * tables->states + (uint32_t)pass->before_end];
+    const int block = pass->size / SCAN_BLOCK, at = pass->size % SCAN_BLOCK;
     for (int bit = 0; bit < SCAN_BITS; bit++)
         if (tables->used_bits >> bit & 1) {
-            const uint64_t before = span->masks[bit][block] & ((UINT64_C(1) << at) - 1);
-            span->masks[bit][block] = before | (uint64_t)(out >> bit & 1) << at;
+            const uint64_t before = pass->masks[bit][block] & ((UINT64_C(1) << at) - 1);
+            pass->masks[bit][block] = before | (uint64_t)(out >> bit & 1) << at;
         }
 }
 
@@ -274,27 +274,27 @@ static inline uint64_t scan_back(uint64_t bits, int count, uint64_t leads_before
     return bits;
 }
 
-/* Put the cuts of a span into cursor->ready, and those before the span into cursor->before: an output up to three
+/* Put the cuts of a pass into cursor->ready, and those before the pass into cursor->before: an output up to three
    characters after its cut moves back to it. */
-static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor, const scan_span *span)
+static inline void scan_find_cuts(const scan_tables *tables, scan_cursor *cursor, const scan_pass *pass)
 {
-    for (int block = 0; block < span->blocks; block++)
-        cursor->ready[block] = tables->used_bits & 1 ? span->masks[0][block] : 0;
+    for (int block = 0; block < pass->blocks; block++)
+        cursor->ready[block] = tables->used_bits & 1 ? pass->masks[0][block] : 0;
     for (int back = 1; back < SCAN_MARK; back++) {
         uint64_t leads_before = cursor->leads;
         if (!(tables->used_bits >> back & 1))
             continue;
-        for (int block = 0; block < span->blocks; block++) {
-            const uint64_t leads = span->leads[block];
+        for (int block = 0; block < pass->blocks; block++) {
+            const uint64_t leads = pass->leads[block];
             uint64_t before = 0;
-            cursor->ready[block] |= scan_back(span->masks[back][block], back, leads_before, leads, &before);
+            cursor->ready[block] |= scan_back(pass->masks[back][block], back, leads_before, leads, &before);
             leads_before = leads;
             *(block ? &cursor->ready[block - 1] : &cursor->before) |= before;
         }
     }
 }
 
-/* Cut at the mark: before this span, or in a block of it. */
+/* Cut at the mark: before this pass, or in a block of it. */
 static inline void scan_commit(scan_cursor *cursor)
 {
     const Py_ssize_t offset = cursor->mark - cursor->base;
@@ -316,25 +316,25 @@ static inline void scan_set_mark(const scan_tables *tables, scan_cursor *cursor,
     cursor->mark = bit ? base + bp_lowest_bit(bit) : base - SCAN_BLOCK + bp_lowest_bit(before);
 }
 
-/* Set the mark where the outputs of a span say so, and cut there where they do, in the order of the text. Not inline:
+/* Set the mark where the outputs of a pass say so, and cut there where they do, in the order of the text. Not inline:
    most patterns have no marks. */
-BP_NOINLINE static void scan_follow_marks(const scan_tables *tables, scan_cursor *cursor, const scan_span *span)
+BP_NOINLINE static void scan_follow_marks(const scan_tables *tables, scan_cursor *cursor, const scan_pass *pass)
 {
     uint64_t leads_before = cursor->leads;
-    for (int block = 0; block < span->blocks; block++) {
-        uint64_t marks = span->masks[SCAN_MARK][block];
-        uint64_t commits = tables->used_bits >> SCAN_COMMIT ? span->masks[SCAN_COMMIT][block] : 0;
+    for (int block = 0; block < pass->blocks; block++) {
+        uint64_t marks = pass->masks[SCAN_MARK][block];
+        uint64_t commits = tables->used_bits >> SCAN_COMMIT ? pass->masks[SCAN_COMMIT][block] : 0;
         while (marks || commits) {
             /* A commit at the character that sets a new mark is for the old one. */
             if (commits && (!marks || bp_lowest_bit(commits) <= bp_lowest_bit(marks))) {
                 commits &= commits - 1;
                 scan_commit(cursor);
             } else {
-                scan_set_mark(tables, cursor, block, marks & ~(marks - 1), leads_before, span->leads[block]);
+                scan_set_mark(tables, cursor, block, marks & ~(marks - 1), leads_before, pass->leads[block]);
                 marks &= marks - 1;
             }
         }
-        leads_before = span->leads[block];
+        leads_before = pass->leads[block];
     }
 }
 

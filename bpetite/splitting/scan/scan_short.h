@@ -1,6 +1,6 @@
 /* The ends of a whole text of less than 64 bytes, in one pass.
 
-   Cursor, spans and lanes cost such a text more than its reading, which is one chain of dependent loads; what gathers the
+   Cursor, passes and lanes cost such a text more than its reading, which is one chain of dependent loads; what gathers the
    outputs runs beside it. */
 #ifndef BPETITE_SCAN_SHORT_H
 #define BPETITE_SCAN_SHORT_H
@@ -8,19 +8,19 @@
 #include "scan_blocks.h"
 
 /* Read up to eight codes; returns their outputs, one a byte. */
-BP_INLINE uint64_t scan_short_word(const scan_tables *tables, const uint8_t *codes, int count, uint32_t *state)
+BP_INLINE uint64_t scan_short_eight(const scan_tables *tables, const uint8_t *codes, int count, uint32_t *state)
 {
-    uint64_t word = 0;
+    uint64_t eight = 0;
     for (int i = 0; i < count; i++) {
         const uint32_t at = codes[i] * tables->states + *state;
-        word |= (uint64_t)tables->out[at] << 8 * i;
+        eight |= (uint64_t)tables->out[at] << 8 * i;
         *state = tables->next[at];
     }
-    return word;
+    return eight;
 }
 
 /* Write the ends of the pre-tokens of text[0:size], 0 < size < SCAN_BLOCK, and return how many; 0 where a mark is needed
-   to find them, and the text has to be read in spans. */
+   to find them, and the text has to be read in passes. */
 static inline Py_ssize_t scan_short(const scan_tables *given, const uint8_t *text, int size, Py_ssize_t *ends)
 {
     const scan_tables tables = *given; /* nothing that is written here can change them */
@@ -33,19 +33,19 @@ static inline Py_ssize_t scan_short(const scan_tables *given, const uint8_t *tex
         codes = rewritten;
     }
     for (int at = 0; at <= size; at += 8) {
-        uint64_t word;
+        uint64_t eight;
         if (at + 8 <= size) {
-            word = scan_short_word(&tables, codes + at, 8, &state);
+            eight = scan_short_eight(&tables, codes + at, 8, &state);
         } else {
-            word = scan_short_word(&tables, codes + at, size - at, &state);
-            word |= (uint64_t)tables.out[tables.end * tables.states + state] << 8 * (size - at);
+            eight = scan_short_eight(&tables, codes + at, size - at, &state);
+            eight |= (uint64_t)tables.out[tables.end * tables.states + state] << 8 * (size - at);
         }
-        all |= word;
-        masks[0] |= scan_gather(word) << at;
-        masks[1] |= scan_gather(word >> 1) << at;
+        all |= eight;
+        masks[0] |= scan_gather(eight) << at;
+        masks[1] |= scan_gather(eight >> 1) << at;
         if (tables.used_bits >> 2 & 3) {
-            masks[2] |= scan_gather(word >> 2) << at;
-            masks[3] |= scan_gather(word >> 3) << at;
+            masks[2] |= scan_gather(eight >> 2) << at;
+            masks[3] |= scan_gather(eight >> 3) << at;
         }
     }
     if (all & SCAN_EACH(1 << SCAN_MARK | 1 << SCAN_COMMIT))

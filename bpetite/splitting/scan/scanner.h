@@ -15,7 +15,7 @@ enum {
     SCAN_SHORT = SCAN_BLOCK, /* bytes; shorter whole texts need no cursor */
     SCAN_WIDE_LANES = 64, /* lanes of a scanner with byte shuffles, beside those with four or one */
     SCAN_IN_FOUR = 1024, /* codes read in four lanes of a constant length */
-    SCAN_LONGEST = 4096, /* codes of a span */
+    SCAN_LONGEST = 4096, /* codes of a pass */
     SCAN_BLOCKS = SCAN_LONGEST / SCAN_BLOCK,
     SCAN_MARK = 4,
     SCAN_COMMIT = 5,
