@@ -37,7 +37,7 @@ from ..headers cimport bp_free, bp_resize, bp_stop, bp_watch_begin, token_t
 from ..headers.python cimport PyBytes_FromStringAndSize, PyList_New, PyList_SET_ITEM, Py_INCREF
 from ..headers.vectors cimport BP_LOAD, BP_STORE, bp_utf8_valid
 from ._encode cimport (
-    DONE, NO_MEMORY, Encoder, Worker, bp_cache_loosen, encode_range, encode_text, guess_ids, text_view,
+    DONE, Encoder, Worker, bp_cache_loosen, encode_range, encode_text, guess_ids, text_view,
     view_range, view_text,
 )
 from ._ids cimport IdMemory, array_of, list_of, take_ids
@@ -58,12 +58,12 @@ cdef enum:
 
 cdef class TaskIds(IdMemory):
     """The ids of a task."""
-    cdef token_t* place                    # in the result; NULL while it is not known
+    cdef uint8_t* place                    # in the result; NULL while it is not known
 
 
 cdef TaskIds taken(Worker worker):
     cdef TaskIds ids = TaskIds()
-    ids.ids, ids.used = worker.out, worker.used
+    ids.ids, ids.used, ids.width = worker.out, worker.used, worker.width
     worker.out, worker.used, worker.capacity = NULL, 0, 0
     return ids
 
@@ -72,20 +72,24 @@ cdef class Gather:
     """The ids of all tasks, in order.
 
     Args:
+        width: The bytes of an id.
         guess: Their expected number. After a guess that was too low, there are several results, which are joined at the
             end.
     """
     cdef list results                      # each but the last had no more room
     cdef Py_ssize_t room                   # ids in the last one
     cdef list threads                      # of each, the tasks that wait for their place
+    cdef int width
 
-    def __cinit__(self, Py_ssize_t guess):
+    def __cinit__(self, int width, Py_ssize_t guess):
+        self.width = width
         self.results, self.threads = [], []
         self.begin(guess)
 
     cdef int begin(self, Py_ssize_t room) except -1:
         cdef IdMemory result = IdMemory()
-        result.ids = <token_t*> bp_resize(NULL, room * sizeof(token_t))
+        result.width = self.width
+        result.ids = <token_t*> bp_resize(NULL, room * self.width)
         if result.ids == NULL:
             raise MemoryError()
         self.room = room
@@ -98,7 +102,7 @@ cdef class Gather:
         if self.room - result.used < ids.used:
             self.begin(max(ids.used, self.room // 2))
             result = self.results[len(self.results) - 1]
-        BP_STORE(<void**> &ids.place, result.ids + result.used)
+        BP_STORE(<void**> &ids.place, <uint8_t*> result.ids + result.used * self.width)
         result.used += ids.used
         return 0
 
@@ -111,12 +115,12 @@ cdef class Gather:
             copy_placed(waiting)
         for each in self.results:
             total += each.used
-        ids = <token_t*> bp_resize(all.ids, total * sizeof(token_t))
+        ids = <token_t*> bp_resize(all.ids, total * self.width)
         if ids == NULL:
             raise MemoryError()
         all.ids = ids
         for each in self.results[1:]:
-            memcpy(all.ids + all.used, each.ids, each.used * sizeof(token_t))
+            memcpy(<uint8_t*> all.ids + all.used * self.width, each.ids, each.used * self.width)
             all.used += each.used
         return all
 
@@ -124,17 +128,17 @@ cdef class Gather:
 cdef int copy_placed(list waiting) except -1:
     """Copy the ids of the tasks that have a place by now, and forget them."""
     cdef TaskIds ids
-    cdef token_t* to
+    cdef uint8_t* to
     cdef Py_ssize_t i = 0
     while i < len(waiting):
         ids = waiting[i]
-        to = <token_t*> BP_LOAD(<void**> &ids.place)
+        to = <uint8_t*> BP_LOAD(<void**> &ids.place)
         if to == NULL:
             i += 1
             continue
         if ids.used:                               # else there may be no memory
             with nogil:
-                memcpy(to, ids.ids, ids.used * sizeof(token_t))
+                memcpy(to, ids.ids, ids.used * ids.width)
         del waiting[i]
     return 0
 
@@ -142,6 +146,7 @@ cdef int copy_placed(list waiting) except -1:
 cdef class Job:
     """Tasks to encode, and their results. Subclasses encode one task."""
     cdef Encoder encoder
+    cdef int width                         # bytes of an id
     cdef Py_ssize_t count                  # of tasks
     cdef list order                        # in which they are taken, or None for their own
     cdef Gather gather                     # or None where there are no ids to be joined
@@ -190,7 +195,7 @@ def _work(Job job, Worker own):
         if job.gather is not None:
             job.gather.threads.append(waiting)
         if worker is None:
-            worker = job.encoder.take()
+            worker = job.encoder.take(None, 0, job.width)
             bp_watch_begin(&worker.watch, &job.stop)
         while (task := _next_task(job)) >= 0:
             try:
@@ -317,10 +322,10 @@ def encode_long(Encoder encoder, Worker worker, text, Specials specials, Py_ssiz
         encoder.encode(worker, text, specials)
         return
     job = _LongText()
-    job.encoder, job.text, job.view, job.specials = encoder, scanned, view, specials
+    job.encoder, job.text, job.view, job.specials, job.width = encoder, scanned, view, specials, worker.width
     threads = worthwhile(threads, view.length)
     job.divide(threads)
-    job.gather = Gather(guess_ids(&view))
+    job.gather = Gather(job.width, guess_ids(&view))
     job.run(worker, threads)
     made = job.gather.finish()
     bp_free(worker.out)
@@ -366,6 +371,7 @@ cdef class Batch(Job):
         self.specials = specials
         self.threads = threads
         self.dropout = dropout
+        self.width = sizeof(token_t)
         self.added_ids = array("I", [*around[0], *around[1]])
         self.around, self.before, self.added = self.added_ids.data.as_uints, len(around[0]), len(self.added_ids)
         self.hold(texts)
@@ -400,11 +406,12 @@ cdef class Batch(Job):
         self.encode_all()
         return self.made_lists
 
-    def flat(self):
-        """uint32 ids of all texts and int64 offsets."""
+    def flat(self, int width):
+        """Ids of all texts, in as many bytes each, and int64 offsets."""
         cdef Py_ssize_t i, run, at = 0
         cdef int64_t[::1] offsets
         import numpy                               # not at the top: lists do without it
+        self.width = width
         self.encode_all()
         result = numpy.zeros(self.n + 1, numpy.int64)
         offsets = result
@@ -486,8 +493,8 @@ cdef class Batch(Job):
         self.divide(threads)
         cdef bint flat = self.made_lists is None and not self.counting
         if flat and self.count > 1:
-            self.gather = Gather(self.guess)
-        worker = self.encoder.take()
+            self.gather = Gather(self.width, self.guess)
+        worker = self.encoder.take(None, 0, self.width)
         try:
             self.run(worker, threads)
             if flat and self.count <= 1:
@@ -560,23 +567,16 @@ cdef class Batch(Job):
 
 
 cdef inline int begin_text(Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
-    cdef Py_ssize_t at
     worker.text_number, worker.position = i, 0
-    for at in range(batch.before):
-        if worker.put(batch.around[at]) != DONE:
-            return NO_MEMORY
-    return DONE
+    return worker.put(batch.around, batch.before)
 
 
 cdef inline int end_text(Batch batch, Worker worker, Py_ssize_t i) noexcept nogil:
-    cdef Py_ssize_t at
-    for at in range(batch.before, batch.added):
-        if worker.put(batch.around[at]) != DONE:
-            return NO_MEMORY
+    cdef int status = worker.put(batch.around + batch.before, batch.added - batch.before)
     batch.ends[i] = worker.used
     if batch.counting:
         worker.used = 0
-    return DONE
+    return status
 
 
 cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):

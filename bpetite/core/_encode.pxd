@@ -84,15 +84,16 @@ cdef class Worker:
     cdef Dropout dropout                   # of the call that uses it; None for plain encoding
     cdef uint64_t text_number              # with dropout: which text of the batch is encoded,
     cdef uint64_t position                 # and how many bytes of it have been merged
-    cdef token_t* out
-    cdef Py_ssize_t used, capacity
+    cdef token_t* out                      # in fact uint16 where the width is 2
+    cdef Py_ssize_t used, capacity         # ids
+    cdef int width                         # bytes of an id in out: 4, or 2 where all ids of the vocabulary fit
     cdef bint wants_prefix                 # the text to encode next gets a space before it
     cdef bp_waiting queue[BP_WORDS]        # pre-tokens that wait to be merged
     cdef Py_ssize_t waiting                # of them
 
     # Memory for `more` ids in out; false where there is none.
     cdef bint reserve(self, Py_ssize_t more) noexcept nogil
-    cdef int put(self, token_t token_id) noexcept nogil
+    cdef int put(self, const token_t* ids, Py_ssize_t n) noexcept nogil
     # Append the ids of text[0:length], ordinary text in valid UTF-8. Returns DONE or an error. OUT: *bad: on NO_TOKEN,
     # the offset of the byte without a token.
     cdef int encode_span(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* bad) noexcept nogil
@@ -111,7 +112,7 @@ cdef class Encoder:
 
     # Take a worker with an empty output, to encode text number 0 from a position on. The caller gives it back when the
     # call ends, also after an error.
-    cdef Worker take(self, Dropout dropout=*, uint64_t position=*)
+    cdef Worker take(self, Dropout dropout=*, uint64_t position=*, int width=*)
     cdef void give(self, Worker worker)
     # Raise the error of a status of `encode_text`.
     cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1

@@ -62,16 +62,17 @@ cdef extern from "core/word_cache.h" nogil:
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                     Py_ssize_t readable, bp_keys* keys) noexcept
     Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
-                       const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, token_t* out, Py_ssize_t capacity,
-                       Py_ssize_t* used, bint* starved) noexcept
+                       const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, void* out, Py_ssize_t capacity,
+                       Py_ssize_t* used, bint* starved, int width) noexcept
+    void bp_store_ids(void* to, const token_t* ids, size_t count, bint narrow) noexcept
     bint bp_remember(bp_cache* cache, const uint64_t* key, const uint8_t* p, size_t length, const token_t* ids,
                      size_t count) noexcept
     void bp_wait(bp_waiting* waiting, Py_ssize_t count, const uint64_t* key, const uint8_t* text, Py_ssize_t length,
                  Py_ssize_t at) noexcept
     bint bp_remember_waiting(bp_cache* cache, const bp_waiting* waiting, Py_ssize_t count) noexcept
     Py_ssize_t bp_count_waiting(const bp_waiting* waiting, Py_ssize_t count) noexcept
-    void bp_put_waiting(const bp_waiting* waiting, Py_ssize_t count, Py_ssize_t total, token_t* out,
-                        Py_ssize_t used) noexcept
+    void bp_put_waiting(const bp_waiting* waiting, Py_ssize_t count, Py_ssize_t total, void* out, Py_ssize_t used,
+                        int width) noexcept
 
 cdef extern from "core/worker_slots.h":
     PyObject* bp_take_worker(bp_slots* slots)
@@ -150,7 +151,7 @@ cdef class Worker:
     """
 
     def __cinit__(self, EncodingTables tables not None, size_t cache_bytes):
-        self.tables = tables
+        self.tables, self.width = tables, sizeof(token_t)
         if not bp_cache_init(&self.cache, cache_bytes, tables.narrow, &secret):
             raise MemoryError()
 
@@ -166,17 +167,18 @@ cdef class Worker:
         cdef token_t* grown
         if self.used + more <= self.capacity:
             return True
-        grown = <token_t*> bp_resize(self.out, wanted * sizeof(token_t))
+        grown = <token_t*> bp_resize(self.out, wanted * self.width)
         if grown == NULL:
             return False
         self.out, self.capacity = grown, wanted
         return True
 
-    cdef int put(self, token_t token_id) noexcept nogil:
-        if not self.reserve(1):
+    cdef int put(self, const token_t* ids, Py_ssize_t n) noexcept nogil:
+        if not self.reserve(n):
             return NO_MEMORY
-        self.out[self.used] = token_id
-        self.used += 1
+        if n:                                      # else there may be no memory
+            bp_store_ids(<uint8_t*> self.out + self.used * self.width, ids, n, self.width == 2)
+            self.used += n
         return DONE
 
     cdef int encode_span(self, const uint8_t* text, Py_ssize_t length, Py_ssize_t* bad) noexcept nogil:
@@ -263,7 +265,7 @@ cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexc
         if status == DONE:
             status = encode_pretokens(worker, <const uint8_t*> b"                 ", 0, &one, 1, 17, &done)
     worker.wants_prefix = worker.tables.restarts and not late
-    return worker.put(token_id) if status == DONE else status
+    return worker.put(&token_id, 1) if status == DONE else status
 
 
 # Append the ids of text[0:length], ordinary text, up to the first end of a pre-token at or after `stop`. Pre-tokens may
@@ -362,21 +364,24 @@ cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, con
                        Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
     """Put out the ids of known pre-tokens. Those that the cache lacks may wait for _encode_waiting."""
     cdef bp_keys keys
-    cdef Py_ssize_t i = 0
+    cdef Py_ssize_t i = 0, merged = 0
     cdef int status = DONE
     cdef bint starved, moved = False
     if bp_work(&worker.watch, ends[n - 1] - start):
         return INTERRUPTED
     if worker.dropout is not None:                     # past the cache
         while i < n and status == DONE:
-            status = _encode_alone(worker, text, ends[i - 1] if i else start, ends[i], done)
+            status = _merge_alone(worker, text, ends[i - 1] if i else start, ends[i], &merged, done)
+            if status == DONE:
+                status = worker.put(worker.space.ids, merged)
             i += 1
         return status
     bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
     while True:
         if not worker.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
             return NO_MEMORY
-        i = bp_emit(&worker.cache, &keys, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved)
+        i = bp_emit(&worker.cache, &keys, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved,
+                    worker.width)
         if i == n:
             break
         if not starved:
@@ -400,16 +405,16 @@ cdef int _encode_missing(Worker worker, const uint8_t* text, Py_ssize_t start, P
 
     OUT: *moved is set where keys prepared before have to be prepared again.
     """
-    cdef Py_ssize_t used
+    cdef Py_ssize_t n = 0
     cdef int status, earlier
     if worker.tables.merges.size and end - start <= BP_WORD_IDS:
         bp_wait(worker.queue, worker.waiting, key, text + start, end - start, worker.used)
         worker.waiting += 1
         return _encode_waiting(worker, text, moved, done) if worker.waiting == BP_WORDS else DONE
-    used = worker.used
-    status = _encode_alone(worker, text, start, end, done)
+    status = _merge_alone(worker, text, start, end, &n, done)
     if status == DONE:
-        moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.out + used, worker.used - used)
+        moved[0] = bp_remember(&worker.cache, key, text + start, end - start, worker.space.ids, n)
+        return worker.put(worker.space.ids, n)
     if status == NO_TOKEN and worker.waiting:        # the first one in the text is to be reported
         earlier = _merge_waiting(worker, text, done)
         return earlier if earlier != DONE else status
@@ -427,7 +432,7 @@ cdef int _encode_waiting(Worker worker, const uint8_t* text, bint* moved, Py_ssi
     total = bp_count_waiting(worker.queue, count)
     if not worker.reserve(total):
         return NO_MEMORY
-    bp_put_waiting(worker.queue, count, total, worker.out, worker.used)
+    bp_put_waiting(worker.queue, count, total, worker.out, worker.used, worker.width)
     worker.used += total
     return DONE
 
@@ -487,18 +492,18 @@ cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
             slots[k] = worker.tables.tokens.find(worker.queue[k].text, worker.queue[k].length)
 
 
-cdef int _encode_alone(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end,
+cdef int _merge_alone(Worker worker, const uint8_t* text, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* merged,
                       Py_ssize_t* done) noexcept nogil:
-    """Append the ids of bytes that are merged as a whole."""
+    """OUT: worker.space.ids[0:*merged], the ids of bytes that are merged as a whole."""
     cdef Py_ssize_t n = end - start, i, slot
-    cdef token_t* ids
-    slot = worker.tables.tokens.find(text + start, n) if worker.tables.whole and worker.dropout is None else -1
-    if slot >= 0 and not worker.tables.excluded[slot]:
-        return worker.put(worker.tables.tokens.ids[slot])
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
-    ids = worker.space.ids
-    n = begin_ids(worker.tables, text + start, n, ids, &i)
+    slot = worker.tables.tokens.find(text + start, n) if worker.tables.whole and worker.dropout is None else -1
+    if slot >= 0 and not worker.tables.excluded[slot]:
+        worker.space.ids[0] = worker.tables.tokens.ids[slot]
+        merged[0] = 1
+        return DONE
+    n = begin_ids(worker.tables, text + start, n, worker.space.ids, &i)
     if n < 0:
         done[0] = start + i
         return NO_TOKEN
@@ -508,11 +513,8 @@ cdef int _encode_alone(Worker worker, const uint8_t* text, Py_ssize_t start, Py_
         n = merge_with_dropout(worker.dropout, worker.tables.merges, &worker.space, n, worker.text_number,
                                worker.position, &worker.watch)
         worker.position += end - start
-    if n < 0 or not worker.reserve(n):
-        return INTERRUPTED if worker.watch.interrupted else NO_MEMORY
-    memcpy(worker.out + worker.used, ids, n * sizeof(token_t))
-    worker.used += n
-    return DONE
+    merged[0] = n
+    return DONE if n >= 0 else INTERRUPTED if worker.watch.interrupted else NO_MEMORY
 
 
 # ---- the text as the loop reads it
@@ -704,7 +706,7 @@ cdef class Encoder:
     # look at the pool and the change that follows from it (see _batch.pyx). A worker is read by its owner alone: one
     # that is in the pool, by whoever is in the section.
 
-    cdef Worker take(self, Dropout dropout=None, uint64_t position=0):
+    cdef Worker take(self, Dropout dropout=None, uint64_t position=0, int width=4):
         cdef PyObject* idle = bp_take_worker(&self._idle)
         cdef Worker worker = None
         if self.tables is None:
@@ -719,6 +721,8 @@ cdef class Encoder:
             if worker is None:
                 worker = Worker(self.tables, self._cache_bytes)
         worker.used, worker.text_number, worker.position, worker.dropout = 0, 0, position, dropout
+        worker.capacity = worker.capacity * worker.width // width
+        worker.width = width
         worker.wants_prefix = self.tables.prefixed
         bp_watch_begin(&worker.watch, NULL)
         return worker
@@ -772,6 +776,7 @@ cdef class Encoder:
 
     def encode_items(self, Worker worker not None, items):
         """Append the ids of the items that a pipeline yields."""
+        cdef token_t special
         for item in items:
             worker.wants_prefix = False            # a space before the text is in it already
             if isinstance(item, bytes):
@@ -779,7 +784,8 @@ cdef class Encoder:
             elif isinstance(item, tuple):
                 encode_cut(worker, item[0], item[1], 0)
             else:
-                check_status(worker.put(item), "", 0)
+                special = item
+                check_status(worker.put(&special, 1), "", 0)
 
 
 cdef void shrink(Worker worker) noexcept nogil:
@@ -803,6 +809,7 @@ cdef void shrink(Worker worker) noexcept nogil:
 cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials specials) except -1:
     cdef bytes data = str.encode(text, "utf-8") if isinstance(text, str) else bytes(text)
     cdef Py_ssize_t at = 0
+    cdef token_t special
     worker.wants_prefix = worker.tables.prefixed
     if encoder._pipeline is not None:
         encoder.encode_items(worker, encoder._pipeline.items(data.decode("utf-8"), specials))
@@ -810,7 +817,8 @@ cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials
     if specials is not None:
         for start, end, token_id in specials.cut(data):
             _encode_ordinary(encoder, worker, data[at:start], at)
-            check_status(worker.put(token_id), text, 0)
+            special = token_id
+            check_status(worker.put(&special, 1), text, 0)
             worker.wants_prefix = worker.tables.restarts
             at = end
     return _encode_ordinary(encoder, worker, data[at:] if at else data, at)

@@ -7,8 +7,9 @@ from ._encode cimport Worker
 
 
 cdef class IdMemory:
-    cdef token_t* ids              # of bp_resize
+    cdef token_t* ids              # of bp_resize; in fact uint16 where the width is 2
     cdef Py_ssize_t used
+    cdef int width                 # bytes of an id
 
 
 # A list of ids that share their int objects with other lists.
@@ -18,8 +19,8 @@ cdef list list_of(const token_t* ids, Py_ssize_t n)
 # not read.
 cdef Py_ssize_t values_of(PyObject** items, Py_ssize_t n, uint32_t* values) noexcept
 
-# An array of uint32 of the ids that are used.
+# An array of the ids that are used.
 cdef object array_of(IdMemory memory)
 
-# The output of a worker as an array of uint32.
+# The output of a worker as an array of uint32, or uint16.
 cdef object take_ids(Worker worker)

@@ -19,10 +19,11 @@ from ._special cimport Specials
 
 cdef extern from "core/numpy_array.h":
     ctypedef struct bp_numpy:
-        PyObject* descr
+        PyObject* narrow
+        PyObject* wide
     bint bp_numpy_is_set_up(bp_numpy* numpy)
-    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object descr) except -1
-    object bp_numpy_new(const bp_numpy* numpy, Py_ssize_t n, void** data)
+    int bp_numpy_set_up(bp_numpy* numpy, object capsule, object narrow, object wide) except -1
+    object bp_numpy_new(const bp_numpy* numpy, object descr, Py_ssize_t n, void** data)
 
 cdef extern from "core/id_lists.h":
     enum: BP_TURNS
@@ -57,7 +58,7 @@ cdef class IdMemory:
         bp_free(self.ids)
 
     def __getbuffer__(self, Py_buffer* buffer, int flags):
-        PyBuffer_FillInfo(buffer, self, self.ids, self.used * sizeof(token_t), 0, flags)
+        PyBuffer_FillInfo(buffer, self, self.ids, self.used * self.width, 0, flags)
 
 
 cdef int load_numpy() except -1:
@@ -68,37 +69,41 @@ cdef int load_numpy() except -1:
         from numpy._core._multiarray_umath import _ARRAY_API
     except ImportError:                            # before NumPy 2
         from numpy.core._multiarray_umath import _ARRAY_API
-    frombuffer, descr = numpy.frombuffer, numpy.dtype(numpy.uint32)
-    with cython.critical_section(descr):
+    frombuffer, narrow, wide = numpy.frombuffer, numpy.dtype(numpy.uint16), numpy.dtype(numpy.uint32)
+    with cython.critical_section(wide):
         if not bp_numpy_is_set_up(&_numpy):
             _frombuffer = frombuffer
-            bp_numpy_set_up(&_numpy, _ARRAY_API, descr)
+            bp_numpy_set_up(&_numpy, _ARRAY_API, narrow, wide)
     return 0
 
 
 cdef object array_of(IdMemory memory):
+    dtype = dtype_of(memory.width)                 # imports NumPy
+    return _frombuffer(memory, dtype)
+
+
+cdef object dtype_of(int width):
     if not bp_numpy_is_set_up(&_numpy):
         load_numpy()
-    return _frombuffer(memory, <object> _numpy.descr)
+    return <object> (_numpy.narrow if width == 2 else _numpy.wide)
 
 
 cdef object take_ids(Worker worker):
     cdef IdMemory taken
     cdef void* data
+    dtype = dtype_of(worker.width)
     if worker.used >= STEAL:
         taken = IdMemory()
         with nogil:
-            taken.ids = <token_t*> bp_resize(worker.out, worker.used * sizeof(token_t))
+            taken.ids = <token_t*> bp_resize(worker.out, worker.used * worker.width)
         if taken.ids == NULL:
             raise MemoryError()
-        taken.used = worker.used
+        taken.used, taken.width = worker.used, worker.width
         worker.out, worker.capacity = NULL, 0
         return array_of(taken)
-    if not bp_numpy_is_set_up(&_numpy):
-        load_numpy()
-    array = bp_numpy_new(&_numpy, worker.used, &data)
+    array = bp_numpy_new(&_numpy, dtype, worker.used, &data)
     if worker.used:                                # a worker that has put out nothing has no memory for it
-        memcpy(data, worker.out, worker.used * sizeof(token_t))
+        memcpy(data, worker.out, worker.used * worker.width)
     return array
 
 

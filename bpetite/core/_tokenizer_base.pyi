@@ -1,10 +1,10 @@
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import SupportsIndex
+from typing import SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from typing_extensions import Buffer, disjoint_base
+from typing_extensions import Buffer, TypeVar, disjoint_base
 
 from .._merge import Dropout
 from ..engine.call_options import Ids, SpecialSelection, Text
@@ -13,6 +13,9 @@ from ..errors import UnknownTokenError
 from ..splitting.pretokenizer import Pretokenizer
 from ..vocabulary.vocab import ErrorHandler, Vocab
 from ._special import Specials
+
+Id = TypeVar("Id", np.uint16, np.int32, np.uint32, default=np.uint32)
+IdType: TypeAlias = type[Id] | np.dtype[Id]
 
 @disjoint_base
 class TokenizerBase:
@@ -48,13 +51,14 @@ class TokenizerBase:
         self,
         text: Text,
         *,
+        dtype: IdType[Id] = ...,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> NDArray[np.uint32]: ...
+    ) -> NDArray[Id]: ...
     def count(
         self,
         text: Text,
@@ -91,13 +95,14 @@ class TokenizerBase:
         self,
         texts: Iterable[Text],
         *,
+        dtype: IdType[Id] = ...,
         num_threads: int | None = None,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> tuple[NDArray[np.uint32], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[Id], NDArray[np.int64]]: ...
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes: ...
     def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False) -> str: ...
     def decode_batch(

@@ -42,7 +42,8 @@ cdef enum:
     LONGEST_RANGE = 1 << 16
 
 cdef array INT64 = new_array("q")
-cdef object ALL = "all"            # the object that the name stands for nearly everywhere
+cdef object ALL = "all"            # the objects that the names stand for nearly everywhere
+cdef object UINT32 = "uint32"
 
 
 cdef class TokenizerBase:
@@ -130,22 +131,32 @@ cdef class TokenizerBase:
         """
         return listed(self, encoded(self, text, None, None, num_threads, None, None, True))
 
-    def encode_to_numpy(self, text: Text, *, allowed_special: SpecialSelection = "all",
+    def encode_to_numpy(self, text: Text, *, dtype: DTypeLike = "uint32", allowed_special: SpecialSelection = "all",
                         disallowed_special: SpecialSelection = (), num_threads: int | None = 1,
                         add_special_tokens: bool = False, dropout: float | bool | None = None,
-                        seed: SupportsIndex | None = None) -> NDArray[np.uint32]:
-        """Token ids of a text as an array of uint32; see :meth:`encode`.
+                        seed: SupportsIndex | None = None) -> NDArray[Any]:
+        """Token ids of a text as an array; see :meth:`encode`.
+
+        Args:
+            dtype: uint32, int32, or uint16, which takes half of the memory.
+
+        Raises:
+            ValueError: Also where an id of the vocabulary is too large for ``dtype``, with the largest id.
 
         >>> from bpetite import Tokenizer
-        >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab")
-        array([256, 257], dtype=uint32)
+        >>> Tokenizer.train("ab ab ab", 258).encode_to_numpy("ab ab", dtype="uint16")
+        array([256, 257], dtype=uint16)
         """
         around = self._vocab.around if add_special_tokens else None
-        cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed)
+        made = dtype_of(self, dtype)
+        cdef Worker worker = encoded(self, text, allowed_special, disallowed_special, num_threads, dropout, seed,
+                                     False, made.itemsize if made is not None else 4)
         try:
             ids = take_ids(worker)
         finally:
             self._encoder.give(worker)
+        if made is not None:
+            ids = ids.view(made)
         if around is None:
             return ids
         import numpy                           # not at the top: lists do without it
@@ -218,22 +229,27 @@ cdef class TokenizerBase:
         return batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
                         seed).lists()
 
-    def encode_batch_to_numpy(self, texts: Iterable[Text], *, num_threads: int | None = None,
-                              allowed_special: SpecialSelection = "all", disallowed_special: SpecialSelection = (),
-                              add_special_tokens: bool = False, dropout: float | bool | None = None,
-                              seed: SupportsIndex | None = None) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """All token ids in one array, with the offset of each text; for the arguments see :meth:`encode_batch`.
+    def encode_batch_to_numpy(self, texts: Iterable[Text], *, dtype: DTypeLike = "uint32",
+                              num_threads: int | None = None, allowed_special: SpecialSelection = "all",
+                              disallowed_special: SpecialSelection = (), add_special_tokens: bool = False,
+                              dropout: float | bool | None = None, seed: SupportsIndex | None = None
+                              ) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """All token ids in one array, with the offset of each text; for the arguments see :meth:`encode_batch`, for
+        ``dtype`` :meth:`encode_to_numpy`.
 
         Returns:
-            ids uint32[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
+            ids dtype[n] and offsets int64[len(texts) + 1]: the ids of text i are ``ids[offsets[i]:offsets[i + 1]]``.
 
         >>> from bpetite import Tokenizer
         >>> ids, offsets = Tokenizer.train("ab ab ab", 258).encode_batch_to_numpy(["ab", "ab ab"])
         >>> ids.tolist(), offsets.tolist()
         ([256, 256, 257], [0, 1, 3])
         """
-        return batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
-                        seed).flat()
+        made = dtype_of(self, dtype)
+        batch = batch_of(self, texts, num_threads, allowed_special, disallowed_special, add_special_tokens, dropout,
+                         seed)
+        ids, offsets = batch.flat(4 if made is None else made.itemsize)
+        return ids if made is None else ids.view(made), offsets
 
     # ---- ids to text
 
@@ -371,7 +387,7 @@ cdef class TokenizerBase:
 # ---- workers: functions, since methods in C would put their table into the class, where help() shows it
 
 cdef Worker encoded(TokenizerBase self, object text, object allowed, object disallowed, object num_threads,
-                    object dropout, object seed, bint ordinary=False):
+                    object dropout, object seed, bint ordinary=False, int width=4):
     # A worker that has encoded a text, to be given back. Special tokens are those that are chosen; none if `ordinary`.
     # Not counted up: without the interpreter lock, threads would wait for each other's writes to the count.
     cdef PyObject* recognised = <PyObject*> self._encoder.specials.every
@@ -393,7 +409,7 @@ cdef Worker encoded(TokenizerBase self, object text, object allowed, object disa
             refused.refuse(text)
     if not (PyLong_CheckExact(num_threads) and num_threads == 1):
         threads = thread_count(num_threads)
-    worker = self._encoder.take(chosen)
+    worker = self._encoder.take(chosen, 0, width)
     try:                                       # `except` would cost a short text more
         if threads > 1 and chosen is None:
             encode_long(self._encoder, worker, text, <Specials> recognised, threads)
@@ -412,6 +428,20 @@ cdef object batch_of(TokenizerBase self, object texts, object num_threads, objec
     around = self._vocab.around if add_special_tokens else ((), ())
     threads = thread_count(num_threads)
     return Batch(self._encoder, texts, recognised, refused, threads, around, self._dropout(dropout, seed))
+
+
+cdef object dtype_of(TokenizerBase self, object dtype):
+    # The dtype of an array of ids; None for uint32.
+    if dtype is UINT32:
+        return None
+    import numpy                               # not at the top: lists do without it
+    made = numpy.dtype(dtype)
+    if made not in (numpy.dtype(numpy.uint16), numpy.dtype(numpy.int32), numpy.dtype(numpy.uint32)):
+        raise ValueError(f"dtype is uint16, int32 or uint32, not {short_repr(dtype)}")
+    most, largest = numpy.iinfo(made).max, self._vocab.next_id - 1
+    if largest > most:
+        raise ValueError(f"{made} holds ids up to {most}, and the largest id of this vocabulary is {largest}")
+    return made
 
 
 cdef list listed(TokenizerBase self, Worker worker):

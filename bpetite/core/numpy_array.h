@@ -1,4 +1,4 @@
-/* Arrays of uint32 made through NumPy's C interface.
+/* Arrays of uint16 and uint32 made through NumPy's C interface.
 
    Its functions are entries of a table, whose numbers are part of NumPy's ABI since 1.7 and the same in 2.x; pybind11 finds
    them the same way. So NumPy's headers are not needed to build, and NumPy is imported when the first array is asked for.
@@ -18,29 +18,31 @@ typedef PyObject *(*bp_new_from_descr)(PyTypeObject *type, PyObject *descr, int 
 typedef struct {
     PyTypeObject *type;
     void *make; /* a bp_new_from_descr; NULL before the set-up */
-    PyObject *descr;
+    PyObject *narrow, *wide; /* the dtypes uint16 and uint32 */
 } bp_numpy;
 
 static inline int bp_numpy_is_set_up(bp_numpy *numpy) { return BP_LOAD(&numpy->make) != NULL; }
 
-/* IN: the capsule _ARRAY_API, and the dtype of the arrays to make. */
-static inline int bp_numpy_set_up(bp_numpy *numpy, PyObject *capsule, PyObject *descr) {
+/* IN: the capsule _ARRAY_API, and the dtypes of the arrays to make. */
+static inline int bp_numpy_set_up(bp_numpy *numpy, PyObject *capsule, PyObject *narrow, PyObject *wide) {
     void **table = (void **)PyCapsule_GetPointer(capsule, NULL);
     if (table == NULL) return -1;
-    Py_INCREF(descr);
-    numpy->descr = descr;
+    Py_INCREF(narrow);
+    Py_INCREF(wide);
+    numpy->narrow = narrow;
+    numpy->wide = wide;
     numpy->type = (PyTypeObject *)table[BP_NUMPY_ARRAY_TYPE];
     BP_STORE(&numpy->make, table[BP_NUMPY_NEW_FROM_DESCR]); /* last: it says that the rest is there */
     return 0;
 }
 
 /* A new array of n items, whose values are not set; OUT: where they are. */
-static inline PyObject *bp_numpy_new(const bp_numpy *numpy, Py_ssize_t n, void **data) {
+static inline PyObject *bp_numpy_new(const bp_numpy *numpy, PyObject *descr, Py_ssize_t n, void **data) {
     const Py_intptr_t shape = n;
-    Py_INCREF(numpy->descr); /* the call takes it */
+    Py_INCREF(descr); /* the call takes it */
     bp_new_from_descr make;
     memcpy(&make, &numpy->make, sizeof make);
-    PyObject *array = make(numpy->type, numpy->descr, 1, &shape, NULL, NULL, 0, NULL);
+    PyObject *array = make(numpy->type, descr, 1, &shape, NULL, NULL, 0, NULL);
     if (array != NULL) memcpy(data, (char *)array + sizeof(PyObject), sizeof *data); /* an array's first field */
     return array;
 }

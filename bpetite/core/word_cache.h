@@ -244,9 +244,9 @@ BP_INLINE uint32_t bp_arena_index(const bp_short *entry) {
     return index;
 }
 
-/* Write ids as the cache holds them. */
-static inline void bp_hold_ids(const bp_cache *cache, void *to, const uint32_t *ids, size_t count) {
-    if (!cache->narrow) {
+/* Write ids, in two bytes each where `narrow`, as the cache holds them. */
+static inline void bp_store_ids(void *to, const uint32_t *ids, size_t count, int narrow) {
+    if (!narrow) {
         memcpy(to, ids, count * sizeof(uint32_t));
         return;
     }
@@ -279,7 +279,7 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
         entry->key = index;
         entry->count = (uint32_t)count;
         memcpy(to, p, length);
-        bp_hold_ids(cache, to + (length + 3) / 4, ids, count);
+        bp_store_ids(to + (length + 3) / 4, ids, count, cache->narrow);
         cache->long_used++;
         return 0;
     }
@@ -289,10 +289,10 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
     entry->high = key[1];
     entry->count = (uint16_t)count;
     if (count > bp_inline_ids(cache)) {
-        bp_hold_ids(cache, to, ids, count);
+        bp_store_ids(to, ids, count, cache->narrow);
         memcpy(entry->ids, &index, sizeof index);
     } else {
-        bp_hold_ids(cache, entry->ids, ids, count);
+        bp_store_ids(entry->ids, ids, count, cache->narrow);
     }
     cache->short_used++;
     return cache->shorts != table;
@@ -375,28 +375,32 @@ BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys,
     return entry->count <= bp_inline_ids(cache) ? (const void *)entry->ids : cache->arena + bp_arena_index(entry);
 }
 
-/* Write the ids in sixteen bytes of the cache. */
-BP_INLINE void bp_put_ids(uint32_t *to, const void *from, int narrow) {
+/* Write the ids in sixteen bytes of the cache, in two bytes each or four. */
+BP_INLINE void bp_put_ids(uint8_t *to, const void *from, const int widen) {
     uint16_t eight[8];
-    if (!narrow) {
+    uint32_t wide[8];
+    if (!widen) {
         memcpy(to, from, 16);
         return;
     }
     memcpy(eight, from, 16);
-    for (int i = 0; i < 8; i++) to[i] = eight[i];
+    for (int i = 0; i < 8; i++) wide[i] = eight[i];
+    memcpy(to, wide, sizeof wide);
 }
 
 /* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.
-   INOUT: *used, the words of out that are taken. If the remaining capacity may not be enough, *starved is set, and the
-   cache may know the pre-token returned. `narrow` is cache->narrow, a constant that is inlined. */
+   INOUT: *used, the ids in out. If the remaining capacity, in ids, may not be enough, *starved is set, and the cache may
+   know the pre-token returned. `narrow` is cache->narrow, `width` the bytes of an id in out: constants that are inlined.
+   */
 BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                  const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                  ptrdiff_t *used, int *starved, const int narrow) {
+                                  const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, void *out, ptrdiff_t capacity,
+                                  ptrdiff_t *used, int *starved, const int narrow, const size_t width) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     const size_t held = narrow ? BP_NARROW_IDS : BP_WIDE_IDS, group = narrow ? 8 : 4; /* ids in an entry, in 16 bytes */
-    uint32_t *at = out + *used;
+    const int widen = narrow && width == 4;
+    uint8_t *at = (uint8_t *)out + (size_t)*used * width;
     /* Up to here, every remaining pre-token can write its inline ids without a check of the capacity. */
-    const uint32_t *limit = out + capacity - (ptrdiff_t)held * (n - i) - BP_SLACK;
+    const uint8_t *limit = (uint8_t *)out + (capacity - (ptrdiff_t)held * (n - i) - BP_SLACK) * (ptrdiff_t)width;
     *starved = at > limit;
     if (*starved) return i;
     for (; i < n; i++) {
@@ -404,10 +408,10 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
         const uint8_t *ids;
         size_t count = entry->count;
         /* before it is known whether the entry is the right one: a store off the critical path */
-        bp_put_ids(at, entry->ids, narrow);
+        bp_put_ids(at, entry->ids, widen);
         if (BP_LIKELY(bp_same(entry, keys->key[i]))) {
             if (BP_LIKELY(count <= held)) {
-                at += count;
+                at += count * width;
                 continue;
             }
             ids = (const uint8_t *)(cache->arena + bp_arena_index(entry));
@@ -417,22 +421,24 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
             if (!ids) break;
             count = found;
         }
-        if (at + count > limit) {
+        if (at + count * width > limit) {
             *starved = 1;
             break;
         }
-        for (size_t done = 0; done < count; done += group, ids += 16) bp_put_ids(at + done, ids, narrow);
-        at += count;
+        for (size_t done = 0; done < count; done += group, ids += 16) bp_put_ids(at + done * width, ids, widen);
+        at += count * width;
     }
-    *used = at - out;
+    *used = (at - (uint8_t *)out) / (ptrdiff_t)width;
     return i;
 }
 
+/* `width` is 4, or 2 where the cache is narrow. */
 BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
-                                     const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, uint32_t *out, ptrdiff_t capacity,
-                                     ptrdiff_t *used, int *starved) {
-    return cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0);
+                                     const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, void *out, ptrdiff_t capacity,
+                                     ptrdiff_t *used, int *starved, int width) {
+    return width == 2 ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, 2)
+         : cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, 4)
+                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, 4);
 }
 
 /* Pre-tokens that the cache does not know wait to be merged in parallel (merge_words.h). The output already has the ids
@@ -487,16 +493,16 @@ BP_INLINE ptrdiff_t bp_count_waiting(const bp_waiting *waiting, ptrdiff_t count)
     return total;
 }
 
-/* Put their ids, `total` in all, to their places in the output; out[0:used] is written. */
-static inline void bp_put_waiting(const bp_waiting *waiting, ptrdiff_t count, ptrdiff_t total, uint32_t *out,
-                                  ptrdiff_t used) {
+/* Put their ids, `total` in all, to their places in the output; out[0:used] is written, in ids of `width` bytes. */
+static inline void bp_put_waiting(const bp_waiting *waiting, ptrdiff_t count, ptrdiff_t total, void *out, ptrdiff_t used,
+                                  int width) {
     while (count-- > 0) {
         const bp_word *word = &waiting[waiting[count].same].word;
-        const ptrdiff_t at = waiting[count].at;
-        memmove(out + at + total, out + at, (size_t)(used - at) * sizeof(uint32_t));
+        uint8_t *const at = (uint8_t *)out + waiting[count].at * width;
+        memmove(at + total * width, at, (size_t)(used - waiting[count].at) * (size_t)width);
         total -= word->size;
-        memcpy(out + at + total, word->ids, word->size * sizeof(uint32_t));
-        used = at;
+        bp_store_ids(at + total * width, word->ids, word->size, width == 2);
+        used = waiting[count].at;
     }
 }
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..engine.choice import engine_parts
 from ..splitting.certain_cuts import CertainCuts, certain_cuts
 
-Ids: TypeAlias = "npt.NDArray[np.uint32]"
+Ids: TypeAlias = "npt.NDArray[np.uint16] | npt.NDArray[np.uint32]"
 Offsets: TypeAlias = "npt.NDArray[np.int64]"
 EncodeTexts: TypeAlias = Callable[[Sequence[bytes]], tuple[Ids, Offsets]]
 
@@ -27,9 +27,9 @@ class Codec:
     """A tokenizer as a corpus sees it. Picklable when its callables are.
 
     Attributes:
-        encode: Documents as UTF-8 bytes -> (ids uint32[n], offsets int64[documents + 1]), releasing the interpreter
-            lock; several threads may call it at once. Raises UnicodeError for bytes that are not UTF-8 and another
-            ValueError for a document that cannot be encoded.
+        encode: Documents as UTF-8 bytes -> (ids uint16[n] or uint32[n], offsets int64[documents + 1]), releasing the
+            interpreter lock; several threads may call it at once. Raises UnicodeError for bytes that are not UTF-8 and
+            another ValueError for a document that cannot be encoded.
         encode_ordinary: The same with no special token recognised.
         decode: ids -> bytes.
         vocab_size: One more than the highest id.
@@ -73,11 +73,13 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     if special not in SPECIAL:
         raise ValueError(f"special {special!r} is not one of {', '.join(SPECIAL)}")
 
+    dtype = np.uint16 if tokenizer.vocab_size <= 1 << 16 else np.uint32
+
     def encoder(special: str) -> EncodeTexts:
         allowed, disallowed = SPECIAL[special]
         # one thread: the documents of a corpus are spread over threads already
         encode = tokenizer.encode_batch_to_numpy
-        return partial(encode, allowed_special=allowed, disallowed_special=disallowed, num_threads=1)
+        return partial(encode, dtype=dtype, allowed_special=allowed, disallowed_special=disallowed, num_threads=1)
 
     encode, ordinary = encoder(special), encoder("text")
     eot_id = tokenizer.eot_token
@@ -92,7 +94,7 @@ def codec_of(tokenizer: Any, *, special: str = "text", name: str | None = None) 
     # found in normalized text, the token may be where its literal is not
     if eot_text is not None and special == "text" and "normalized" not in flags.get(eot_text, ()):
         allowed = frozenset([eot_text])
-        separated = partial(tokenizer.encode_to_numpy, allowed_special=allowed, disallowed_special=(), num_threads=1)
+        separated = partial(tokenizer.encode_to_numpy, dtype=dtype, allowed_special=allowed, num_threads=1)
         if not _agree(separated, ordinary, eot_text, eot_id):
             separated = None
     return Codec(

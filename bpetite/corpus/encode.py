@@ -115,9 +115,9 @@ def _encode_as_one_text(block: Block, plan: Plan) -> Encoded | None:
         return None
     terminated = data.endswith(separator)
     added = not (terminated or block.goes_on)
-    tokens = np.empty(len(ids) + added, plan.dtype)
-    tokens[: len(ids)] = ids
-    tokens[len(ids) :] = codec.eot_id
+    tokens = ids.astype(plan.dtype, copy=False)
+    if added:
+        tokens = np.append(tokens, np.array(codec.eot_id, plan.dtype))
     ends = (tokens == codec.eot_id).nonzero()[0] + 1
     if documents not in (None, len(ends)):  # the separator is in a text
         return None
@@ -167,7 +167,7 @@ def _with_eot(
     ids: Ids, offsets: Offsets, plan: Plan, continues: bool, goes_on: bool
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
     """(tokens with an end-of-text token for each document that gets one, length of each document)."""
-    tokens, lengths = ids.astype(plan.dtype), np.diff(offsets)
+    tokens, lengths = ids.astype(plan.dtype, copy=False), np.diff(offsets)
     if plan.eot == "none" or not len(lengths):
         return tokens, lengths
     assert plan.codec.eot_id is not None

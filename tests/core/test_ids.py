@@ -27,6 +27,45 @@ def test_lists_are_the_arrays(text: str) -> None:
         assert {type(token_id) for token_id in ids} <= {int}
 
 
+WORDS = Tokenizer.train(["the cat sat on the mat, internationally 中文字 " * 9, "a" * 300], 330)
+#: Every way that ids take: short and long pre-tokens, cached or not, special tokens, ids that do not fit into an entry.
+MIXED = "the cat<|endoftext|> sat 中文字 intern\u00e9tionally " + "a" * 300 + " " + "zq" * 40 + "xyxyxyxyxyxyxyx é"
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, "uint16", np.int32, np.dtype("uint32")])
+@pytest.mark.parametrize(
+    "tok", [WORDS, WORDS.with_cache(0), WORDS.to_ranks(), BYTES, Tokenizer(WORDS.vocab, WORDS.merges, pattern=None)]
+)
+def test_arrays_of_other_dtypes(tok: Tokenizer, dtype: type[np.uint16]) -> None:
+    for text in ("", "a", MIXED, MIXED * 2000):
+        for again in (dtype, np.uint32, dtype):  # a worker has been used for another width
+            ids = tok.encode_to_numpy(text, dtype=again)
+            assert ids.dtype == np.dtype(again)
+            assert ids.tolist() == tok.encode(text)
+        assert tok.encode_to_numpy(text, dtype=dtype, num_threads=2).tolist() == ids.tolist()
+        dropped = tok.encode_to_numpy(text[:1000], dtype=dtype, dropout=0.5, seed=3)
+        assert dropped.tolist() == tok.encode(text[:1000], dropout=0.5, seed=3)
+    for threads in (1, 2):
+        texts = [MIXED * n for n in range(60)]
+        ids, offsets = tok.encode_batch_to_numpy(texts, dtype=dtype, num_threads=threads)
+        wide, places = tok.encode_batch_to_numpy(texts)
+        assert ids.dtype == np.dtype(dtype)
+        assert (ids.tolist(), offsets.tolist()) == (wide.tolist(), places.tolist())
+
+
+def test_dtypes_that_cannot_hold_the_ids() -> None:
+    for encode in (lambda **options: SPARSE.encode_to_numpy("a", **options),
+                   lambda **options: SPARSE.encode_batch_to_numpy(["a"], **options)):  # fmt: skip
+        with pytest.raises(ValueError, match=r"uint16 holds ids up to 65535, and the largest .* is 4194304"):
+            encode(dtype=np.uint16)
+        with pytest.raises(ValueError, match=r"dtype is uint16, int32 or uint32, not"):
+            encode(dtype=np.int64)
+        with pytest.raises(TypeError):
+            encode(dtype="tokens")
+    full = Tokenizer({value: bytes([value]) for value in range(256)} | {(1 << 16) - 1: b"<s>"}, [], ["<s>"])
+    assert full.encode_to_numpy("a<s>", dtype=np.uint16).tolist() == [97, 65535]
+
+
 @pytest.mark.parametrize("length", [0, 1, 2, 255, 256, 257, (1 << 14) - 1, 1 << 14, (1 << 14) + 1, 100_000])
 def test_arrays_own_their_memory(length: int) -> None:
     """Short ones are copies, long ones take over the memory of the encoder."""
