@@ -23,7 +23,7 @@ def svg(title: str, panels: Mapping[str, Mapping[str, float]], names: Sequence[s
     Args:
         title: What is shown, and its unit.
         panels: Text -> library -> rate.
-        names: The libraries, from top to bottom; the first one is marked.
+        names: The libraries, from top to bottom; the first one has a colour of its own. The best value is bold.
         note: Small print.
     """
     parts = [f'<text class="text" x="10" y="18" font-size="13" font-weight="bold">{escape(title)}</text>']
@@ -42,7 +42,9 @@ def svg(title: str, panels: Mapping[str, Mapping[str, float]], names: Sequence[s
                 kind = "mine" if row == 0 else "bar"
                 shape = f'x="{left}" y="{y}" width="{length:.1f}" height="{BAR - 4}"'
                 parts.append(f'<rect class="{kind}" {shape} rx="2"/>')
-                parts.append(f'<text class="text" x="{left + length + 5:.1f}" y="{y + 13}">{rates[name]:,.0f}</text>')
+                weight = ' font-weight="bold"' if rates[name] == most else ""  # the best value
+                place = f'x="{left + length + 5:.1f}" y="{y + 13}"{weight}'
+                parts.append(f'<text class="text" {place}>{rates[name]:,.0f}</text>')
     height = TOP + len(names) * BAR + 12
     parts.append(f'<text class="note" x="10" y="{height + 6}" font-size="10">{escape(note)}</text>')
     width = LEFT + len(panels) * (PANEL + GAP)

@@ -304,7 +304,11 @@ def test_the_numbers_are_those_of_the_comparison(monkeypatch: pytest.MonkeyPatch
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     assert report.readme(text, numbers) == text
     assert (ROOT / "docs/speed.md").read_text(encoding="utf-8") == report.page(numbers)
-    assert (ROOT / "docs/speed.svg").read_text(encoding="utf-8") == report.picture(numbers)
+    picture = report.picture(numbers)
+    assert (ROOT / "docs/speed.svg").read_text(encoding="utf-8") == picture
+    bold = re.findall(r'font-weight="bold">([^<]+)<', picture)
+    assert [bold[0].partition(",")[0], bold[1]] == ["Encoding to lists of ids", "bpetite"]
+    assert len(bold) == 2 + len(re.findall(r'class="note" x="\d+" y="38"', picture))  # the best of each panel
 
 
 if __name__ == "__main__":
