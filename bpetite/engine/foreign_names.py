@@ -28,11 +28,17 @@ VIEWS = {
         train_new_from_iterator truncation_side unk_token unk_token_id"""),
 }  # fmt: skip
 
+
+def _by_name() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for library, (_, names) in VIEWS.items():
+        for name in names.split():
+            found.setdefault(name, []).append(library)
+    return found
+
+
 #: name -> the libraries that have it.
-ELSEWHERE: dict[str, list[str]] = {}
-for library, (_, names) in VIEWS.items():
-    for one in names.split():
-        ELSEWHERE.setdefault(one, []).append(library)
+ELSEWHERE = _by_name()
 
 
 class _Elsewhere:
