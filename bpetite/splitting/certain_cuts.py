@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -47,17 +46,12 @@ class CertainCuts:
         return array("H", self.tables.page_of if self.tables else b"")
 
     @cached_property
-    def _by_head(self) -> dict[bytes, list[bytes]]:
-        """The literals, maybe thousands, by their first two bytes."""
-        found = defaultdict(list)
-        for literal in self.literals:
-            found[literal[:2]].append(literal)
-        return dict(found)
-
-    @cached_property
-    def _heads(self) -> re.Pattern[bytes]:
-        """Finds the places where a literal may begin."""
-        return re.compile(b"(?=%b)" % (b"|".join(map(re.escape, self._by_head)) or b"(?!)"))
+    def _literal(self) -> re.Pattern[bytes]:
+        """Finds every place where literals begin, maybe thousands, by two bytes first. Its group is the longest one."""
+        longest_first = sorted(self.literals, key=len, reverse=True)
+        heads = sorted({literal[:2] for literal in self.literals})
+        either = (b"|".join(map(re.escape, some)) or b"(?!)" for some in (heads, longest_first))
+        return re.compile(b"(?=%b)(?=(%b))" % tuple(either))
 
     def first(self, data: bytes, start: int) -> int:
         """The first certain cut of UTF-8 text at ``start`` or after it; -1 if the text shows none.
@@ -136,11 +130,11 @@ class CertainCuts:
         """True if no literal overlaps these bytes, and the character after them cannot change them."""
         if stop + self.margin > len(data) or (self.ascii_only and data[stop] >= 0x80):
             return False
-        for found in self._heads.finditer(data, max(0, start - self.margin + 1), stop + 1):
-            at = found.start()
-            for head in (data[at : at + 1], data[at : at + 2]):
-                if any(at + len(one) > start and data.startswith(one, at) for one in self._by_head.get(head, ())):
-                    return at >= stop
+        for found in self._literal.finditer(data, max(0, start - self.margin + 1), stop + self.margin):
+            if found.start() >= stop:
+                break
+            if found.end(1) > start:
+                return False
         return True
 
 
