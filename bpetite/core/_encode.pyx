@@ -1,14 +1,15 @@
 """Text to token ids by one thread: special tokens out first, then the split pattern, then merges.
 
-Text that a compiled scanner cuts is read without the interpreter lock. Work that needs Python (a pattern that only
-`regex` can split, normalization, the steps of a pipeline) is done span by span; merging is compiled there, too.
+Text that a compiled scanner cuts is read without the interpreter lock, also where it is normalized: what changes is
+rewritten block by block. Work that needs Python (a pattern that only `regex` can split, the steps of a pipeline) is
+done span by span; merging is compiled there, too.
 
 Up to a limit of tokens, a text is encoded in parts, each about as long as the missing tokens take at the rate so far.
 Only a compiled scanner knows the certain part of a text, so any other tokenizer encodes the whole text.
 """
 cimport cython
 from cpython.array cimport array, clone
-from libc.stdint cimport int64_t, uint8_t, uint32_t
+from libc.stdint cimport int64_t, uint8_t
 from libc.stdlib cimport realloc
 from libc.string cimport memcmp, memcpy, memmove
 
@@ -111,7 +112,7 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
 cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexcept nogil:
     cdef Py_ssize_t one = 1, done = 0
     cdef int status = DONE
-    cdef bint late = worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
+    cdef bint late = worker.tables.has_late and worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
     if late and worker.wants_prefix:
         status = worker.finish(text, &done)
         if status == DONE:

@@ -58,8 +58,8 @@ cdef class EncodingTables:
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
         rewriter: Rewrites the text between special tokens; or None.
-        late: Special tokens that belong to the text where that gets a space before it: one is put before the token, too,
-            and none after it.
+        late: Ids of special tokens that belong to the text where that gets a space before it: the space may come before
+            such a token, and none comes after it.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
@@ -77,6 +77,7 @@ cdef class EncodingTables:
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
+        self.has_late = len(late) > 0
         self.batched = merges.size > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
