@@ -66,6 +66,7 @@ cdef class EncodingTables:
     cdef bint prefixed                     # a text gets a space before it
     cdef bint prefixed_always              # also if it begins with a space
     cdef bint restarts                     # each span after a special token gets one, too
+    cdef bint has_late                     # there are special tokens that are "late"
     cdef bint narrow                       # all ids are below 2^16
     cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2 if also "late"
     cdef token_t byte_ids[256]
