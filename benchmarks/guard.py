@@ -32,7 +32,7 @@ from typing import Any
 
 import made_texts
 
-from bpetite import Tokenizer, __version__, patterns
+from bpetite import Tokenizer, __version__
 from bpetite.splitting.pretokenizer import pretokenizer
 
 from . import machine, texts
