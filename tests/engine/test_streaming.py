@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import chain, combinations_with_replacement
+from itertools import combinations_with_replacement
 
 import pytest
 from hypothesis import given, settings
