@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from . import patterns
 from .core import _stream_decoder
@@ -301,20 +302,28 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         ))  # fmt: skip
 
     @classmethod
-    def from_huggingface(cls, source: Any) -> Tokenizer:
+    def from_huggingface(cls, source: Any, *, missing: Literal["drop", "refuse"] = "drop") -> Tokenizer:
         """A BPE tokenizer of Hugging Face's ``tokenizers``, with its ids for characters known to both.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
                 the JSON itself, a ``tokenizers.Tokenizer``, or a ``transformers`` tokenizer with one inside.
+            missing: A character or byte for which a file has neither a token nor an ``unk_token`` gives nothing
+                ("drop"), as in ``tokenizers``, or is an error of the text ("refuse").
 
         Raises:
+            ValueError: ``missing`` is another value.
             FormatError: It is damaged, not BPE, or has a part that cannot be honoured; the message names it.
             OSError: A file cannot be read.
         """
         from .formats import huggingface
 
-        return cls.from_vocab(huggingface.from_object(source))
+        vocab = huggingface.from_object(source)
+        if missing not in ("drop", "refuse"):
+            raise ValueError(f'missing is "drop" or "refuse", not {missing!r}')
+        if missing == "refuse" and vocab.alphabet is not None:
+            vocab = replace(vocab, alphabet=replace(vocab.alphabet, missing=missing))
+        return cls.from_vocab(vocab)
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
@@ -550,20 +559,21 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             The ids, and for each of them (start, end) in characters of the text. Spans ascend. A token that holds a
             part of a character has the whole character in its span, so neighbours may overlap. Inserted and rewritten
             text has the span that ``tokenizers`` gives it: a composed character has its first part's, a token of the
-            template has (0, 0).
+            template has (0, 0). White space is left out if the file says so (``trim_offsets``).
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")
         ([256, 257], [(0, 2), (2, 5)])
         """
-        from .engine.offsets import offsets_of
+        from .engine.offsets import offsets_of, trimmed
 
         before, after = self._vocab.around if add_special_tokens else ((), ())
         ids = self.encode(
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads,
             dropout=dropout, seed=seed,
         )  # fmt: skip
-        spans = offsets_of(self, text, ids, allowed_special)
+        given = text if isinstance(text, str) else text.decode("utf-8")
+        spans = trimmed(self, ids, offsets_of(self, given, ids, allowed_special), given)
         return [*before, *ids, *after], [(0, 0)] * len(before) + spans + [(0, 0)] * len(after)
 
     def encode_iterable(

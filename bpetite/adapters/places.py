@@ -8,14 +8,13 @@ from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from ..engine.offsets import trimmed
+
 if TYPE_CHECKING:
     from .tokenizers_view import Reading
 
 #: (start, end) in characters.
 Span = tuple[int, int]
-
-#: What trimmed offsets leave out: the space of the printable form, and white space as Rust knows it.
-SPACES = "\u0120\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 
 class TextInRow:
@@ -52,12 +51,7 @@ class TextInRow:
         """The start and end of each token, in characters; they ascend if no words were given."""
         given = zip(self._texts, self._ids, strict=True)
         spans = [span for text, ids in given for span in self._tokenizer._char_spans(ids, text.encode())][self.kept]
-        template = self._tokenizer.template
-        if template is not None and template.trim_offsets:
-            tokens = [self._reading.spelled(token_id) for token_id in [*chain(*self._ids)][self.kept]]
-            for keeps_prefix in template.trim_offsets:
-                spans = _trimmed(spans, tokens, keeps_prefix)
-        return spans
+        return trimmed(self._tokenizer, [*chain(*self._ids)][self.kept], spans)
 
     @cached_property
     def words(self) -> list[int]:
@@ -91,23 +85,3 @@ class TextInRow:
         """The number in the text of the first token of a word, and of the one after its last."""
         start, stop = bisect_left(self.words, word), bisect_right(self.words, word)
         return (start, stop) if start < stop else None
-
-
-def _trimmed(spans: list[Span], tokens: Sequence[Any], keeps_prefix: bool) -> list[Span]:
-    """Offsets without the white space that tokens begin and end with, as ``ByteLevel`` of ``tokenizers`` trims them.
-
-    Args:
-        spans: The offsets.
-        tokens: The tokens.
-        keeps_prefix: The first token keeps one space, which may have been put before the text.
-    """
-    made = []
-    for at, (token, (start, end)) in enumerate(zip(tokens, spans, strict=True)):
-        if token[0] in SPACES or token[-1] in SPACES:
-            before, after = (len(token) - len(rest) for rest in (token.lstrip(SPACES), token.rstrip(SPACES)))
-            if before > 1 or at > 0 < start or not keeps_prefix:
-                start = min(start + before, end)
-            if end >= after:
-                end = max(end - after, start)
-        made.append((start, end))
-    return made

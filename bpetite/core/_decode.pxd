@@ -1,4 +1,6 @@
 """Token ids to bytes and text."""
+from libc.stdint cimport uint32_t
+
 from .._merge cimport ByteJoin
 from ..vocabulary._tokens cimport TokenTable
 
@@ -6,6 +8,10 @@ from ..vocabulary._tokens cimport TokenTable
 cdef class Decoder:
     cdef TokenTable tokens         # None before the set-up
     cdef ByteJoin tables           # None before ids are first decoded
+    cdef ByteJoin shown            # the text of tokens, which are `texts` or the tokens themselves
+    cdef TokenTable texts
+    cdef bint rewrites             # there are
+    cdef dict gaps                 # id -> spaces at its end that the last token of a text loses; None for none
     cdef void* filled              # NULL until then
     cdef object vocab
     cdef bytes skips               # position -> 1 for a special token that is skipped; None before any is
@@ -23,6 +29,8 @@ cdef class Decoder:
     # The name of an error handler, in C; the tokenizer's own where errors is None.
     cdef bytes handler(self, object errors)
     cdef str replace(self, object ids)
+    # The spaces that a text loses after a token, by its position.
+    cdef Py_ssize_t gap(self, uint32_t position) except -1
     # (start, end) in characters of each token of a text whose UTF-8 is the bytes of the tokens joined.
     cdef list char_spans(self, object ids, bytes text)
     # The error to raise for an id, which is ids[index] or, where that is negative, stands alone.

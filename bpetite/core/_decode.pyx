@@ -68,21 +68,30 @@ cdef class Decoder:
         self.vocab = vocab
         self.tokens = tokens
         if vocab.alphabet is not None:
+            self.rewrites = vocab.alphabet.decoding != "bytes"
             self.strip = STRIPS.index(vocab.alphabet.strip)
             self.byte_tokens = frozenset(vocab.alphabet.byte_ids) - {None} or None
             self.unstripped = self.byte_tokens or frozenset()
-            self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items() if " " in literal}
+            self.unstripped |= {token_id for token_id in vocab.unreachable if b" " in vocab.tokens[token_id]}
+            self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items()
+                                if " " in literal and " " in vocab.spelled(literal)}
         return 0
 
     @cython.critical_section
     cdef int fill(self) except -1:
-        cdef TokenTable tokens = self.tokens
+        cdef TokenTable tokens = self.tokens, texts
         cdef ByteJoin tables
         if self.filled != NULL:                    # by another thread in between
             return 0
         tables = ByteJoin()
         tables.fill(tokens.ids, tokens.size, tokens.starts, tokens.blob, tokens.slot_of, tokens.id_span)
-        self.tables = tables
+        self.tables = self.shown = tables
+        if self.rewrites:
+            from ..formats.spelling import shown_tokens  # not at the top: few vocabularies need it
+
+            self.texts, self.gaps = shown_tokens(self.vocab)
+            texts, self.shown = self.texts, ByteJoin()
+            self.shown.fill(texts.ids, texts.size, texts.starts, texts.blob, texts.slot_of, texts.id_span)
         BP_STORE(&self.filled, <void*> tables)     # last: other threads read the tables from now on
         return 0
 
@@ -119,6 +128,9 @@ cdef class Decoder:
                 parts.append(data.decode("utf-8"))
         text = "".join(parts)
         return text.removeprefix(" ") if self.strip == STRIP_ONE else text
+
+    cdef Py_ssize_t gap(self, uint32_t position) except -1:
+        return self.gaps[self.tokens.ids[position] if self.tables.slot_of == NULL else position]
 
     cdef list decode_batch(self, object batch, object errors, bint skip):
         cdef list texts = []
@@ -165,7 +177,7 @@ cdef class Decoder:
             read_ids(self, ids, &view)
             if view.held and view.owned == NULL:
                 copy_ids(&view)
-            if joined_size(self, &view, &not_ascii) > PyBytes_GET_SIZE(text):
+            if joined_size(self, self.tables, &view, &not_ascii) > PyBytes_GET_SIZE(text):
                 raise ValueError("the tokens reach past the text")
             spans = [None] * view.n
             for i in range(view.n):
@@ -203,7 +215,7 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, 
         if skip:
             leave_out(decoder, &view)
         while True:
-            total = joined_size(decoder, &view, &not_ascii)
+            total = joined_size(decoder, decoder.shown, &view, &not_ascii)
             if strip:
                 total -= spaces_before(decoder, &view, strip)
             if as_text and not not_ascii:
@@ -216,6 +228,8 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, 
                 out = <uint8_t*> PyBytes_AS_STRING(made)
                 bp_use_large_pages(out, total)
                 done = join(decoder, &view, out, total, strip, True)
+            if done and decoder.gaps is not None and view.n:
+                return made[:len(made) - decoder.gap(view.positions[view.n - 1])]
             if done:
                 return made
             copy_ids(&view)
@@ -229,7 +243,7 @@ cdef int leave_out(Decoder decoder, id_view* view) except -1:
     cdef Py_ssize_t i, kept = 0
     cdef uint32_t position
     cdef const uint8_t* skips
-    joined_size(decoder, view, &not_ascii)             # raises for an unknown id, with its index among all
+    joined_size(decoder, decoder.tables, view, &not_ascii)  # raises for an unknown id, with its index among all
     if view.owned == NULL:
         copy_ids(view)
     if decoder.skips is None:
@@ -287,18 +301,18 @@ cdef uint8_t* put_first(Decoder decoder, const id_view* view, uint8_t* out, int 
 # These two release the interpreter lock for many ids. join returns 0 if the ids have changed since joined_size
 # counted them.
 
-cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) except -1:
+cdef int64_t joined_size(Decoder decoder, ByteJoin tables, id_view* view, unsigned* not_ascii) except -1:
     cdef uint32_t unknown = 0
     cdef int64_t total = 0, part = 0
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = part = decoder.tables.count(view.positions, view.n, not_ascii, &unknown)
+        total = part = tables.count(view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                part = decoder.tables.count(view.positions + at, n, not_ascii, &unknown)
+                part = tables.count(view.positions + at, n, not_ascii, &unknown)
                 if part < 0 or bp_work(&view.watch, n):
                     break
                 total += part
@@ -317,11 +331,11 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, int s
         if out == NULL:
             return False
     if view.n <= KEEP_LOCK:
-        return decoder.tables.join(view.positions + at, view.n - at, out, end, not_ascii) == end
+        return decoder.shown.join(view.positions + at, view.n - at, out, end, not_ascii) == end
     with nogil:
         while at < view.n and out != NULL:
             n = min(<Py_ssize_t> SLICE, view.n - at)
-            out = decoder.tables.join(view.positions + at, n, out, end, not_ascii)
+            out = decoder.shown.join(view.positions + at, n, out, end, not_ascii)
             if bp_work(&view.watch, n):
                 break
             at += n

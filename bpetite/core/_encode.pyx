@@ -18,6 +18,7 @@ from ..headers.python cimport (
 )
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..headers.vectors cimport bp_utf8_count
+from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._special cimport Specials, SpecialSets
 from ._text cimport (
@@ -414,7 +415,8 @@ cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t
 cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     if not encoder.scanned_alone or not isinstance(text, (str, bytes)):
         return False
-    if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
+    cdef AlphabetTable alphabet = encoder.tables.alphabet
+    if encoder.tables.dropped or alphabet is not None and (alphabet.gathers or alphabet.drops or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
     return len(text) // max(encoder.tables.tokens.longest, encoder.specials.every.longest, 1) > limit
 

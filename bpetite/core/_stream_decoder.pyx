@@ -39,7 +39,8 @@ cdef class StreamDecoder:
     cdef frozenset skipped         # ids that give no text, or None
     cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
     cdef Py_ssize_t held           # their number
-    cdef bint at_first_token             # the next token is the first one, which may lose spaces
+    cdef bint at_first_token       # the next token is the first one, which may lose spaces
+    cdef Py_ssize_t gap            # spaces that come before the next token
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
@@ -91,7 +92,7 @@ cdef class StreamDecoder:
         ('ab', '�')
         """
         cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
-        self.held = 0
+        self.held = self.gap = 0
         self.at_first_token = self.decoder.strip != 0
         return text
 
@@ -109,7 +110,7 @@ cdef class StreamDecoder:
         other.skipped = self.skipped
         other.open = self.open
         other.held = self.held
-        other.at_first_token = self.at_first_token
+        other.at_first_token, other.gap = self.at_first_token, self.gap
         return other
 
     def __copy__(self):
@@ -142,6 +143,10 @@ cdef str text_of_one(StreamDecoder stream, object token_id):
         raise decoder.unknown(token_id, -1)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
+    if decoder.gaps is not None:
+        before = b" " * stream.gap
+        stream.gap = decoder.gap(<uint32_t> value)
+        return text_of_bytes_of(stream, before + decoder.decode_bytes([token_id]))
     if stream.at_first_token:
         text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_first_token stays as it was
         stream.at_first_token = decoder.decode_bytes([token_id], False, True) == b""
@@ -153,8 +158,9 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     cdef Py_ssize_t held = stream.held
     cdef uint8_t[4] opened = stream.open
     cdef bint at_first_token = stream.at_first_token
+    cdef Py_ssize_t gap = stream.gap
     cdef list parts = []
-    if stream.skipped is None and not at_first_token:
+    if stream.skipped is None and not at_first_token and stream.decoder.gaps is None:
         return text_of_bytes_of(stream, stream.decoder.decode_bytes(ids, False, True))
     if isinstance(ids, (str, bytes, bytearray)):
         stream.decoder.decode_bytes(ids)           # raises
@@ -164,7 +170,7 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     except BaseException as error:
         stream.open = opened
         stream.held = held
-        stream.at_first_token = at_first_token
+        stream.at_first_token, stream.gap = at_first_token, gap
         if isinstance(error, UnknownTokenError):
             raise stream.decoder.unknown(error.args[0], len(parts)) from None
         raise

@@ -64,7 +64,7 @@ cdef class TokenizerBase:
         cache_bytes = check_integer("cache_bytes", cache_bytes, 0, most=(1 << 62) - 1)
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
-                                "" if pipeline is None else pipeline.prefix)
+                                *(("", "") if pipeline is None else (pipeline.prefix, pipeline.dropped)))
         self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, normalize, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline

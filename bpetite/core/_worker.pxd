@@ -1,4 +1,5 @@
 """UTF-8 in, token ids out: the tables of a tokenizer and what one thread writes to while it encodes."""
+from cpython.array cimport array
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport BP_WORDS, MergeTable, bp_word, merge_space
@@ -62,6 +63,10 @@ cdef class EncodingTables:
     cdef bint prefixed_always              # also if it begins with a space
     cdef bint restarts                     # each span after a special token gets one, too
     cdef bint narrow                       # all ids are below 2^16
+    cdef readonly str dropped              # pre-tokens that begin with one of these characters give no ids
+    cdef array dropped_points              # their code points, keeps the memory alive:
+    cdef const uint32_t* dropped_at
+    cdef Py_ssize_t dropped_count
     cdef uint8_t* excluded                 # slot -> it is a special token, never found in ordinary text
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]

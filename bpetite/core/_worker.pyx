@@ -41,6 +41,8 @@ cdef enum:
     KEEP_SPACE = 1 << 18       # ids, the capacity for merging that it keeps
     MUCH = 4                   # times as many words as a worker knows are worth a copy of a cache
 
+from array import array as new_array
+
 cdef bp_secret secret = draw_secret()
 
 
@@ -56,10 +58,11 @@ cdef class EncodingTables:
         alphabet: The characters that merges begin from; None where these are bytes.
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
+        dropped: A pre-token that begins with one of these characters gives no ids.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
-                  AlphabetTable alphabet=None, str prefix=""):
+                  AlphabetTable alphabet=None, str prefix="", str dropped=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -68,6 +71,8 @@ cdef class EncodingTables:
         self.scanner = scanner
         self.whole = whole
         self.alphabet = alphabet
+        self.dropped, self.dropped_points = dropped, new_array("I", map(ord, dropped))
+        self.dropped_at, self.dropped_count = self.dropped_points.data.as_uints, len(dropped)
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
@@ -326,6 +331,9 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         one = &worker.queue[k]
         if one.same != k:
             continue
+        if is_dropped(worker.tables, one.text, one.length):
+            one.word.size = 0
+            continue
         if slots[k] >= 0 and not worker.tables.excluded[slots[k]]:
             one.word.ids[0] = worker.tables.tokens.ids[slots[k]]
             one.word.size = 1
@@ -334,7 +342,9 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         if n < 0:
             done[0] = one.text + i - text
             return NO_TOKEN
-        worker.tables.merges.add_word(&words, &one.word, n)
+        one.word.size = 0
+        if n:
+            worker.tables.merges.add_word(&words, &one.word, n)
     worker.tables.merges.merge_words(&words)
     return DONE
 
@@ -344,13 +354,26 @@ cdef inline Py_ssize_t begin_ids(EncodingTables tables, const uint8_t* text, Py_
     """OUT: ids, the ids that the merges of text[0:n] begin from. Returns their number; -1 without, at *bad."""
     cdef Py_ssize_t i
     if tables.alphabet is not None:
-        return tables.alphabet.begin(text, n, ids, bad)
+        return tables.alphabet.begin(text, n, ids, NULL, bad)
     for i in range(n):
         if not tables.byte_known[text[i]]:
             bad[0] = i
             return -1
         ids[i] = tables.byte_ids[text[i]]
     return n
+
+
+cdef inline bint is_dropped(EncodingTables tables, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """True for a pre-token that gives no ids."""
+    cdef uint32_t character
+    cdef Py_ssize_t i
+    if tables.dropped_count == 0:
+        return False
+    character_at(text, n, &character)
+    for i in range(tables.dropped_count):
+        if tables.dropped_at[i] == character:
+            return True
+    return False
 
 
 cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
@@ -374,6 +397,8 @@ cdef int _encode_part(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     """Append the ids of bytes that are merged as a whole."""
     cdef Py_ssize_t n = end - start, i, slot
     cdef token_t* ids
+    if is_dropped(worker.tables, text + start, n):
+        return DONE
     slot = worker.tables.tokens.find(text + start, n) if worker.tables.whole and worker.dropout is None else -1
     if slot >= 0 and not worker.tables.excluded[slot]:
         return worker.put(worker.tables.tokens.ids[slot])

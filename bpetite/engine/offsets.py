@@ -1,7 +1,7 @@
 """The characters of the given text that each token covers.
 
 Characters of a rewritten text are aligned to the given text as Hugging Face's ``tokenizers`` aligns them, so
-that offsets are those of its ``Encoding``, but for ``trim_offsets``.
+that offsets are those of its ``Encoding``.
 
 Sources: ``normalizer.rs`` (``transform_range``) and ``pre_tokenizer.rs`` (``into_encoding``) in
 https://github.com/huggingface/tokenizers, and ``recompose.rs`` in https://github.com/n1t0/unicode-normalization
@@ -15,8 +15,12 @@ from functools import partial
 from itertools import groupby
 from typing import Literal
 
+from ..bytelevel import encode_token
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normalize
+
+#: What trimmed offsets leave out: the space of the printable form, and white space as Rust knows it.
+SPACES = "\u0120\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 #: (start, end) in characters.
 Span = tuple[int, int]
@@ -98,6 +102,37 @@ def _trace(
             origin.add_special(token, None if as_given else (start, end))
         done = end
     return origin
+
+
+def trimmed(tokenizer: TokenizerBase, ids: Sequence[int], spans: list[Span], text: str = "") -> list[Span]:
+    """Spans without the white space that tokens begin and end with, if the template trims them: as ``ByteLevel`` of
+    ``tokenizers`` does. A special token may have taken white space of the `text` with it, if one is given."""
+    vocab = tokenizer._vocab
+    if vocab.template is None or not vocab.template.trim_offsets:
+        return spans
+
+    def spelled(token_id: int, span: Span) -> str:
+        token = vocab.tokens[token_id]
+        if token_id in vocab.special_only:
+            return text[slice(*span)] or token.decode("utf-8")
+        if vocab.alphabet is None or not vocab.alphabet.of_characters:
+            return encode_token(token)
+        return vocab.alphabet.spell(token, token_id)
+
+    tokens = [*map(spelled, ids, spans)]
+    for keeps_prefix in vocab.template.trim_offsets:
+        spans = [_trimmed(*one, keeps_prefix) for one in zip(range(len(ids)), tokens, spans, strict=True)]
+    return spans
+
+
+def _trimmed(at: int, token: str, span: Span, keeps_prefix: bool) -> Span:
+    """The span of token number `at` without its white space; with `keeps_prefix` the first one keeps a space, which may
+    have been put before the text."""
+    start, end = span
+    before, after = (len(token) - len(rest) for rest in (token.lstrip(SPACES), token.rstrip(SPACES)))
+    if before > 1 or (before and (at > 0 < start or not keeps_prefix)):
+        start = min(start + before, end)
+    return start, max(end - after, start) if after and end >= after else end
 
 
 def align(form: str, text: str) -> tuple[str, Sequence[int]]:
