@@ -47,7 +47,8 @@ cdef class AlphabetTable:
         for value, token_id in enumerate(alphabet.byte_ids):
             self.byte_ids[<uint8_t> value] = 0 if token_id is None else token_id + 1
         for slot in range(tokens.size):
-            token, size = tokens.blob + tokens.starts[slot], <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
+            token = tokens.blob + tokens.starts[slot]
+            size = <Py_ssize_t> (tokens.starts[slot + 1] - tokens.starts[slot])
             if tokens.ids[slot] in others or tokens.find(token, size) != slot:
                 continue
             self.add(self.ids, token, size, tokens.ids[slot])
@@ -79,7 +80,8 @@ cdef class AlphabetTable:
         """(id, bytes that it stands for) of the first ids of a pre-token; see `begin`."""
         cdef array ids = clone(new_array("I"), len(text), False), sizes = clone(ids, len(text), False)
         cdef Py_ssize_t bad, n
-        n = self.begin(<const uint8_t*> PyBytes_AS_STRING(text), len(text), ids.data.as_uints, sizes.data.as_uints, &bad)
+        cdef const uint8_t* data = <const uint8_t*> PyBytes_AS_STRING(text)
+        n = self.begin(data, len(text), ids.data.as_uints, sizes.data.as_uints, &bad)
         resize(ids, n)
         resize(sizes, n)
         return list(zip(ids, sizes))

@@ -1,9 +1,11 @@
 """tokenizer.json in rare shapes of BPE: ids, offsets and texts are those of ``tokenizers``, or the file is refused."""
 from __future__ import annotations
 
+import gzip
 import json
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,8 +14,12 @@ from bpe_shapes import SHAPES, file_of, texts
 from huggingface_zoo import added
 
 from bpetite import Tokenizer
+from bpetite.bytelevel import encode_token
 from bpetite.errors import FormatError
 from bpetite.formats import dump
+from bpetite.formats.huggingface_steps import read_pre_tokenizer
+from bpetite.splitting.pretokenizer import pretokenizer
+from bpetite.steps.simplified import kept
 
 #: Reasons to refuse a file.
 REASONS = (
@@ -189,6 +195,68 @@ def test_cases(name: str) -> None:
     theirs, tok = tokenizers.Tokenizer.from_str(json.dumps(full(content))), Tokenizer.from_huggingface(content)
     for text in given:
         check(theirs, tok, text, random.Random(text))
+
+
+LETTERS_OR_MARKS = r"'s|'t|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+
+
+@pytest.mark.parametrize(("pre_tokenizer", "scanner"), [
+    ({"type": "Whitespace"}, "vector"), ({"type": "WhitespaceSplit"}, "vector"),
+    ({"type": "BertPreTokenizer"}, "vector"), ({"type": "CharDelimiterSplit", "delimiter": "."}, "vector"),
+    ({"type": "FixedLength", "length": 3}, "vector"),
+    ({"type": "FixedLength"}, "vector"), (split("[ab]+", "Removed"), "vector"), (split("ab", "Removed"), "pipeline"),
+    (split(LETTERS_OR_MARKS, "Removed") | {"invert": True}, "vector"),
+    (split(r"\S+|\n", "Removed") | {"invert": True}, "pipeline"),
+    (split(r"\w+", "Removed") | {"invert": True}, "pipeline"),
+])  # fmt: skip
+@pytest.mark.parametrize("as_bytes", [False, True])
+def test_what_leaves_text_out_runs_compiled(pre_tokenizer: dict[str, Any], scanner: str, as_bytes: bool) -> None:
+    letters = [encode_token(bytes([byte])) for byte in range(256)] if as_bytes else [*"abé.1\n 漢_"]
+    content = file(["<unk>", *letters, "ab"], "a b", unk_token="<unk>", pre_tokenizer=pre_tokenizer)
+    if as_bytes:
+        content |= {"pre_tokenizer": sequence(pre_tokenizer, BYTE_LEVEL | {"use_regex": False}), "decoder": BYTE_LEVEL}
+    theirs, tok = tokenizers.Tokenizer.from_str(json.dumps(full(content))), Tokenizer.from_huggingface(content)
+    assert tok.scanner == scanner
+    for text in texts(random.Random(1), 60):
+        check(theirs, tok, text, random.Random(text))
+    again = json.loads(dump(tok.to_vocab(), "huggingface"))
+    assert Tokenizer.from_huggingface(again) == tok
+    if pre_tokenizer["type"].startswith("White") and not as_bytes:
+        assert again["pre_tokenizer"] == pre_tokenizer
+    long = "ab é. \n漢_1" * 2_000
+    assert tok.encode(long, num_threads=2) == theirs.encode(long, add_special_tokens=False).ids
+    assert [len(tok.encode(part)) for part in (tok.truncate(long, 5), next(tok.chunks(long, 7)).text)] <= [5, 7]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"])
+def test_each_character_is_of_the_class_that_it_has_there(name: str) -> None:
+    theirs = getattr(tokenizers.pre_tokenizers, name)()
+    cuts, dropped = kept(read_pre_tokenizer({"type": name}, "test"))
+    ours = pretokenizer(cuts)
+    for point in (*range(0xD800), *range(0xE000, 0x30000), *range(0xE0000, 0xE0200)):
+        text = f"a{chr(point)}!"
+        parts = [part for part in ours.split(text) if part[0] not in dropped]
+        assert parts == [part for part, _ in theirs.pre_tokenize_str(text)], hex(point)
+
+
+@pytest.mark.parametrize(("name", "data"), [
+    ("codes", b"#version: 0.2\ne s\ns t</w>\n"), ("fast", b"e s 123\ns t</w> 12\n"),
+    ("bpe_simple_vocab_16e6.txt.gz", gzip.compress(b"bpe_simple_vocab_16e6.txt#version: 0.2\ni n\n")),
+])  # fmt: skip
+def test_merges_without_ids_are_refused_with_the_way_to_convert_them(tmp_path: Path, name: str, data: bytes) -> None:
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(FormatError, match=r"a list of merges without ids .docs/formats.md says how to make"):
+        Tokenizer.load(tmp_path / name)
+
+
+@pytest.mark.parametrize("mark", ["</w>", "@@"])
+def test_a_pair_of_files_with_marks_is_refused(tmp_path: Path, mark: str) -> None:
+    tokens = [letter + end for letter in "abcdefghijklmnopqrstuvwxyz" for end in ("", mark)]
+    (tmp_path / "vocab.json").write_text(json.dumps({token: number for number, token in enumerate(tokens)}))
+    (tmp_path / "merges.txt").write_text("")
+    with pytest.raises(FormatError, match=f"'a{mark}' carry a mark"):
+        Tokenizer.from_files(tmp_path / "vocab.json", tmp_path / "merges.txt")
 
 
 def full(content: dict[str, Any]) -> dict[str, Any]:

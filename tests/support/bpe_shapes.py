@@ -130,7 +130,8 @@ def _pre_tokenizer(draw: random.Random, has: dict[str, Any]) -> dict[str, Any] |
             {"type": "Whitespace"}, {"type": "WhitespaceSplit"}, {"type": "BertPreTokenizer"},
             {"type": "CharDelimiterSplit", "delimiter": draw.choice([" ", "_", "a", "é", "."])},
             _split(r"[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "Removed", True),
-            _split(" ", "Removed"), _split(r"\s+", "Removed"), _split("a+", "Removed"), _split(r"ab|\s", "Removed"),
+            {"type": "FixedLength", "length": 3}, _split(" ", "Removed"), _split(r"\s+", "Removed"),
+            _split("a+", "Removed"), _split(r"ab|\s", "Removed"),
         ]))  # fmt: skip
     if draw.random() < 0.3:
         steps.append(draw.choice([
