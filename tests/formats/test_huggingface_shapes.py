@@ -16,7 +16,8 @@ from huggingface_zoo import added
 from bpetite import Tokenizer
 from bpetite.bytelevel import encode_token
 from bpetite.errors import FormatError
-from bpetite.formats import dump
+from bpetite.formats import dump, native
+from bpetite.formats._json_tokens import members
 from bpetite.formats.huggingface_steps import read_pre_tokenizer
 from bpetite.splitting.pretokenizer import pretokenizer
 from bpetite.steps.simplified import kept
@@ -78,7 +79,8 @@ def equals_tokenizers(shape: str, seed: int, count: int) -> bool:
     joined = "\n".join(texts(draw, 100))
     found = encoding(theirs, joined)
     assert found is None or tok.encode(joined, num_threads=2) == found.ids
-    assert Tokenizer.from_vocab(tok.to_vocab()) == tok == Tokenizer.from_huggingface(theirs)
+    data = dump(tok.to_vocab(), "native")
+    assert Tokenizer.from_vocab(native.read(data, "test", members(data))) == tok == Tokenizer.from_huggingface(theirs)
     try:
         again = dump(tok.to_vocab(), "huggingface")
     except FormatError:
