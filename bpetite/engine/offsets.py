@@ -110,11 +110,12 @@ def trimmed(tokenizer: TokenizerBase, ids: Sequence[int], spans: list[Span], tex
     vocab = tokenizer._vocab
     if vocab.template is None or not vocab.template.trim_offsets:
         return spans
+    literals = {token_id: vocab.spelled(literal) for literal, token_id in vocab.special_tokens.items()}
 
     def spelled(token_id: int, span: Span) -> str:
-        token = vocab.tokens[token_id]
-        if token_id in vocab.special_only:
-            return text[slice(*span)] or token.decode("utf-8")
+        token, literal, found = vocab.tokens[token_id], literals.get(token_id), text[slice(*span)]
+        if literal is not None:  # it may be the token of an unknown character
+            return found if literal in found else literal
         if vocab.alphabet is None or not vocab.alphabet.of_characters:
             return encode_token(token)
         return vocab.alphabet.spell(token, token_id)
