@@ -28,7 +28,7 @@ MISTAKES: list[tuple[Call, type[Exception], str]] = [
     # texts
     (lambda: TOK.encode(None), TypeError, "text is str or UTF-8 bytes, not None; leave out what has no text, or give"),
     (lambda: TOK.encode(5), TypeError, "text is str or UTF-8 bytes, not 5"),
-    (lambda: TOK.encode(["a"]), TypeError, "not ['a']; encode_batch takes several texts"),
+    (lambda: TOK.encode(["a"]), TypeError, "not ['a']; encode_batch and count_batch take several texts"),
     (lambda: TOK.encode(bytearray(b"a")), TypeError, "bytes(text) makes bytes of it"),
     (lambda: TOK.encode(Path("a.txt")), TypeError, "text.read_text() reads the file"),
     (lambda: TOK.count(5, disallowed_special="all"), TypeError, "text is str or UTF-8 bytes, not 5"),
