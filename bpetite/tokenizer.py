@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from operator import index
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from . import patterns
 from .core import _decode
@@ -304,20 +305,31 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         ))  # fmt: skip
 
     @classmethod
-    def from_huggingface(cls, source: Any) -> Tokenizer:
+    def from_huggingface(cls, source: Any, *, missing: Literal["drop", "refuse"] = "drop") -> Tokenizer:
         """A BPE tokenizer of Hugging Face's ``tokenizers``, with its ids for characters known to both.
 
         Args:
             source: The path of a ``tokenizer.json`` or of a directory that holds one (or vocab.json and merges.txt),
                 the JSON itself, a ``tokenizers.Tokenizer``, or a ``transformers`` tokenizer with one inside.
+            missing: A character or byte for which a file has neither a token nor an ``unk_token`` gives nothing
+                ("drop"), as in ``tokenizers``, or is an error of the text ("refuse").
 
         Raises:
+            ValueError: ``missing`` is another value.
             FormatError: It is damaged, not BPE, or has a part that cannot be honoured; the message names it.
             OSError: A file cannot be read.
         """
         from .formats import huggingface
 
-        return cls.from_vocab(huggingface.from_object(source))
+        vocab = huggingface.from_object(source)
+        if missing not in ("drop", "refuse"):
+            raise ValueError(f'missing is "drop" or "refuse", not {missing!r}')
+        if missing == "refuse" and vocab.alphabet is not None:
+            from .vocabulary.alphabet import Alphabet
+
+            alphabet = replace(vocab.alphabet, missing=missing)
+            vocab = replace(vocab, alphabet=None if alphabet == Alphabet(units="bytes") else alphabet)
+        return cls.from_vocab(vocab)
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
@@ -550,6 +562,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             part of a character has the whole character in its span, so neighbours may overlap. In bytes, it has its own
             bytes, except in characters that were rewritten. Inserted and rewritten text has the span that
             ``tokenizers`` gives it: a composed character has its first part's, a token of the template has (0, 0).
+            White space is left out if the file says so (``trim_offsets``).
 
         >>> tok = Tokenizer.train("ab ab ab", 258)
         >>> tok.encode_with_offsets("ab ab")
@@ -557,7 +570,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> tok.encode_with_offsets("é", unit="bytes")
         ([195, 169], [(0, 1), (1, 2)])
         """
-        from .engine.offsets import byte_offsets_of, offsets_of
+        from .engine.offsets import trimmed_offsets
 
         if unit not in ("characters", "bytes"):
             raise ValueError(f'unit is "characters" or "bytes", not {short_repr(unit)}')
@@ -567,10 +580,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             text, allowed_special=allowed_special, disallowed_special=disallowed_special, num_threads=num_threads,
             dropout=dropout, seed=seed,
         )  # fmt: skip
-        if unit == "characters":
-            spans = offsets_of(self, text, ids, allowed_special)
-        else:
-            spans = [(start, end) for start, end in byte_offsets_of(self, text, ids, allowed_special).tolist()]
+        spans = trimmed_offsets(self, text, ids, allowed_special, unit)
         return [*before, *ids, *after], [(0, 0)] * len(before) + spans + [(0, 0)] * len(after)
 
     def encode_iterable(

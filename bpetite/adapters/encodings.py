@@ -13,6 +13,7 @@ from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..engine.offsets import trimmed
 from ..steps.template import BARE, TemplatePart
 
 if TYPE_CHECKING:
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
 
 #: (start, end) in characters.
 Span = tuple[int, int]
-#: What trimmed offsets leave out: the space of the printable form, and white space as Rust knows it.
-SPACES = "\u0120\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 
@@ -214,10 +213,7 @@ class Batch(Sequence[Any]):
     def trimmed(self, part: TemplatePart, rows: list[list[int]]) -> list[list[Span]]:
         """Offsets, without white space where the post-processor takes it off."""
         made = self.of_texts(self.spans, part, rows)
-        template, spelled = self._snapshot.tokenizer.template, self._snapshot.spelled
-        for keeps_prefix in () if template is None else template.trim_offsets:
-            made = [_trimmed(spans, [*map(spelled, ids)], keeps_prefix) for spans, ids in zip(made, rows, strict=True)]
-        return made
+        return [trimmed(self._snapshot.tokenizer, ids, spans) for ids, spans in zip(rows, made, strict=True)]
 
     def words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
         """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
@@ -391,23 +387,3 @@ def _shares(lengths: Sequence[int], room: int) -> list[int]:
         short = room // 2
         long = short + room % 2
     return [short, long] if lengths[0] <= lengths[1] else [long, short]
-
-
-def _trimmed(spans: list[Span], tokens: Sequence[Any], keeps_prefix: bool) -> list[Span]:
-    """Offsets without the white space that tokens begin and end with, as ``ByteLevel`` of ``tokenizers`` trims them.
-
-    Args:
-        spans: The offsets.
-        tokens: The tokens.
-        keeps_prefix: The first token keeps one space, which may have been put before the text.
-    """
-    made = []
-    for at, (token, (start, end)) in enumerate(zip(tokens, spans, strict=True)):
-        if token[0] in SPACES or token[-1] in SPACES:
-            before, after = (len(token) - len(rest) for rest in (token.lstrip(SPACES), token.rstrip(SPACES)))
-            if before > 1 or at > 0 < start or not keeps_prefix:
-                start = min(start + before, end)
-            if end >= after:
-                end = max(end - after, start)
-        made.append((start, end))
-    return made

@@ -6,6 +6,10 @@ from ..vocabulary._tokens cimport TokenTable
 cdef class Decoder:
     cdef TokenTable tokens         # None before the set-up
     cdef ByteJoin tables           # None before ids are first decoded
+    cdef ByteJoin shown            # the text of tokens, which are `texts` or the tokens themselves
+    cdef TokenTable texts
+    cdef bint rewrites             # there are
+    cdef dict gaps                 # id -> spaces at its end that the last token of a text loses; None for none
     cdef void* filled              # NULL until then
     cdef object vocab
     cdef bytes skips               # position -> 1 for a special token that is skipped; None before any is

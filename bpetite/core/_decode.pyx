@@ -77,10 +77,13 @@ cdef class Decoder:
         self.vocab = vocab
         self.tokens = tokens
         if vocab.alphabet is not None:
+            self.rewrites = vocab.alphabet.decoding != "bytes"
             self.strip = STRIPS.index(vocab.alphabet.strip)
             self.byte_tokens = frozenset(vocab.alphabet.byte_ids) - {None} or None
             self.unstripped = self.byte_tokens or frozenset()
-            self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items() if " " in literal}
+            self.unstripped |= {token_id for token_id in vocab.unreachable if b" " in vocab.tokens[token_id]}
+            self.unstripped |= {token_id for literal, token_id in vocab.special_tokens.items()
+                                if " " in literal and " " in vocab.spelled(literal)}
 
     cdef bytes decode_bytes(self, object ids, bint skip=False, bint middle=False):
         return joined(self, ids, False, 0 if middle else self.strip, skip)
@@ -133,7 +136,7 @@ cdef class Decoder:
             read_ids(self, ids, &view)
             if view.held and view.owned == NULL:
                 copy_ids(&view)
-            if joined_size(self, &view, &not_ascii) > PyBytes_GET_SIZE(text):
+            if joined_size(self, self.tables, &view, &not_ascii) > PyBytes_GET_SIZE(text):
                 raise ValueError("the tokens reach past the text")
             spans = [None] * view.n
             for i in range(view.n):
@@ -159,14 +162,25 @@ cdef class Decoder:
                                  f"{'' if index < 0 else f' (ids[{index}])'}: the vocabulary has {have}")
 
 
-cdef int fill(Decoder decoder) except -1:
-    """The tables, when ids are first decoded."""
-    cdef TokenTable tokens = decoder.tokens
+cdef ByteJoin joiner_of(TokenTable tokens):
     cdef ByteJoin tables = ByteJoin()
     tables.fill(tokens.ids, tokens.size, tokens.starts, tokens.blob, tokens.slot_of, tokens.id_span)
+    return tables
+
+
+cdef int fill(Decoder decoder) except -1:
+    """The tables, when ids are first decoded."""
+    cdef TokenTable texts = None
+    cdef ByteJoin tables = joiner_of(decoder.tokens), shown = tables
+    cdef dict gaps = None
+    if decoder.rewrites:
+        from ..formats.spelling import shown_tokens  # not at the top: few vocabularies need it
+
+        texts, gaps = shown_tokens(decoder.vocab)
+        shown = joiner_of(texts)
     with cython.critical_section(decoder):
         if decoder.filled == NULL:                 # else by another thread in between
-            decoder.tables = tables
+            decoder.tables, decoder.shown, decoder.texts, decoder.gaps = tables, shown, texts, gaps
             BP_STORE(&decoder.filled, <void*> tables)  # last: other threads read the tables from now on
     return 0
 
@@ -204,6 +218,11 @@ cdef str replace(Decoder decoder, object ids):
     return text.removeprefix(" ") if decoder.strip == STRIP_ONE else text
 
 
+cdef Py_ssize_t gap_after(Decoder decoder, uint32_t position) except -1:
+    """The spaces that a text loses after its last token, by its position."""
+    return decoder.gaps[decoder.tokens.ids[position] if decoder.tables.joiner.slot_of == NULL else position]
+
+
 cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, bint skip):
     """The bytes of tokens, without some spaces at their beginning; a str if that is asked for and all are ASCII."""
     cdef id_view view
@@ -217,7 +236,7 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, 
         if skip:
             leave_out(decoder, &view)
         while True:
-            total = joined_size(decoder, &view, &not_ascii)
+            total = joined_size(decoder, decoder.shown, &view, &not_ascii)
             if strip:
                 total -= spaces_before(decoder, &view, strip)
             if as_text and not not_ascii:
@@ -230,6 +249,8 @@ cdef inline object joined(Decoder decoder, object ids, bint as_text, int strip, 
                 out = <uint8_t*> PyBytes_AS_STRING(made)
                 bp_use_large_pages(out, total)
                 done = join(decoder, &view, out, total, strip, True)
+            if done and decoder.gaps is not None and view.n:
+                return made[:len(made) - gap_after(decoder, view.positions[view.n - 1])]
             if done:
                 return made
             copy_ids(&view)
@@ -243,7 +264,7 @@ cdef int leave_out(Decoder decoder, id_view* view) except -1:
     cdef Py_ssize_t i, kept = 0
     cdef uint32_t position
     cdef const uint8_t* skips
-    joined_size(decoder, view, &not_ascii)             # raises for an unknown id, with its index among all
+    joined_size(decoder, decoder.tables, view, &not_ascii)  # raises for an unknown id, with its index among all
     if view.owned == NULL:
         copy_ids(view)
     if decoder.skips is None:
@@ -301,18 +322,18 @@ cdef uint8_t* put_first(Decoder decoder, const id_view* view, uint8_t* out, int 
 # These two release the interpreter lock for many ids. join returns 0 if the ids have changed since joined_size
 # counted them.
 
-cdef int64_t joined_size(Decoder decoder, id_view* view, unsigned* not_ascii) except -1:
+cdef int64_t joined_size(Decoder decoder, ByteJoin tables, id_view* view, unsigned* not_ascii) except -1:
     cdef uint32_t unknown = 0
     cdef int64_t total = 0, part = 0
     cdef Py_ssize_t at = 0, n
     not_ascii[0] = 0
     if view.n <= KEEP_LOCK:
-        total = part = decoder.tables.count(view.positions, view.n, not_ascii, &unknown)
+        total = part = tables.count(view.positions, view.n, not_ascii, &unknown)
     else:
         with nogil:
             while at < view.n:
                 n = min(<Py_ssize_t> SLICE, view.n - at)
-                part = decoder.tables.count(view.positions + at, n, not_ascii, &unknown)
+                part = tables.count(view.positions + at, n, not_ascii, &unknown)
                 if part < 0 or bp_work(&view.watch, n):
                     break
                 total += part
@@ -331,11 +352,11 @@ cdef int join(Decoder decoder, id_view* view, uint8_t* out, int64_t total, int s
         if out == NULL:
             return False
     if view.n <= KEEP_LOCK:
-        return decoder.tables.join(view.positions + at, view.n - at, out, end, not_ascii) == end
+        return decoder.shown.join(view.positions + at, view.n - at, out, end, not_ascii) == end
     with nogil:
         while at < view.n and out != NULL:
             n = min(<Py_ssize_t> SLICE, view.n - at)
-            out = decoder.tables.join(view.positions + at, n, out, end, not_ascii)
+            out = decoder.shown.join(view.positions + at, n, out, end, not_ascii)
             if bp_work(&view.watch, n):
                 break
             at += n
@@ -509,6 +530,7 @@ cdef class StreamDecoder:
     cdef uint8_t open[4]           # the bytes of an incomplete character: three at most
     cdef Py_ssize_t held           # their number
     cdef bint at_first_token       # the next token is the first one, which may lose spaces
+    cdef Py_ssize_t gap            # spaces that come before the next token
 
     def __cinit__(self, tokenizer, *, errors=None, skip_special_tokens=False, context=()):
         self.decoder = tokenizer._decoder
@@ -560,7 +582,7 @@ cdef class StreamDecoder:
         ('ab', '�')
         """
         cdef str text = PyUnicode_DecodeUTF8Stateful(<char*> self.open, self.held, self.handler, NULL)
-        self.held = 0
+        self.held = self.gap = 0
         self.at_first_token = self.decoder.strip != 0
         return text
 
@@ -578,7 +600,7 @@ cdef class StreamDecoder:
         other.skipped = self.skipped
         other.open = self.open
         other.held = self.held
-        other.at_first_token = self.at_first_token
+        other.at_first_token, other.gap = self.at_first_token, self.gap
         return other
 
     def __copy__(self):
@@ -611,6 +633,10 @@ cdef str text_of_one(StreamDecoder stream, object token_id, Py_ssize_t index):
         raise decoder.unknown(token_id, index)
     if stream.skipped is not None and token_id in stream.skipped:
         return ""
+    if decoder.gaps is not None:
+        before = b" " * stream.gap
+        stream.gap = gap_after(decoder, <uint32_t> value)
+        return text_of_bytes_of(stream, before + decoder.decode_bytes([token_id]))
     if stream.at_first_token:
         text = text_of_bytes_of(stream, decoder.decode_bytes([token_id]))  # may raise: at_first_token stays as it was
         stream.at_first_token = decoder.decode_bytes([token_id], False, True) == b""
@@ -626,8 +652,9 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     cdef Py_ssize_t held = stream.held
     cdef uint8_t[4] opened = stream.open
     cdef bint at_first_token = stream.at_first_token
+    cdef Py_ssize_t gap = stream.gap
     cdef list parts = []
-    if stream.skipped is None and not at_first_token:
+    if stream.skipped is None and not at_first_token and stream.decoder.gaps is None:
         return text_of_bytes_of(stream, stream.decoder.decode_bytes(ids, False, True))
     if isinstance(ids, (str, bytes, bytearray)):
         stream.decoder.decode_bytes(ids)           # raises
@@ -637,7 +664,7 @@ cdef str text_of_many(StreamDecoder stream, object ids):
     except BaseException:
         stream.open = opened
         stream.held = held
-        stream.at_first_token = at_first_token
+        stream.at_first_token, stream.gap = at_first_token, gap
         raise
     return "".join(parts)
 

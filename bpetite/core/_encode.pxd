@@ -1,4 +1,5 @@
 """Text to token ids by one thread."""
+from cpython.array cimport array
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
 
 from .._merge cimport BP_WORDS, Dropout, MergeTable, bp_word, merge_space
@@ -68,7 +69,10 @@ cdef class EncodingTables:
     cdef bint restarts                     # each span after a special token gets one, too
     cdef bint has_late                     # there are special tokens that are "late"
     cdef bint narrow                       # all ids are below 2^16
-    cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2 if also "late"
+    cdef array dropped                     # pre-tokens that begin with one of these code points give no ids
+    cdef const uint32_t* dropped_at        # in that array
+    cdef Py_ssize_t dropped_count
+    cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2 if "late"
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 

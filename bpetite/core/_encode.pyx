@@ -43,6 +43,8 @@ from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable
 from ._special cimport Specials, SpecialSets
 
+from array import array as new_array
+
 from ..errors import not_a_text
 from ._threads import thread_count
 
@@ -107,11 +109,12 @@ cdef class EncodingTables:
         rewriter: Rewrites the text between special tokens; or None.
         late: Ids of special tokens that belong to the text where that gets a space before it: the space may come before
             such a token, and none comes after it.
+        dropped: A pre-token that begins with one of these characters gives no ids.
     """
 
     def __cinit__(self, TokenTable tokens not None, MergeTable merges not None, special_only, scanner, bint whole,
                   AlphabetTable alphabet=None, str prefix="", Rewriter rewriter=None,
-                  late=frozenset()):
+                  late=frozenset(), str dropped=""):
         cdef Py_ssize_t slot
         cdef int value
         cdef uint8_t byte
@@ -121,6 +124,8 @@ cdef class EncodingTables:
         self.rewriter = rewriter
         self.whole = whole
         self.alphabet = alphabet
+        self.dropped = new_array("I", map(ord, dropped))
+        self.dropped_at, self.dropped_count = self.dropped.data.as_uints, len(dropped)
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
@@ -450,6 +455,9 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         one = &worker.queue[k]
         if one.same != k:
             continue
+        if is_dropped(worker.tables, one.text, one.length):
+            one.word.size = 0
+            continue
         if slots[k] >= 0 and not worker.tables.excluded[slots[k]]:
             one.word.ids[0] = worker.tables.tokens.ids[slots[k]]
             one.word.size = 1
@@ -458,7 +466,9 @@ cdef int _merge_waiting(Worker worker, const uint8_t* text, Py_ssize_t* done) no
         if n < 0:
             done[0] = one.text + i - text
             return NO_TOKEN
-        worker.tables.merges.add_word(&words, &one.word, n)
+        one.word.size = 0
+        if n:
+            worker.tables.merges.add_word(&words, &one.word, n)
     worker.tables.merges.merge_words(&words)
     return DONE
 
@@ -468,13 +478,26 @@ cdef inline Py_ssize_t begin_ids(EncodingTables tables, const uint8_t* text, Py_
     """OUT: ids, the ids that the merges of text[0:n] begin from. Returns their number; -1 without, at *bad."""
     cdef Py_ssize_t i
     if tables.alphabet is not None:
-        return tables.alphabet.begin(text, n, ids, bad)
+        return tables.alphabet.begin(text, n, ids, NULL, bad)
     for i in range(n):
         if not tables.byte_known[text[i]]:
             bad[0] = i
             return -1
         ids[i] = tables.byte_ids[text[i]]
     return n
+
+
+cdef inline bint is_dropped(EncodingTables tables, const uint8_t* text, Py_ssize_t n) noexcept nogil:
+    """True for a pre-token that gives no ids."""
+    cdef uint32_t character
+    cdef Py_ssize_t i
+    if tables.dropped_count == 0:
+        return False
+    bp_utf8_character(text, n, &character)
+    for i in range(tables.dropped_count):
+        if tables.dropped_at[i] == character:
+            return True
+    return False
 
 
 cdef void _find_waiting(Worker worker, Py_ssize_t* slots) noexcept nogil:
@@ -499,6 +522,9 @@ cdef int _merge_alone(Worker worker, const uint8_t* text, Py_ssize_t start, Py_s
     cdef Py_ssize_t n = end - start, i, slot
     if not space_reserve(&worker.space, n):
         return NO_MEMORY
+    if is_dropped(worker.tables, text + start, n):
+        merged[0] = 0
+        return DONE
     slot = worker.tables.tokens.find(text + start, n) if worker.tables.whole and worker.dropout is None else -1
     if slot >= 0 and not worker.tables.excluded[slot]:
         worker.space.ids[0] = worker.tables.tokens.ids[slot]
@@ -683,7 +709,8 @@ cdef class Encoder:
             Py_DECREF(<object> idle)
             idle = bp_take_worker(&self._idle)
 
-    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, pipeline, Py_ssize_t cache_bytes):
+    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, pipeline,
+               Py_ssize_t cache_bytes):
         if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials

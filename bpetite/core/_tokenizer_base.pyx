@@ -12,16 +12,12 @@ from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t
 
 from .._merge cimport Dropout
-from ..headers.python cimport (
-    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject,
-)
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyLong_CheckExact, PyObject
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
+from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._decode cimport Decoder
-from ._encode cimport (
-    Encoder, EncodingTables, Worker, check_status, encode_range, text_view, view_range,
-    view_text,
-)
+from ._encode cimport Encoder, EncodingTables, Worker, encode_range, text_view, view_range
 from ._ids cimport list_of, take_ids
 from ._special cimport Specials, SpecialSets
 
@@ -79,7 +75,7 @@ cdef class TokenizerBase:
         tables = EncodingTables(vocab.tokens, vocab.merge_table, vocab.special_only, pretokenizer.scanner,
                                 vocab.merges is None or vocab.ignore_merges, vocab.alphabet_table,
                                 "" if pipeline is None else pipeline.prefix, rewriter,
-                                () if pipeline is None else pipeline.late)
+                                *(((), "") if pipeline is None else (pipeline.late, pipeline.dropped)))
         self._encoder.set_up(tables, SpecialSets(vocab.special_tokens), pretokenizer, pipeline, cache_bytes)
         self._decoder.set_up(vocab.tokens, vocab)
         self._vocab, self._pretokenizer, self._pipeline = vocab, pretokenizer, pipeline
@@ -459,7 +455,9 @@ cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
     # True if the length of a text alone shows that it has more than `limit` tokens.
     if not encoder.scanned_alone or encoder.tables.rewriter is not None or not isinstance(text, (str, bytes)):
         return False
-    if encoder.tables.alphabet is not None and (encoder.tables.alphabet.gathers or not text.isascii()):
+    cdef AlphabetTable alphabet = encoder.tables.alphabet
+    if encoder.tables.dropped_count or alphabet is not None and (
+            alphabet.gathers or alphabet.drops or not text.isascii()):
         return False                           # a token may stand for any number of characters, or for longer ones
     return len(text) // max(encoder.tables.tokens.longest, encoder.specials.every.longest, 1) > limit
 

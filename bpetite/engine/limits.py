@@ -59,12 +59,12 @@ class Edges:
         most = 4 * len(text) if limit is None else min(limit, 4 * len(text))
         ends, data = tokenizer._token_ends(text, most, allowed_special, disallowed_special)
         specials = tokenizer._vocab.special_tokens  # if they share an id, only one of them has its literal for bytes
-        rewritten = tokenizer._cut_in_python or (tokenizer._vocab.normalization is not None and not text.isascii())
-        characters = tokenizer._vocab.alphabet is not None  # a token may stand for others, or for a space put before it
+        rewritten = tokenizer._pipeline is not None  # a token may stand for other text, and text be left out
+        normalized = tokenizer._vocab.normalization is not None and not text.isascii()
         found = None
-        if rewritten or characters or len({*specials.values()}) < len(specials):
+        if rewritten or normalized or len({*specials.values()}) < len(specials):
             ids = tokenizer.encode(text, allowed_special=allowed_special)
-            if characters or tokenizer.decode_bytes(ids) != text.encode():
+            if rewritten or tokenizer.decode_bytes(ids) != text.encode():
                 found = _traced_edges(tokenizer, text, ids, allowed_special)
         at, tokens = found or _edges_of_bytes(ends, data)
         self.tokenizer: TokenizerBase = tokenizer

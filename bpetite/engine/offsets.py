@@ -1,7 +1,7 @@
 """The characters of the given text that each token covers.
 
 Characters of a rewritten text are aligned to the given text as Hugging Face's ``tokenizers`` aligns them, so
-that offsets are those of its ``Encoding``, but for ``trim_offsets``.
+that offsets are those of its ``Encoding``.
 
 Source: ``pre_tokenizer.rs`` (``into_encoding``) in https://github.com/huggingface/tokenizers
 """
@@ -10,12 +10,16 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from ..bytelevel import encode_token
 from ..core._tokenizer_base import TokenizerBase
 from ..steps.normalizers import normal_form
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
+
+#: What trimmed offsets leave out: the space of the printable form, and white space as Rust knows it.
+SPACES = "\u0120\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 
 #: (start, end) in characters.
 Range = tuple[int, int]
@@ -131,3 +135,58 @@ def _trace(
             origin.add_special(token, None if as_given else (start, end))
         done = end
     return origin
+
+
+def trimmed_offsets(
+    tokenizer: TokenizerBase,
+    text: str | bytes,
+    ids: list[int],
+    allowed_special: Literal["all"] | Collection[str],
+    unit: Literal["characters", "bytes"],
+) -> list[Range]:
+    """As :func:`offsets_of`, in characters or bytes, and without white space where the template trims it."""
+    given = text if isinstance(text, str) else text.decode("utf-8")
+    origin = _trace(tokenizer, given, allowed_special, None)
+    spans = trimmed(tokenizer, ids, origin.spans(tokenizer, ids), given)
+    if unit == "characters":
+        return spans
+    import numpy as np
+
+    own, data = origin.byte_spans(tokenizer, ids, given), given.encode("utf-8")
+    edges = np.append(_begins(np.frombuffer(data, np.uint8)), len(data))
+    starts, ends = edges[np.array(spans, np.int64).reshape(-1, 2)].T  # a token inside a character has fewer bytes
+    starts = starts.clip(own[:, 0], own[:, 1])
+    return [*zip(starts.tolist(), ends.clip(starts, own[:, 1]).tolist(), strict=True)]
+
+
+def trimmed(tokenizer: TokenizerBase, ids: Sequence[int], spans: list[Range], text: str = "") -> list[Range]:
+    """Spans without the white space that tokens begin and end with, if the template trims them: as ``ByteLevel`` of
+    ``tokenizers`` does. A special token may have taken white space of the `text` with it, if one is given."""
+    vocab = tokenizer._vocab
+    if vocab.template is None or not vocab.template.trim_offsets:
+        return spans
+    literals = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
+
+    def spelled(token_id: int, span: Range) -> str:
+        token, found = vocab.tokens[token_id], text[slice(*span)]
+        if token_id in literals:  # it may be the token of an unknown character
+            literal = vocab.spelled(literals[token_id])
+            return found if literal in found else literal
+        if vocab.alphabet is None or not vocab.alphabet.of_characters:
+            return encode_token(token)
+        return vocab.alphabet.spell(token, token_id)
+
+    tokens = [*map(spelled, ids, spans)]
+    for keeps_prefix in vocab.template.trim_offsets:
+        spans = [_trimmed(*one, keeps_prefix) for one in zip(range(len(ids)), tokens, spans, strict=True)]
+    return spans
+
+
+def _trimmed(at: int, token: str, span: Range, keeps_prefix: bool) -> Range:
+    """The span of token number `at` without its white space; with `keeps_prefix` the first one keeps a space, which may
+    have been put before the text."""
+    start, end = span
+    before, after = (len(token) - len(rest) for rest in (token.lstrip(SPACES), token.rstrip(SPACES)))
+    if before > 1 or (before and (at > 0 < start or not keeps_prefix)):
+        start = min(start + before, end)
+    return start, max(end - after, start) if after and end >= after else end

@@ -8,12 +8,12 @@ Source: ``added_vocabulary.rs`` in https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
-from ..bytelevel import encode_token
+from ..bytelevel import ALPHABET, encode_token
 from ..core._special import Specials
 from ..patterns import as_tuple, is_plain
 from ..splitting.pretokenizer import Pretokenizer, pretokenizer
@@ -21,7 +21,7 @@ from ..steps import splits
 from ..steps._rewriting import Rewriter
 from ..steps.charsmap import Precompiled
 from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, normalizer, replacements
-from ..steps.simplified import rewriter_of, space_before
+from ..steps.simplified import kept, rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.special_literals import overlap
@@ -50,10 +50,12 @@ class Pipeline:
         self._tokens = vocab.tokens
         self._normalization = vocab.normalization
         self._normalize = normalizer(vocab.normalization)
-        self._space, self._alphabet, self._unknown = "", vocab.alphabet_table, b""
-        if vocab.alphabet is not None:
-            self._space = vocab.alphabet.space
-            self._unknown = b"" if vocab.alphabet.unknown is None else vocab.tokens[vocab.alphabet.unknown]
+        self._space, self._alphabet = "" if vocab.alphabet is None else vocab.alphabet.space, vocab.alphabet_table
+        # pre-tokens that are looked up as their file spells them: id by spelling, where it is not that of the bytes
+        self._whole: dict[bytes, int] | None = None
+        if vocab.ignore_merges and vocab.alphabet is not None and (self._space or vocab.alphabet.byte_ids):
+            byte_ids = enumerate(vocab.alphabet.byte_ids)
+            self._whole = {b"<0x%02X>" % byte: token_id for byte, token_id in byte_ids if token_id is not None}
         steps = as_tuple(pattern)
         at = steps.index(Printable()) if Printable() in steps else len(steps)
         # steps that see the text, and steps that see its printable form
@@ -62,23 +64,41 @@ class Pipeline:
         plain = self._steps[1:] if self._prefix_space else self._steps
         #: Splits ordinary text in the core; "none" if it is split here.
         self.pretokenizer: Pretokenizer = pretokenizer(None)
-        if is_plain(plain) and not self._late_steps:
-            self.pretokenizer = pretokenizer(plain or None)
+        #: A pre-token that begins with one of these characters gives nothing.
+        self.dropped: str = ""
+        #: True if the core does all that the vocabulary asks for: the pipeline only traces.
+        self.scanned_alone: bool = False
+        cuts, dropped = kept(plain) if self._whole is None else (plain, "")
+        if is_plain(cuts) and not self._late_steps:
+            self.pretokenizer, self.dropped = pretokenizer(cuts or None), dropped
             self._steps = ()
-        self.scanned_alone: bool = False  # if the core does all that the vocabulary asks for, the pipeline only traces
+            self.scanned_alone = not (
+                self._prefix_space or vocab.has_flags or vocab.normalization is not None or self._whole is not None
+            )
+        self._looked_up = vocab.find if vocab.ignore_merges else None
+        self._not_looked_up = vocab.not_looked_up
         self.prefix: str = ""
         self.rewriter: Rewriter | None = None  # of the core, if that does all
         self.late: frozenset[int] = frozenset()  # special tokens that the core finds as those of rewritten text
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
+        # tokens joined are the text, if a space is one
+        self._spells_text = not self.dropped and self._whole is None and (
+            vocab.alphabet is None or self._alphabet is None or not (vocab.alphabet.suffix or self._alphabet.lacking)
+        )
         if vocab.alphabet is not None:
             self._cut_into_words(vocab, as_tuple(vocab.pattern))
         self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
 
     def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
+        assert self._alphabet is not None
+        assert vocab.alphabet is not None
         prefix = None
+        whole = self._alphabet.lacking and (self._alphabet.drops or vocab.alphabet.byte_ids)
+        if whole or vocab.alphabet.suffix or not vocab.alphabet.of_characters:
+            return  # ids depend on more than two neighbours: of a mark, or of a character that is dropped or waits
         late = {literal for literal, flags in vocab.token_flags.items() if "spelled" in flags}
-        if (not vocab.has_flags or self._are_found_at_once(vocab, late)) and not (vocab.ignore_merges and self._space):
+        if (not vocab.has_flags or self._are_found_at_once(vocab, late)) and self._whole is None:
             rewriter, rest = rewriter_of(vocab.normalization, self._space)
             prefix = space_before(rest, steps, self._space)
         if prefix is not None and (not late or (rewriter is None and prefix in ("", "always"))):
@@ -131,7 +151,25 @@ class Pipeline:
                 cut = len("".join(before).encode("utf-8"))
                 ends = array("q", [end - cut for end in ends or self.pretokenizer.ends(data) if end > cut])
                 data = data[cut:]
-            yield data if ends is None else (data, ends)
+            if self._whole is not None:
+                yield from self._spelled(data, ends or self.pretokenizer.ends(data))
+            else:
+                yield data if ends is None else (data, ends)
+
+    def _spelled(self, data: bytes, ends: array[int]) -> Iterator[int | tuple[bytes, array[int]]]:
+        """The items of pre-tokens in which a space is written as in their file."""
+        assert self._whole is not None
+        parts: list[bytes] = []
+        for start, end in pairwise([0, *ends]):
+            token_id = self._whole.get(data[start:end])
+            if token_id is None:
+                part = data[start:end]
+                parts.append(part.replace(self._space.encode("utf-8"), b" ") if self._space else part)
+                continue
+            yield b"".join(parts), array("q", accumulate(map(len, parts)))
+            yield token_id
+            parts = []
+        yield b"".join(parts), array("q", accumulate(map(len, parts)))
 
     def special_spans(self, text: str, allowed: Specials) -> list[tuple[int, int, int]]:
         """(start, end, id) of the special tokens in a text, in characters, with the white space that they take."""
@@ -154,30 +192,50 @@ class Pipeline:
                 end = start + len(fragment) - put_in
                 # an inserted prefix shares the place of the first character of the text
                 first = [*[starts[start]] * put_in, *starts[start:end]] if put_in else starts[start:end]
-                last, done = [*[ends[start]] * put_in, *ends[start:end]] if put_in else ends[start:end], 0
-                fragment = fragment.replace(self._space, " ") if self._space else fragment  # as the tokens spell it
-                for begin, stop in self._unknown_runs(fragment) if self._unknown else ():
-                    origin.add(fragment[done:begin].encode("utf-8"), first[done:begin], last[done:begin])
-                    origin.add_special(self._unknown, (first[begin], last[stop - 1]))
-                    done = stop
-                origin.add(fragment[done:].encode("utf-8"), first[done:], last[done:])
+                last = [*[ends[start]] * put_in, *ends[start:end]] if put_in else ends[start:end]
+                if self._spells_text:
+                    fragment = fragment.replace(self._space, " ") if self._space else fragment
+                    origin.add(fragment.encode("utf-8"), first, last)
+                    continue
+                data, at = fragment.encode("utf-8"), 0
+                sizes = [len(character.encode("utf-8")) for character in fragment]
+                places = [place for place, size in zip(zip(first, last), sizes) for _ in range(size)]
+                inside = self._steps or self._late_steps
+                for stop in accumulate(self._lengths(fragment)) if inside else self.pretokenizer.ends(data):
+                    self._trace_pretoken(origin, data[at:stop], places[at:stop])
+                    at = stop
         return origin
 
-    def _unknown_runs(self, fragment: str) -> Iterator[tuple[int, int]]:
-        """(start, end) of the characters in a fragment that become the id for unknown ones, for each such id."""
+    def _trace_pretoken(self, origin: offsets.Origin, data: bytes, places: list[tuple[int, int]]) -> None:
+        """Append the text of a pre-token's tokens, or with an alphabet a letter for each byte of them. `places` are
+        those of its bytes."""
+        if self.dropped and data[:4].decode("utf-8", "ignore")[0] in self.dropped:
+            return
+        whole: int | None = None
+        if self._looked_up is not None:
+            whole = (self._whole or {}).get(data)
+            if whole is None:
+                whole = self._looked_up(data.replace(self._space.encode("utf-8"), b" ") if self._space else data)
+                whole = None if whole in self._not_looked_up else whole
+        if self._alphabet is None:
+            origin.add(data, *zip(*(place for byte, place in zip(data, places) if byte & 0xC0 != 0x80)))
+            return
+        symbols = [(whole, len(data))] if whole is not None else self._alphabet.symbols(data)
+        if self._alphabet.of_bytes and whole is None:  # its symbols stand for bytes in printable form
+            places = [place for byte, place in zip(data, places) for _ in ALPHABET[byte].encode("utf-8")]
         at = 0
-        for part in self.pretokenizer.split(fragment):
-            assert self._alphabet is not None
-            yield from ((at + start, at + end) for start, end in self._alphabet.unknown_runs(part))
-            at += len(part)
+        for token_id, size in symbols:
+            letters = len(self._tokens[token_id])
+            origin.add(b"x" * letters, [places[at][0]] * letters, [places[at + size - 1][1]] * letters)
+            at += size
 
-    def _fragments(self, text: str, is_first: bool) -> list[Fragment]:
-        """The parts of ordinary text, with which the whole text may begin."""
+    def _fragments(self, text: str, beginning: int) -> list[Fragment]:
+        """The parts of ordinary text, whose first characters come from the `beginning` of the whole text."""
         fragments = [Fragment(text)] if text else []
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), fragments)
         for step in self._steps:
-            fragments = splits.apply(step, fragments, is_first=is_first)
+            fragments = splits.apply(step, fragments, beginning=beginning)
         return fragments
 
     def _lengths(self, fragment: str) -> Iterable[int]:
@@ -202,7 +260,6 @@ class Pipeline:
     ) -> Iterator[Span]:
         """Yield the spans of a text; without `trace`, starts and ends do not follow a normalization."""
         early, late = self._finder(allowed, as_written=trusted is not None)
-        is_first = True
         for start, end, token_id in early.cut(text, trusted):
             if token_id is not None:
                 yield token_id, [], range(start, end), range(start + 1, end + 1)
@@ -214,11 +271,9 @@ class Pipeline:
                     part = self._normalize(part)
                     starts = ends = range(start, start + len(part))
                 for first, last, token_id in late.cut(part):
-                    is_first = is_first and starts[first] == 0
-                    fragments = self._fragments(part[first:last], is_first) if token_id is None else []
+                    beginning = bisect_right(starts, 0, first, last) - first
+                    fragments = self._fragments(part[first:last], beginning) if token_id is None else []
                     yield token_id, fragments, starts[first:last], ends[first:last]
-                    is_first = False
-            is_first = False
 
     def _finder(self, allowed: Specials | None, as_written: bool) -> tuple[_Finder, _Finder]:
         """The finders of special tokens in the given text and in the normalized text; all are found in the given text

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 from contextlib import suppress
 from glob import escape, glob
 from importlib import import_module
@@ -154,6 +155,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         kind = f"a file that starts with {data[:24]!r}"
         if data.startswith(b"\x80"):
             kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+        elif data.startswith((b"\x1f\x8b", b"#version")) or re.match(rb"\S+ \S+( [0-9]+)?\r?\n", data):
+            kind = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {kind} is no tokenizer in {known_as}")
 

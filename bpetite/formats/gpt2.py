@@ -27,6 +27,8 @@ from .spelling import SpelledIds, check_ids, refuse_aliases, spell
 VOCAB, MERGES = FILES["gpt2"]
 ADDED = "added_tokens.json"
 END_OF_TEXT = "<|endoftext|>"
+#: Marks of tokens at the end of a word, and inside one, of CLIP, subword-nmt and fastBPE.
+MARKS = ("</w>", "@@")
 
 
 def load(vocab_filepath: Source, merges_filepath: Source, special_tokens: SpecialTokens = None) -> Vocab:
@@ -57,6 +59,12 @@ def _read(data: bytes, name: str, merges_filepath: Source, special_tokens: Speci
             token_id: int | None = table.find_id(token)
             return odd.get(token.decode()) if token_id is None else token_id
 
+        for mark in MARKS:
+            if all(find(f"{letter}{mark}".encode()) is not None for letter in "aeinot"):
+                raise FormatError(
+                    f"tokens such as {'a' + mark!r} carry a mark, of which such a pair of files says nothing "
+                    "(docs/formats.md says how to make a tokenizer.json)"
+                )
         if special_tokens is None:
             special_tokens = [END_OF_TEXT] if find(END_OF_TEXT.encode()) is not None else []
         specials, flags, new = place_specials(special_tokens, table, find)

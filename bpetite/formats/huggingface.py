@@ -9,7 +9,7 @@ Source: https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
@@ -21,9 +21,9 @@ from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import CONFIG, FILES, errors_named, parse_json, read_file, settings_in, with_settings
 from .huggingface_steps import (
-    check_decoder,
     is_bytelevel,
     read_alphabet,
+    read_byte_alphabet,
     read_decoder,
     read_normalizer,
     read_post_processor,
@@ -36,6 +36,7 @@ from .huggingface_steps import (
 from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
 
 if TYPE_CHECKING:
+    from ..steps.normalizers import Normalization
     from ..vocabulary.alphabet import Alphabet
 
 FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
@@ -49,6 +50,7 @@ TYPES: dict[str, tuple[type, ...]] = {
     "fuse_unk": (bool,),
     "byte_fallback": (bool,),
     "unk_token": (str,),
+    "end_of_word_suffix": (str,),
     "dropout": (int, float),
 }
 #: The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
@@ -123,23 +125,27 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
             raise FormatError(f'{name}: model has no "{part[1]}"')
     vocab, listed = (spans[part] for part in PARTS)
     settings, as_bytes = _steps(content, name)
-    table, ids, hidden, space = _read_tokens(data, vocab, content, as_bytes is None, name)
-    alphabet = None
-    if as_bytes is None:
-        alphabet = read_alphabet(content, ids, settings["normalization"], settings["pattern"], name)
-    elif content["model"].get("byte_fallback"):
+    characters = as_bytes is None
+    table, ids, hidden, space = _read_tokens(data, vocab, content, characters, name)
+    if not characters and content["model"].get("byte_fallback"):
         _check_byte_fallback(ids, name)
-    added = _added_tokens(content.get("added_tokens"), ids, name)
+    steps = settings["normalization"], settings["pattern"]
+    alphabet = read_alphabet(content, ids, *steps, name) if characters else read_byte_alphabet(content, ids, name)
+    added = _added_tokens(content.get("added_tokens"), ids, name, characters=characters)
+    if alphabet is not None and alphabet.decoding == "marks":
+        _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
     if as_bytes:
         _check_flags_in_printable_form(added, name)
-    flags = _flags(added, ids, settings["normalization"] is not None, characters=alphabet is not None)
+    flags = _flags(added, ids, settings["normalization"] is not None, alphabet)
+    _check_flags_of_nothing(flags, settings["normalization"], name)
     # an added token takes the place of a token of the model that is spelled alike
     with errors_named(name):
         held = {
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    _check_normalized(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
+    if characters:
+        _check_normalized(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
     unreachable = hidden - held.keys()
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
     if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
@@ -150,8 +156,9 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
         merges = read_merge_list(data, *listed, table, ids, unreachable, space)
         for token_id in merges.parts_among(new):
             raise FormatError(f"{new[token_id].decode()!r} is an added token, and not in the vocabulary")
-    kept = {key: content["model"][key] for key, nothing in KEPT.items()
-            if content["model"].get(key, nothing) != nothing and (alphabet is None or key == "dropout")}  # fmt: skip
+    of_bytes = ("dropout",) if characters else ("dropout", "byte_fallback")
+    kept = {key: content["model"].get(key) for key, nothing in KEPT.items()
+            if content["model"].get(key, nothing) != nothing and (alphabet is None or key in of_bytes)}  # fmt: skip
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             table,
@@ -210,8 +217,6 @@ def _steps(content: dict[str, Any], name: str) -> Steps:
             f"{name}: neither pre_tokenizer nor normalizer has a ByteLevel, so this is not byte-level BPE"
         )
     template = read_post_processor(content.get("post_processor"), f"{name}: post_processor")
-    if not characters:
-        check_decoder(content.get("decoder"), name)
     return {"normalization": normalization, "pattern": pattern, "template": template}, None if characters else as_bytes
 
 
@@ -219,9 +224,11 @@ def _check_model(model: dict[str, Any], name: str) -> None:
     kind = model.get("type", "BPE" if "merges" in model else None)
     if kind != "BPE":
         raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
-    for key in ("continuing_subword_prefix", "end_of_word_suffix"):
-        if model.get(key) not in (None, ""):
-            raise FormatError(f"{name}: model.{key} {short_repr(model[key])} is not byte-level BPE")
+    if prefix := model.get("continuing_subword_prefix"):
+        raise FormatError(
+            f"{name}: model.continuing_subword_prefix {short_repr(prefix)}: bpetite joins the bytes of two tokens, and "
+            "such a merge leaves the prefix out"
+        )
     for key, types in TYPES.items():
         if model.get(key) is not None and type(model[key]) not in types:
             raise FormatError(f"{name}: model.{key} must not be {short_repr(model[key])}")
@@ -230,7 +237,15 @@ def _check_model(model: dict[str, Any], name: str) -> None:
             check_literal(model["unk_token"])
 
 
-def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[str, Any]]:
+def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
+    """Raise FormatError for a token that has the mark elsewhere than at its end."""
+    mark = suffix.encode("utf-8")
+    for token in tokens:
+        if mark in token.removesuffix(mark):
+            raise FormatError(f"{name}: {token!r} has the mark {suffix!r} inside, of which the decoder makes a space")
+
+
+def _added_tokens(entries: Any, ids: SpelledIds, name: str, *, characters: bool) -> dict[str, dict[str, Any]]:
     """literal -> entry of the added tokens."""
     if entries is None:
         return {}
@@ -267,7 +282,9 @@ def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[st
                 "on loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
                 "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
             )
-        if known is not None and len(literal) == 1 and decode_or_utf8(literal) != literal.encode("utf-8"):
+        if len(literal) == 1 and not characters and known is not None and (
+            decode_or_utf8(literal) != literal.encode("utf-8")
+        ):
             raise FormatError(
                 f"{name}: added token {short_repr(literal)} is also how the model spells the byte "
                 f"{decode_or_utf8(literal)!r}"
@@ -276,7 +293,7 @@ def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[st
 
 
 def _flags(
-    added: dict[str, dict[str, Any]], ids: SpelledIds, normalizes: bool, characters: bool
+    added: dict[str, dict[str, Any]], ids: SpelledIds, normalizes: bool, alphabet: Alphabet | None
 ) -> dict[str, tuple[str, ...]]:
     """literal -> flags, for added tokens with flags that make a difference."""
     late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
@@ -292,13 +309,26 @@ def _flags(
             flags.append("normalized")
         if not entry.get("special", False):
             flags.append("plain")
-        if len(literal if characters else literal.encode("utf-8")) == 1 and (
-            (literal if characters else encode_token(literal)) not in ids
-        ):
+        is_letter = len(literal.encode()) == 1 if alphabet is None else alphabet.is_symbol(literal.encode())
+        as_characters = alphabet is not None and alphabet.of_characters
+        if is_letter and (literal if as_characters else encode_token(literal)) not in ids:
             flags.append("added")
         if flags:
             made[literal] = tuple(flags)
     return made
+
+
+def _check_flags_of_nothing(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
+    """Raise FormatError for a token that would take all white space, wherever it is: it is normalized to nothing, which
+    is found everywhere."""
+    for literal, some in flags.items():
+        if normalization is not None and "normalized" in some and {"lstrip", "rstrip"} & {*some}:
+            from ..steps.normalizers import normalizer  # not at the top: few files have such tokens
+
+            if not (normalizer(normalization) or str)(literal):
+                raise FormatError(
+                    f"{name}: added token {short_repr(literal)} is normalized to nothing, and strips white space"
+                )
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
@@ -335,7 +365,7 @@ def _model_settings(vocab: Vocab, unknown_token: str | None) -> dict[str, Any]:
         "dropout": None,
         "unk_token": unknown_token,
         "continuing_subword_prefix": None,
-        "end_of_word_suffix": None,
+        "end_of_word_suffix": (alphabet and alphabet.suffix) or None,
         "fuse_unk": alphabet is not None and alphabet.fuse_unknown,
         "byte_fallback": alphabet is not None and bool(alphabet.byte_ids),
         "ignore_merges": vocab.ignore_merges,
@@ -387,15 +417,16 @@ def dump(vocab: Vocab) -> bytes:
     merges: list[Any] = [(spelled[left], spelled[right]) for left, right in vocab.merges]
     if not any(" " in left or " " in right for left, right in merges):
         merges = list(map(" ".join, merges))  # the form that old readers know, too
+    characters = alphabet is not None and alphabet.of_characters
     content = {
         "version": "1.0",
         "truncation": None,
         "padding": None,
         "added_tokens": [_added(token_id, special[token_id], vocab) for token_id in sorted(special)],
         "normalizer": write_normalizer(vocab.normalization),
-        "pre_tokenizer": write_pre_tokenizer(vocab.pattern, characters=alphabet is not None),
+        "pre_tokenizer": write_pre_tokenizer(vocab.pattern, characters=characters),
         "post_processor": (
-            None if vocab.template is None and alphabet is not None
+            None if vocab.template is None and characters
             else write_post_processor(vocab.template, vocab.tokens)
         ),
         "decoder": write_decoder(alphabet),

@@ -13,13 +13,14 @@ from dataclasses import replace
 from typing import Any
 
 from .. import patterns
+from ..bytelevel import ALPHABET, encode_token
 from ..errors import FormatError, short_repr
 from ..patterns import as_setting, as_tuple
 from ..steps.charsmap import Precompiled
 from ..steps.normalizers import FORMS, Normalization, Normalizer, Prepend, Replace
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
-from ..vocabulary.alphabet import Alphabet, Strip
+from ..vocabulary.alphabet import Alphabet, Decoding, Strip
 from .files import errors_named
 from .spelling import SpelledIds
 
@@ -32,8 +33,36 @@ NMT = (
     Replace(r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
     Replace(r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),
 )
-#: The library's punctuation: Unicode's, and all printable ASCII characters but letters, digits and space.
-PUNCTUATION = r"[!-/:-@\[-`{-~\p{P}]"
+#: The library's punctuation: that of Unicode 8.0, and all printable ASCII characters but letters, digits and space.
+PUNCTUATION = (
+    r"[!-/:-@\[-`{-~"
+    "\u00a1\u00a7\u00ab\u00b6-\u00b7\u00bb\u00bf\u037e\u0387\u055a-\u055f\u0589-\u058a\u05be\u05c0\u05c3\u05c6"
+    "\u05f3-\u05f4\u0609-\u060a\u060c-\u060d\u061b\u061e-\u061f\u066a-\u066d\u06d4\u0700-\u070d\u07f7-\u07f9"
+    "\u0830-\u083e\u085e\u0964-\u0965\u0970\u0af0\u0df4\u0e4f\u0e5a-\u0e5b\u0f04-\u0f12\u0f14\u0f3a-\u0f3d\u0f85"
+    "\u0fd0-\u0fd4\u0fd9-\u0fda\u104a-\u104f\u10fb\u1360-\u1368\u1400\u166d-\u166e\u169b-\u169c\u16eb-\u16ed"
+    "\u1735-\u1736\u17d4-\u17d6\u17d8-\u17da\u1800-\u180a\u1944-\u1945\u1a1e-\u1a1f\u1aa0-\u1aa6\u1aa8-\u1aad"
+    "\u1b5a-\u1b60\u1bfc-\u1bff\u1c3b-\u1c3f\u1c7e-\u1c7f\u1cc0-\u1cc7\u1cd3\u2010-\u2027\u2030-\u2043"
+    "\u2045-\u2051\u2053-\u205e\u207d-\u207e\u208d-\u208e\u2308-\u230b\u2329-\u232a\u2768-\u2775\u27c5-\u27c6"
+    "\u27e6-\u27ef\u2983-\u2998\u29d8-\u29db\u29fc-\u29fd\u2cf9-\u2cfc\u2cfe-\u2cff\u2d70\u2e00-\u2e2e"
+    "\u2e30-\u2e42\u3001-\u3003\u3008-\u3011\u3014-\u301f\u3030\u303d\u30a0\u30fb\ua4fe-\ua4ff\ua60d-\ua60f\ua673"
+    "\ua67e\ua6f2-\ua6f7\ua874-\ua877\ua8ce-\ua8cf\ua8f8-\ua8fa\ua8fc\ua92e-\ua92f\ua95f\ua9c1-\ua9cd"
+    "\ua9de-\ua9df\uaa5c-\uaa5f\uaade-\uaadf\uaaf0-\uaaf1\uabeb\ufd3e-\ufd3f\ufe10-\ufe19\ufe30-\ufe52"
+    "\ufe54-\ufe61\ufe63\ufe68\ufe6a-\ufe6b\uff01-\uff03\uff05-\uff0a\uff0c-\uff0f\uff1a-\uff1b\uff1f-\uff20"
+    "\uff3b-\uff3d\uff3f\uff5b\uff5d\uff5f-\uff65\U00010100-\U00010102\U0001039f\U000103d0\U0001056f\U00010857"
+    "\U0001091f\U0001093f\U00010a50-\U00010a58\U00010a7f\U00010af0-\U00010af6\U00010b39-\U00010b3f"
+    "\U00010b99-\U00010b9c\U00011047-\U0001104d\U000110bb-\U000110bc\U000110be-\U000110c1\U00011140-\U00011143"
+    "\U00011174-\U00011175\U000111c5-\U000111c9\U000111cd\U000111db\U000111dd-\U000111df\U00011238-\U0001123d"
+    "\U000112a9\U000114c6\U000115c1-\U000115d7\U00011641-\U00011643\U0001173c-\U0001173e\U00012470-\U00012474"
+    "\U00016a6e-\U00016a6f\U00016af5\U00016b37-\U00016b3b\U00016b44\U0001bc9f\U0001da87-\U0001da8b"
+    "]"
+)
+
+#: Pre-tokenizers that leave white space out.
+WORDS: dict[str, tuple[Step, ...]] = {
+    "Whitespace": (Split(r"\w+|[^\w\s]+", "removed", True),),
+    "WhitespaceSplit": (Split(r"\s", "removed"),),
+    "BertPreTokenizer": (Split(r"\s", "removed"), PUNCTUATION),
+}
 
 #: Regular expressions that Oniguruma and `regex` read alike.
 ALIKE = patterns.STAGES - {patterns.CL100K_POSSESSIVE}
@@ -158,6 +187,13 @@ def read_pre_tokenizer(
             made.append(_split(PUNCTUATION, _value(step, at, "behavior", str, "Isolated"), False, at))
         elif step["type"] == "Digits":
             made.append(r"\p{N}" if _value(step, at, "individual_digits", bool, False) else r"\p{N}+")
+        elif step["type"] in WORDS:
+            made += WORDS[step["type"]]
+        elif step["type"] == "FixedLength":
+            made.append(rf"[\s\S]{{1,{_value(step, at, 'length', int, 5)}}}")
+        elif step["type"] == "CharDelimiterSplit":
+            delimiter = _value(step, at, "delimiter", str)
+            made.append(_split(_read_pattern({"pattern": {"String": delimiter}}, at), "Removed", False, at))
         elif step["type"] == "Metaspace" and (characters or native):
             made.append(_metaspace(step, at))
         elif native and step["type"] in OWN:
@@ -258,15 +294,8 @@ def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePa
     raise FormatError(f"{where} is no part of a template: {short_repr(entry)}")
 
 
-def check_decoder(content: Any, name: str) -> None:
-    """Raise FormatError unless the decoder is ByteLevel."""
-    for step, where in _steps(content, f"{name}: decoder", "decoders"):
-        if step["type"] != "ByteLevel":
-            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
-
-
 #: Decoders of files whose merges begin from characters, by their letters in read_decoder.
-DECODERS = "R?B?(?:FS?)?|MB?F?"
+DECODERS = "R?B?(?:FS?)?|MB?F?|E"
 
 
 def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
@@ -288,13 +317,24 @@ def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
         elif kind == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
             strip, letter = "one", "S"
         else:
-            letter = {"ByteFallback": "B", "Fuse": "F"}.get(kind, "?")
+            letter = {"ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
         order += letter
         if not re.fullmatch(DECODERS, order):
             raise FormatError(f"{where}: bpetite does not have the decoder {short_repr(step)}, or not there")
-    if not order:
-        raise FormatError(f"{name}: decoder is null, and then tokenizers puts a space between all tokens")
     return space, "B" in order, strip
+
+
+def _read_decoding(content: dict[str, Any], name: str) -> Decoding:
+    """The text that a file's decoder makes of tokens."""
+    types = [step["type"] for step, _ in _steps(content.get("decoder"), f"{name}: decoder", "decoders")]
+    if types != ["BPEDecoder"]:
+        return "bytes" if content.get("decoder") is not None else "spaced"
+    marks = [step.get("suffix") for step, _ in _steps(content["decoder"], name, "decoders")]
+    if marks != [content["model"].get("end_of_word_suffix")] or not marks[0]:
+        raise FormatError(
+            f"{name}: decoder makes a space of {short_repr(marks[0])}, and model.end_of_word_suffix is not this mark"
+        )
+    return "marks"
 
 
 def _string(step: dict[str, Any]) -> str:
@@ -329,19 +369,41 @@ def read_alphabet(
     if unknown is not None and unknown not in ids:
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
     with errors_named(name):
-        alphabet = Alphabet(
-            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip
+        return Alphabet(
+            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip,
+            suffix=model.get("end_of_word_suffix") or "", decoding=_read_decoding(content, name),
+            missing="drop" if unknown is None and not _falls_back(byte_ids, ids) else "refuse",
         )
-    lacking = [
-        byte for byte, token_id in enumerate(byte_ids[:0xF5])
-        if token_id is None and not 0xC0 <= byte < 0xC2 and (byte >= 0x80 or chr(byte) not in ids)
-    ]  # fmt: skip
-    if lacking and unknown is not None:
-        raise FormatError(
-            f"{name}: there is no token <0x{lacking[0]:02X}>, and tokenizers puts an unknown character behind the byte "
-            "tokens of those that follow"
-        )
-    return alphabet
+
+
+def _falls_back(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
+    """True if every character that has no token becomes byte tokens."""
+    return bool(byte_ids) and not any(
+        token_id is None and not 0xC0 <= byte < 0xC2 and (byte >= 0x80 or chr(byte) not in ids)
+        for byte, token_id in enumerate(byte_ids[:0xF5])
+    )
+
+
+def read_byte_alphabet(content: dict[str, Any], ids: SpelledIds, name: str) -> Alphabet | None:
+    """The alphabet of a file whose merges begin from bytes; None for bytes that all have tokens, without marks."""
+    model = content["model"]
+    decoding = _read_decoding(content, name)
+    for step, where in _steps(content.get("decoder"), f"{name}: decoder", "decoders"):
+        if step["type"] != "ByteLevel" and decoding == "bytes":
+            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
+    suffix, unknown = model.get("end_of_word_suffix") or "", model.get("unk_token")
+    if not suffix.isascii() or encode_token(suffix) != suffix:
+        raise FormatError(f"{name}: model.end_of_word_suffix {short_repr(suffix)} is not of visible ASCII characters")
+    letters = [character for byte, character in enumerate(ALPHABET[:0xF5]) if not 0xC0 <= byte < 0xC2]
+    lacking = [one for one in letters for mark in {"", suffix} if one + mark not in ids]
+    if not (lacking or suffix) and decoding == "bytes":
+        return None
+    if unknown is not None and unknown not in ids:
+        raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
+    return Alphabet(
+        (), None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), units="bytes", suffix=suffix,
+        missing="drop" if lacking and unknown is None else "refuse", decoding=decoding,
+    )
 
 
 def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[str]:
@@ -411,7 +473,13 @@ def _write_split(step: Step, native: bool = False) -> dict[str, Any]:
         return {
             "type": "Metaspace", "replacement": step.space, "prepend_scheme": step.prefix, "split": step.split
         }  # fmt: skip
+    if not native:
+        for name, steps in WORDS.items():
+            if steps == (step,):
+                return {"type": name}
     split = Split(step) if isinstance(step, str) else step
+    if split.pattern == PUNCTUATION and not (native or split.invert):
+        return {"type": "Punctuation", "behavior": NAMES[split.behavior]}
     return {
         "type": "Split",
         "pattern": _write_pattern(split.pattern, "split pattern", native),
@@ -461,9 +529,11 @@ def write_post_processor(template: Template | None, tokens: Mapping[int, bytes])
     return _sequence(made, "processors")
 
 
-def write_decoder(alphabet: Alphabet | None) -> dict[str, Any]:
+def write_decoder(alphabet: Alphabet | None) -> dict[str, Any] | None:
     """The decoder in a file."""
-    if alphabet is None:
+    if alphabet is not None and alphabet.decoding != "bytes":
+        return {"type": "BPEDecoder", "suffix": alphabet.suffix} if alphabet.decoding == "marks" else None
+    if alphabet is None or not alphabet.of_characters:
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
     made: list[dict[str, Any]] = []
     if alphabet.strip == "token":

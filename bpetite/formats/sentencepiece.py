@@ -66,14 +66,18 @@ class Rules(NamedTuple):
         if self.charsmap:
             longest_first = sorted(kept, key=len, reverse=True)
             made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
+        appends = self.prefix and self.suffix and not self.trim
+        if appends and not kept:  # also after a text that the map empties
+            made.insert(0, Replace(r"(?<=[\s\S])\Z", SPACE))
         before, after = trimming(SPACE)
         made += before if self.trim else ()
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
         made.append(Replace(" ", SPACE))
-        if self.prefix and self.suffix:  # the trimmed text may end in spaces that are spelled
-            ending = rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z"
-            made.append(Replace(ending if self.trim else r"(?<=[\s\S])\Z", SPACE))
+        if appends and kept:
+            made.append(Replace(r"(?<=[\s\S])\Z", SPACE))
+        elif self.prefix and self.suffix and self.trim:  # the trimmed text may end in spaces that are spelled
+            made.append(Replace(rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z", SPACE))
         elif self.trim:
             made.append(after)
         return tuple(made)
@@ -94,7 +98,7 @@ def from_bytes(data: bytes, name: str) -> Vocab:
         if number == 1:
             pieces.append(_piece(value, f"{name}: piece {len(pieces)}"))
         elif number in (2, 3, 5):
-            parts[number] = dict(_fields(value, name))
+            parts.setdefault(number, {}).update(_fields(value, name))  # protobuf merges what is repeated
     trainer, normalizer, denormalizer = (parts.get(number, {}) for number in (2, 3, 5))
     kind = _value(trainer, 3, 1, name)
     if kind in MODELS:
@@ -187,6 +191,11 @@ def vocab_of_pieces(
     tokens, unreachable = _tokens(ids, special, alphabet, name)
     tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
     defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    for text in defined:
+        if rules.trim and "  " in text:
+            raise FormatError(
+                f"{name}: the piece {text!r}, put in by the user, keeps spaces, and remove_extra_whitespaces leaves one"
+            )
     steps = rules.steps(defined)
     if not flags and (steps != PLAIN or any(" " in text for text in defined)):
         flags = ("plain", "spelled")

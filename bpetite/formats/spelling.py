@@ -104,7 +104,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
         FormatError: The file, called ``what``, would make a token reachable that no text reaches.
     """
     by_id = sorted(vocab.tokens.items())
-    if vocab.alphabet is not None:
+    if vocab.alphabet is not None and vocab.alphabet.of_characters:
         return _spell_characters(dict(by_id), vocab.alphabet, vocab.unreachable, what)
     spelled = dict(zip(dict(by_id), encode_tokens(token for _, token in by_id), strict=True))
     taken: set[str] = set()
@@ -132,6 +132,22 @@ def _spell_characters(
         if token and not (is_byte and alphabet.spell(token, -1) in letters):
             raise FormatError(f"{what} cannot hold token {token_id} {token!r} as one that no text reaches")
     return spelled
+
+
+def shown_tokens(vocab: Vocab) -> tuple[TokenTable, dict[int, int]]:
+    """The text of each token where these are not its bytes (:data:`..vocabulary.alphabet.Decoding`), and the number of
+    spaces at its end that it loses as the last one, by id."""
+    alphabet = vocab.alphabet
+    assert alphabet is not None
+    special = vocab.special_tokens.items()
+    literals = {token_id: vocab.spelled(literal) for literal, token_id in special if literal not in vocab.aliases}
+    spelled = spell(vocab, "decoding") | literals
+    if alphabet.decoding == "spaced":
+        texts, gaps = {one: f"{text} " for one, text in spelled.items()}, dict.fromkeys(spelled, 1)
+    else:
+        texts = {one: text.replace(alphabet.suffix, " ") for one, text in spelled.items()}
+        gaps = {one: int(text.endswith(alphabet.suffix)) for one, text in spelled.items()}
+    return TokenTable({one: text.encode("utf-8") for one, text in texts.items()}, texts.keys()), gaps
 
 
 def refuse_aliases(vocab: Vocab, what: str) -> None:

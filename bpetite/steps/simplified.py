@@ -6,6 +6,8 @@ The compiled scanner cuts by plain patterns only. These certainly cut alike:
 * ``Split(p, "removed", invert=True)`` and `p`, if no text can lie between matches of `p`, as its automaton shows.
 * ``Split(p, "contiguous")`` and ``(?:p)+``, inverted or not: at the end of a match `p` finds the next one, and no
   earlier match is taken back.
+* ``Split(" ", "removed")`` and `` ``, or ``\s``, and a split that keeps all but white space, as ``Whitespace`` of
+  ``tokenizers``: the core gives nothing for a pre-token that begins with what is removed.
 * ``Split("[ab]", "merged_with_previous")`` and ``[^ab]*[ab]``, and ``Split("[ab]+", ...)`` and ``[^ab]*[ab]+``, for a
   single set of characters; ``merged_with_next`` and ``[ab][^ab]*``; inverted, each is the other.
 
@@ -13,7 +15,7 @@ A tokenizer keeps, saves and shows the splits that it was given.
 """
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from ..patterns import as_tuple, is_plain
@@ -27,6 +29,10 @@ if TYPE_CHECKING:
     from ..splitting.pattern.regex_parser import CharSet
 
 
+#: The most characters of a set that are looked for one by one.
+FEW = 64
+
+
 @lru_cache(maxsize=64)
 def simplified(pattern: SplitPattern) -> SplitPattern:
     """The pattern with plain patterns in place of its splits, as far as any are known to cut every text alike.
@@ -37,6 +43,67 @@ def simplified(pattern: SplitPattern) -> SplitPattern:
     if is_plain(pattern):
         return pattern
     return tuple(_plain(step) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
+
+
+def kept(pattern: SplitPattern) -> tuple[SplitPattern, str]:
+    """The pattern without removing, and the characters with which a pre-token begins that it removes. The pattern as it
+    is, if it removes others.
+
+    >>> kept(("a", Split(" ", "removed")))
+    (('a', ' '), ' ')
+    """
+    steps, dropped = list(as_tuple(pattern)), ""
+    for at, step in enumerate(steps):
+        if isinstance(step, Split) and step.behavior == "removed":
+            steps[at], removed = step.pattern, _removed(step)
+            if not removed:
+                return pattern, ""
+            dropped += removed
+    return tuple(steps), dropped
+
+
+@lru_cache(maxsize=64)
+def _removed(split: Split) -> str:
+    """The characters that a split removes: all that it keeps has none of them. "" if they are not known, or many."""
+    from ..splitting.pretokenizer import compiled
+
+    if not split.invert:
+        found = _char_set(split.pattern)
+        return "" if found is None else _members(found[0])
+    tables, alone = (compiled((pattern,)) for pattern in (rf"{split.pattern}|\s", split.pattern))
+    if isinstance(tables, str) or isinstance(alone, str) or not tables.gapless:
+        return ""
+    import regex
+
+    found = _char_set(r"\s")
+    white_space = _members(found[0]) if found is not None else ""
+    begins = partial(regex.compile(split.pattern).fullmatch, partial=True)
+    return "" if any(map(begins, white_space)) else white_space
+
+
+def _char_set(pattern: str) -> tuple[CharSet, str] | None:
+    """The set of an expression that is a single one, and "+" if it is repeated."""
+    from ..splitting.pattern.regex_parser import CharSet, Repeat, UnsupportedPattern, parse
+
+    try:
+        tree = parse(pattern)
+    except UnsupportedPattern:
+        return None
+    once = tree.part if isinstance(tree, Repeat) and (tree.least, tree.most) == (1, None) else tree
+    return (once, "+" * (once is not tree)) if isinstance(once, CharSet) else None
+
+
+def _members(chars: CharSet) -> str:
+    """The characters of a set; "" for many."""
+    from ..splitting.pattern.unicode_data import class_ranges
+
+    ranges: list[tuple[int, int]] = []
+    for item, _ in chars.items:
+        ranges += (class_ranges(item.name) or ()) if item.name else [(item.first, item.last + 1)]
+    if chars.negated or sum(stop - start for start, stop in ranges) > FEW:
+        return ""
+    plain = all(sign and not item.ignore_case for item, sign in chars.items)
+    return "".join(chr(point) for start, stop in ranges for point in range(start, stop)) if plain else ""
 
 
 def _plain(split: Split) -> str | None:
@@ -53,21 +120,16 @@ def _plain(split: Split) -> str | None:
 
 
 def _rewritten(split: Split) -> str | None:
-    from ..splitting.pattern.regex_parser import CharSet, Repeat, UnsupportedPattern, parse
-
     if split.behavior == "removed":
         return split.pattern if split.invert else None
     if split.behavior == "contiguous":
         return f"(?:{split.pattern})+"
-    try:
-        tree = parse(split.pattern)
-    except UnsupportedPattern:
+    found = _char_set(split.pattern)
+    if found is None:
         return None
-    once = tree.part if isinstance(tree, Repeat) and (tree.least, tree.most) == (1, None) else tree
-    if not isinstance(once, CharSet):
-        return None
+    once, repeated = found
     others = _written(once._replace(negated=not once.negated))
-    match = _written(once) + "+" * (once is not tree)
+    match = _written(once) + repeated
     return f"{others}*{match}" if (split.behavior == "merged_with_previous") != split.invert else f"{match}{others}*"
 
 

@@ -130,9 +130,9 @@ class Fragment(NamedTuple):
     put_in: int = 0  # characters at the front that were inserted
 
 
-def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text. The text begins with the first fragment if
-    `is_first`, else with a special token.
+def apply(step: Step, fragments: list[Fragment], *, beginning: int = 1) -> list[Fragment]:
+    """Apply one step, but :class:`Printable`, to the fragments of one text. So many of its characters come from the
+    `beginning` of the whole text: more than one if normalization put in some, 0 after a special token.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']
@@ -148,8 +148,8 @@ def apply(step: Step, fragments: list[Fragment], *, is_first: bool = True) -> li
             fragment._replace(
                 text=step.space * prefix + fragment.text.replace(" ", step.space), put_in=fragment.put_in + prefix
             )
-            for number, fragment in enumerate(fragments)
-            for prefix in [step.has_prefix(fragment.text, is_first=is_first and fragment.start == number == 0)]
+            for fragment in fragments
+            for prefix in [step.has_prefix(fragment.text, is_first=fragment.start < beginning)]
         ]
         return apply(Split(re.escape(step.space), "merged_with_next"), made) if step.split else made
     if isinstance(step, Printable):
@@ -192,15 +192,12 @@ def _cut(text: str, split: Split) -> list[tuple[int, int]]:
 
 
 def _stretches(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    """Yield (start, end, is it a match) of a text's parts. An empty match right after another does not count."""
+    """Yield (start, end, is it a match) of a text's parts."""
     at = 0
-    last = -1
     for start, end in spans:
-        if start == end == last:
-            continue
         if start > at:
             yield at, start, False
         yield start, end, True
-        at = last = end
+        at = end
     if at < len(text):
         yield at, len(text), False

@@ -30,8 +30,8 @@ class Template:
     Args:
         single: The parts around one text; it is "A".
         pair: The parts around two texts.
-        trim_offsets: Kept for tokenizer.json, where it leaves white space out of offsets. Each value stands for one
-            pass; true keeps the space that may have been put before the text. Ids do not depend on it.
+        trim_offsets: Leaves white space out of offsets. Each value stands for one pass; true keeps the space that may
+            have been put before the text. Ids do not depend on it.
 
     >>> Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ()).around()
     ([1], [2])

@@ -159,6 +159,11 @@ def word_cuts(TokenTable tokens not None, MergeTable table not None, AlphabetTab
                         made.cuts[left | right << 8] = 0
         for left in range(0x100 if split else 0):
             made.cuts[left | SPACE << 8] = 1
+        if alphabet is not None and alphabet.space < 0x80:
+            for left in range(0x100):          # its tokens hold a space for it
+                made.cuts[left | alphabet.space << 8] = made.cuts[left | SPACE << 8]
+            for right in range(0x100):
+                made.cuts[alphabet.space | right << 8] = made.cuts[SPACE | right << 8]
     return made
 
 

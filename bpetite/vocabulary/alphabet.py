@@ -1,4 +1,5 @@
-"""The alphabet of a vocabulary whose merges begin from characters, as SentencePiece makes them."""
+"""The alphabet of a vocabulary whose merges begin from characters, as SentencePiece makes them; or from bytes, some of
+which have no token, or which carry marks."""
 from __future__ import annotations
 
 import re
@@ -14,11 +15,20 @@ if TYPE_CHECKING:
 
 #: What decoding takes from the beginning of a text: nothing, one space, the spaces of the first token.
 Strip: TypeAlias = Literal["none", "one", "token"]
+#: The text of tokens: their bytes; as their file spells them with spaces for marks; or that with a space between two.
+Decoding: TypeAlias = Literal["bytes", "marks", "spaced"]
+#: The values of the settings that are names.
+NAMES = {
+    "strip": ("none", "one", "token"), "units": ("characters", "bytes"), "missing": ("refuse", "drop"),
+    "decoding": ("bytes", "marks", "spaced"),
+}  # fmt: skip
+#: The settings that every file of an alphabet has.
+LATER = 5
 
 
 @dataclass(frozen=True)
 class Alphabet:
-    """An alphabet of characters. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
+    """An alphabet. A character without a token becomes the tokens of its bytes in UTF-8, else `unknown`.
 
     Args:
         byte_ids: The ids of the tokens for the bytes 0 to 255, None for a byte without one; or () for no such tokens.
@@ -27,6 +37,13 @@ class Alphabet:
         space: The character that files write for a space, "▁"; in a text it is one. "" for none.
         strip: What decoding takes from the beginning of a text: "none", "one" space, or all spaces of the first
             "token".
+        units: Merges begin from "characters" or "bytes".
+        suffix: The mark that the last of these in a pre-token carries, as "</w>" of CLIP: it has another token there,
+            whose bytes end in the mark. "" for none.
+        missing: A character without any token, where there is no `unknown`, is an error ("refuse") or gives nothing
+            ("drop").
+        decoding: The text of tokens: their "bytes" joined; with "marks", the mark at the end of a word is a space, but
+            for the last token; "spaced", as files spell them, with a space between two.
 
     >>> Alphabet(unknown=0).unknown
     0
@@ -38,6 +55,10 @@ class Alphabet:
     fuse_unknown: bool = False
     space: str = ""
     strip: Strip = "none"
+    units: Literal["characters", "bytes"] = "characters"
+    suffix: str = ""
+    missing: Literal["refuse", "drop"] = "refuse"
+    decoding: Decoding = "bytes"
 
     def __post_init__(self) -> None:
         if not isinstance(self.byte_ids, tuple) or len(self.byte_ids) not in (0, 256):
@@ -49,8 +70,13 @@ class Alphabet:
             raise TypeError(f"fuse_unknown is a bool, not {short_repr(self.fuse_unknown)}")
         if not isinstance(self.space, str) or len(self.space) > 1 or self.space == " ":
             raise ValueError(f'space is a character other than a space, or "", not {short_repr(self.space)}')
-        if self.strip not in ("none", "one", "token"):
-            raise ValueError(f'strip is "none", "one" or "token", not {short_repr(self.strip)}')
+        for name, known in NAMES.items():
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is one of {known}, not {short_repr(getattr(self, name))}")
+        if not isinstance(self.suffix, str) or (self.suffix and (self.space or self.byte_ids)):
+            raise ValueError(f"suffix is a str, \"\" beside a space or byte tokens, not {short_repr(self.suffix)}")
+        if self.units == "bytes" and (self.space or self.byte_ids or self.strip != "none"):
+            raise ValueError("an alphabet of bytes has no space, byte_ids or strip")
 
     def check(self, tokens: Mapping[int, bytes], merges: MergeList) -> None:
         """Raise ValueError unless the alphabet fits tokens and merges."""
@@ -69,6 +95,16 @@ class Alphabet:
                 raise ValueError(f"alphabet: unknown is {self.unknown}, which is no token")
             if self.unknown in merged:
                 raise ValueError(f"alphabet: the id for unknown characters, {self.unknown}, is a part of a merge")
+
+    @property
+    def of_characters(self) -> bool:
+        """True if merges begin from characters."""
+        return self.units == "characters"
+
+    def is_symbol(self, token: bytes) -> bool:
+        """True for the bytes of a character or byte, perhaps with the mark."""
+        parts = (token, token.removesuffix(self.suffix.encode("utf-8")))
+        return any(len(part.decode("utf-8", "replace") if self.of_characters else part) == 1 for part in parts)
 
     def read_spelled(self, spelled: str) -> bytes:
         """The bytes of a token as a file spells it.
@@ -92,13 +128,16 @@ class Alphabet:
         return replace(self, byte_ids=byte_ids, unknown=None if self.unknown is None else ids[self.unknown])
 
     def to_json(self) -> dict[str, Any]:
-        """The alphabet as a JSON value."""
-        return vars(self) | {"byte_ids": list(self.byte_ids)}
+        """The alphabet as a JSON value, without the later settings where they are not set."""
+        unset = {field.name for field in fields(self)[LATER:] if getattr(self, field.name) == field.default}
+        settings = vars(self) | {"byte_ids": list(self.byte_ids)}
+        return {name: value for name, value in settings.items() if name not in unset}
 
     @classmethod
     def from_json(cls, value: Any) -> Alphabet:
         """The alphabet that :meth:`to_json` wrote. Raises ValueError for a value that it never writes."""
-        if not isinstance(value, dict) or value.keys() != {field.name for field in fields(cls)}:
+        names = [field.name for field in fields(cls)]
+        if not isinstance(value, dict) or not {*names[:LATER]} <= value.keys() <= {*names}:
             raise ValueError(f"alphabet must be an object with the settings of one, not {short_repr(value)}")
         if not isinstance(value["byte_ids"], list):
             raise ValueError(f"alphabet: byte_ids must be an array, not {short_repr(value['byte_ids'])}")

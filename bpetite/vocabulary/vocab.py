@@ -63,7 +63,7 @@ class Vocab:
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
         alphabet: The characters that merges begin from, see :class:`bpetite.vocabulary.alphabet.Alphabet`; None for
-            the 256 bytes.
+            the 256 bytes, all that text needs of which have tokens.
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
@@ -261,6 +261,10 @@ class Vocab:
             for literal, token_id in self.special_tokens.items()
             if self.tokens[token_id] != self.literal_bytes(literal)
         }
+
+    def spelled(self, literal: str) -> str:
+        """A special token as ``tokenizers`` spells it: normalized, if it is found in normalized text."""
+        return _spelled_literal(literal, self.token_flags, self.normalization)
 
     def literal_bytes(self, literal: str) -> bytes:
         """The bytes that the id of a special token decodes to."""
@@ -497,18 +501,22 @@ def literal_bytes(
 ) -> bytes:
     """The bytes that the id of a special token decodes to. With an alphabet of characters these are what its literal
     spells, after the normalization if it is found in normalized text."""
-    if alphabet is None:
+    if alphabet is None or not alphabet.of_characters:
         return literal.encode("utf-8")
-    if normalization is not None and "normalized" in flags.get(literal, ()):
-        from ..steps.normalizers import normalizer  # not at the top: few vocabularies normalize
+    return alphabet.read_spelled(_spelled_literal(literal, flags, normalization))
 
-        literal = (normalizer(normalization) or str)(literal)
-    return alphabet.read_spelled(literal)
+
+def _spelled_literal(literal: str, flags: Mapping[str, Collection[str]], normalization: Normalization) -> str:
+    if normalization is None or "normalized" not in flags.get(literal, ()):
+        return literal
+    from ..steps.normalizers import normalizer  # not at the top: few vocabularies normalize
+
+    return (normalizer(normalization) or str)(literal)
 
 
 def _is_letter(token: bytes, alphabet: Alphabet | None) -> bool:
     """True for a token of one byte, or of one character where merges begin from these."""
-    return len(token if alphabet is None else token.decode("utf-8", "replace")) == 1
+    return len(token) == 1 if alphabet is None else alphabet.is_symbol(token)
 
 
 def _check_specials(literals: dict[str, bytes], special_tokens: dict[str, int], tokens: Mapping[int, bytes]) -> None:

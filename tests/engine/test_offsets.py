@@ -2,14 +2,12 @@
 from bisect import bisect_left, bisect_right
 from functools import cache
 from itertools import accumulate
-from typing import Any
 
 import pytest
 import tokenizers
 from huggingface_zoo import CONFIGURATIONS, HARD, build
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import processors
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import ALPHABET
@@ -84,15 +82,8 @@ def ours(name: str) -> Tokenizer:
     return Tokenizer.from_huggingface(build(name))
 
 
-@cache
-def untrimmed(name: str) -> Any:
-    backend = tokenizers.Tokenizer.from_str(build(name).to_str())  # that one is shared
-    backend.post_processor = processors.ByteLevel(trim_offsets=False)
-    return backend
-
-
 def check(name: str, text: str) -> None:
-    expected = untrimmed(name).encode(text, add_special_tokens=False)
+    expected = build(name).encode(text, add_special_tokens=False)
     assert ours(name).encode_with_offsets(text) == (expected.ids, expected.offsets)
 
 
@@ -122,10 +113,17 @@ def check_bytes(tok: Tokenizer, text: str) -> None:
     in_bytes = tok.encode_with_offsets(text, unit="bytes")[1]
     assert len(in_bytes) == len(ids)
     for token_id, (start, end), (first, last) in zip(ids, spans, in_bytes, strict=True):
+        assert first <= last
+        if start == end:  # trimmed to nothing
+            assert first == last
+            continue
         # whole characters around the bytes are the characters
         assert bisect_right(edges, first) - 1 == start
         assert bisect_left(edges, last) == end
-        if tok.normalization is None and tok.scanner != "pipeline" and token_id not in tok.special_tokens.values():
+        if tok.template is not None and tok.template.trim_offsets:
+            if tok.normalization is None and token_id not in tok.special_tokens.values():
+                assert data[first:last] in tok.token_bytes(token_id)
+        elif tok.normalization is None and tok.scanner != "pipeline" and token_id not in tok.special_tokens.values():
             assert data[first:last] == tok.token_bytes(token_id)
         if first != edges[start] or last != edges[end]:  # no whole characters: the bytes of the token itself
             token = tok.token_bytes(token_id)
@@ -143,6 +141,12 @@ def test_spans_in_bytes(name: str) -> None:
 @given(st.sampled_from(list(CONFIGURATIONS)), st.lists(st.sampled_from(pieces), max_size=10).map("".join))
 def test_spans_in_bytes_of_any_text(name: str, text: str) -> None:
     check_bytes(ours(name), text)
+
+
+def test_white_space_is_trimmed_in_bytes_too() -> None:
+    tok = ours("llama 3, trimmed")
+    assert tok.encode_with_offsets(" a \u3000é")[1] == [(0, 0), (1, 2), (3, 3), (3, 4), (3, 4), (4, 5)]
+    assert tok.encode_with_offsets(" a \u3000é", unit="bytes")[1] == [(0, 0), (1, 2), (3, 3), (3, 5), (5, 6), (6, 8)]
 
 
 def test_tokens_inside_a_character_have_their_own_bytes() -> None:

@@ -352,7 +352,7 @@ def test_falcons_splits_see_the_printable_form(tmp_path: Any) -> None:
     assert ours.encode(text) == ours.encode(text, num_threads=4) == expected
     ours.save(tmp_path / "tokenizer.json")
     written = json.loads((tmp_path / "tokenizer.json").read_text())["pre_tokenizer"]["pretokenizers"]
-    assert [step["type"] for step in written] == ["Split", "ByteLevel", "Split", "Split"]
+    assert [step["type"] for step in written] == ["Punctuation", "ByteLevel", "Split", "Split"]
     assert written[0]["behavior"] == "Contiguous"
 
 

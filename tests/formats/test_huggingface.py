@@ -197,15 +197,19 @@ def test_of_added_tokens_that_normalize_to_the_same_text_the_first_counts() -> N
 
 
 @pytest.mark.parametrize("model", [{}, {"unk_token": "<unk>"}, {"byte_fallback": True, "unk_token": "<unk>"}])
-def test_a_byte_that_has_no_token_is_an_error_and_no_unk_token(model: dict[str, Any]) -> None:
-    """``tokenizers`` drops the byte without a word when there is no unk_token."""
+def test_a_byte_that_has_no_token_is_dropped_or_the_unknown_token(model: dict[str, Any]) -> None:
     found = tokenizer_json(model=model)
     del found["model"]["vocab"]["z"]
     found["model"]["vocab"]["<unk>"] = 122
     ours, theirs = Tokenizer.from_huggingface(found), tokenizers.Tokenizer.from_str(json.dumps(found))
-    assert theirs.encode("az").ids == [97, 122][: 1 + bool(model)]
-    with pytest.raises(ValueError, match="byte 0x7a"):
-        ours.encode("az")
+    assert ours.encode("az") == theirs.encode("az").ids == [97, 122][: 1 + bool(model)]
+    strict = Tokenizer.from_huggingface(found, missing="refuse")
+    if not model:
+        with pytest.raises(ValueError, match="byte 0x7a"):
+            strict.encode("az")
+    assert strict.encode("aa") == [97, 97]
+    with pytest.raises(ValueError, match="missing is"):
+        Tokenizer.from_huggingface(found, missing="other")  # type: ignore[arg-type]
     assert ours.encode("abc b") == theirs.encode("abc b").ids
     written = json.loads(bpetite.formats.huggingface.dump(ours._vocab))["model"]
     assert {key: written[key] for key in model} == model

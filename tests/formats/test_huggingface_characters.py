@@ -126,11 +126,16 @@ def test_no_steps_at_all() -> None:
 
 
 @pytest.mark.parametrize(("change", "message"), [
-    ({"decoder": None}, "decoder is null"),
+    ({"decoder": {"type": "BPEDecoder", "suffix": "</w>"}}, "makes a space of '</w>', and model.end_of_word_suffix"),
+    ({"decoder": {"type": "BPEDecoder", "suffix": "b"}, "model": FILE["model"] | {
+        "end_of_word_suffix": "b", "vocab": {"a": 0, "b": 1, "ba": 2, "ab": 3}}}, "has the mark 'b' inside"),
+    ({"decoder": {"type": "ByteFallback"}, "model": FILE["model"] | {
+        "end_of_word_suffix": "</w>", "byte_fallback": True, "vocab": {"a": 0, "b": 1, "ab": 2, "<0x00>": 3}}},
+     "suffix is a str, \"\" beside a space or byte tokens"),
     ({"decoder": {"type": "WordPiece"}}, "does not have the decoder"),
     ({"decoder": {"type": "Strip", "content": " ", "start": 1, "stop": 0}}, "does not have the decoder"),
     ({"decoder": {"type": "Metaspace", "replacement": "▁"}}, "neither normalizer nor pre-tokenizer"),
-    ({"pre_tokenizer": {"type": "BertPreTokenizer"}}, "does not have the pre-tokenizer"),
+    ({"pre_tokenizer": {"type": "UnicodeScripts"}}, "does not have the pre-tokenizer"),
     ({"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}}, "add_prefix_space"),
     ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}, "no map of SentencePiece"),
     ({"model": FILE["model"] | {"unk_token": "?"}}, "is not in the vocabulary"),

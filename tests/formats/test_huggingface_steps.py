@@ -44,10 +44,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"normalizer": {"type": "Replace", "pattern": {"String": "a"}, "content": "\ud800"}}, "puts in a lone surrogate"
     ),
     "prefix": ({"model": {"continuing_subword_prefix": "##"}}, "model.continuing_subword_prefix '##'"),
-    "suffix": ({"model": {"end_of_word_suffix": "</w>"}}, "model.end_of_word_suffix '</w>'"),
+    "suffix": ({"model": {"end_of_word_suffix": "é"}}, "model.end_of_word_suffix 'é' is not of visible ASCII"),
     "no pre-tokenizer": ({"pre_tokenizer": None}, "neither pre_tokenizer nor normalizer has a ByteLevel"),
     "Metaspace": ({"pre_tokenizer": {"type": "Metaspace", "replacement": "_"}}, "not have the pre-tokenizer Meta"),
-    "Whitespace": ({"pre_tokenizer": sequence({"type": "Whitespace"})}, r"pre_tokenizer\[0\]: bpe.*pre-tok.* Whit"),
+    "scripts": ({"pre_tokenizer": sequence({"type": "UnicodeScripts"})}, r"pre_tokenizer\[0\]: bpe.*pre-tok.* Unicode"),
     "two ByteLevels": ({"pre_tokenizer": sequence(tokenizer_json()["pre_tokenizer"])}, "a second ByteLevel"),
     "ByteLevel in the normalizer, too": (
         {"normalizer": {"type": "ByteLevel"}}, "pre_tokenizer: a second ByteLevel, after that of the normalizer"

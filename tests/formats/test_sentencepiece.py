@@ -241,7 +241,29 @@ def test_a_piece_put_in_by_hand_is_found_behind_the_space_before_a_text() -> Non
         dump(tok.to_vocab(), "huggingface")
 
 
+def test_settings_that_are_repeated_are_merged() -> None:
+    again = field(3, field(3, 1)) + field(2, field(24, 1))
+    data = model([*letters("a"), ("<s>", 0.0, CONTROL)]) + again
+    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    for text in ("a", "a  a", " "):
+        assert tok.encode(text) == theirs.encode(text)
+    assert spelled(tok, "a") == [b"a", b" "]
+
+
+def test_a_text_that_the_map_empties_gets_its_space_behind_it_too() -> None:
+    data = trained(
+        random.Random(3), normalization_rule_name="nmt_nfkc", treat_whitespace_as_suffix=True, add_dummy_prefix=True,
+        remove_extra_whitespaces=False, user_defined_symbols=[],
+    )  # fmt: skip
+    theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
+    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    for text in ("\x01", "", "a\x01", "\x01 ", "\u3000", "the cat"):
+        assert tok.encode(text, allowed_special=()) == theirs.encode(text), text
+
+
 @pytest.mark.parametrize(("data", "message"), [
+    (model([("a  b", 0.0, USER_DEFINED)], normalizer={3: 0, 4: 1}), "keeps spaces, and remove_extra_whitespaces"),
     (model([], kind=1), "of the type UNIGRAM"), (model([], kind=3), "of the type WORD"),
     (model([], kind=4), "of the type CHAR"), (model([], normalizer={5: 0}), "escape_whitespaces"),
     (model([], normalizer={2: b"xyz"}), "no map of SentencePiece"), (model([("", 0.0, NORMAL)]), "is empty"),

@@ -148,6 +148,10 @@ def test_no_merge_joins_across_a_split_before_spaces(split: bool, ids: list[int]
     ({"space": " "}, "a character other than a space"),
     ({"strip": "two"}, "strip is"),
     ({"unknown": 10**6}, "is no token"),
+    ({"missing": "keep"}, "missing is one of"),
+    ({"decoding": ""}, "decoding is one of"),
+    ({"suffix": "</w>"}, "suffix is a str"),
+    ({"units": "bytes"}, "an alphabet of bytes has no space"),
     ({"byte_ids": (0,) * 256}, "of byte 0x00 holds"),
 ])  # fmt: skip
 def test_faults(change: dict[str, object], message: str) -> None:

@@ -25,8 +25,14 @@ _CHARACTER = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[
 
 
 def matches(pattern: regex.Pattern[str], text: str) -> Iterator[tuple[int, int]]:
-    """(start, end) of the matches of a regular expression."""
-    return (match.span() for match in pattern.finditer(as_regex_sees(text, pattern.pattern)))
+    """Yield (start, end) of the matches of a regular expression, but for an empty one right after another, which
+    ``tokenizers`` does not find either."""
+    last = -1
+    for match in pattern.finditer(as_regex_sees(text, pattern.pattern)):
+        start, end = match.span()
+        if start < end or end != last:
+            yield start, end
+        last = end
 
 
 def as_regex_sees(text: str, pattern: str) -> str:
