@@ -31,6 +31,7 @@ cdef enum encode_status:
     NO_TOKEN = -2          # a byte of the text has no token
     NO_UTF8 = -3           # a lone surrogate in a str
     INTERRUPTED = -4       # by a signal or another thread; an exception is set
+    NO_PREFIX = -5         # the space that is put before the text has no token
 
 
 cdef struct text_view:
@@ -150,5 +151,6 @@ cdef int encode_range(Worker worker, Specials specials, object text, const text_
 cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t* text, Py_ssize_t length,
                                  Py_ssize_t readable, bint final, Py_ssize_t stop, Py_ssize_t* done) noexcept nogil
 
-# Raise the error of a status. IN: offset: of a byte in the UTF-8 of the text, whose offset in the whole text is `base`.
-cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=*) except -1
+# Raise the error of a status. IN: offset: of a byte in the UTF-8 of the text, whose offset in the whole text is `base`;
+# rewritten: the text is not as the caller gave it, and the message says so.
+cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=*, bint rewritten=*) except -1

@@ -211,7 +211,7 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
             if status != DONE or at < special or special >= stop:
                 done[0] = at
                 return status if status != DONE else finish(worker, text, done)
-            status = put_special(worker, text, specials.ids[which])
+            status = put_special(worker, text, specials.ids[which], done)
             if status != DONE:
                 return status
             at = special + <Py_ssize_t> (specials.starts[which + 1] - specials.starts[which])
@@ -254,22 +254,25 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
     status = encode_split(worker, made.bytes, made.filled - waiting, made.filled + 16, final, made.filled, &inside)
     if status == DONE:
         status = finish(worker, made.bytes, &inside)
+    if status != DONE:
+        return status
     bp_buffer_drop(made, inside)
     if (worker.tables.rewriter.in_place and made.filled <= read
             and memcmp(made.bytes, text + read - made.filled, made.filled) == 0):
         done[0] -= made.filled
         made.filled = 0
-    return status
+    return DONE
 
 
-cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexcept nogil:
-    cdef Py_ssize_t one = 1, done = 0
+cdef int put_special(Worker worker, const uint8_t* text, token_t token_id, Py_ssize_t* done) noexcept nogil:
+    cdef Py_ssize_t one = 1, inside = 0
     cdef int status = DONE
     cdef bint late = worker.tables.has_late and worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
     if late and worker.wants_prefix:
-        status = finish(worker, text, &done)
+        status = finish(worker, text, done)
         if status == DONE:
-            status = encode_pretokens(worker, <const uint8_t*> b"                 ", 0, &one, 1, 17, &done)
+            status = encode_pretokens(worker, <const uint8_t*> b"                 ", 0, &one, 1, 17, &inside)
+            status = NO_PREFIX if status == NO_TOKEN else status
     worker.wants_prefix = worker.tables.restarts and not late
     return worker.put(&token_id, 1) if status == DONE else status
 
@@ -357,7 +360,7 @@ cdef int _encode_first(Worker worker, const uint8_t* text, Py_ssize_t length, bi
     free(copy)
     if status == NO_TOKEN:
         done[0] = offset - 1
-    return status
+    return NO_PREFIX if status == NO_TOKEN and offset == 0 else status
 
 
 cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, Py_ssize_t length) noexcept nogil:
@@ -683,15 +686,18 @@ cdef int encode_range(Worker worker, Specials specials, object text, const text_
     return 0
 
 
-cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=0) except -1:
+cdef int check_status(int status, object text, Py_ssize_t offset, Py_ssize_t base=0, bint rewritten=False) except -1:
     if status == INTERRUPTED:
         return -1                              # the exception is set
     if status == NO_MEMORY:
         raise MemoryError("no memory for encoding this text")
     if status == NO_TOKEN:
         data = str.encode(text, "utf-8", "surrogatepass") if isinstance(text, str) else bytes(text)
-        raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the text in UTF-8, has no "
-                         f"token in this vocabulary")
+        what = "rewritten text" if rewritten else "text"
+        raise ValueError(f"byte 0x{data[offset]:02x}, at offset {base + offset} of the {what} in UTF-8, has no token "
+                         f"in this vocabulary")
+    if status == NO_PREFIX:
+        raise ValueError("the space that is put before a text has no token in this vocabulary")
     if status == NO_UTF8:
         (<str> text).encode("utf-8")           # raises, with the position
     return 0
@@ -787,7 +793,7 @@ cdef class Encoder:
         return self.check(status, worker, text, specials, offset) if status != DONE else 0
 
     cdef int check(self, int status, Worker worker, object text, Specials specials, Py_ssize_t offset) except -1:
-        if status == NO_TOKEN and worker.rewrites:     # the offset is in rewritten text: say where that is
+        if status == NO_TOKEN and worker.rewrites:     # the offset is in rewritten text: the error has to say so
             _encode_in_python(self, worker, text, specials)
         return check_status(status, text, offset)
 
@@ -808,9 +814,9 @@ cdef class Encoder:
         for item in items:
             worker.wants_prefix = False            # a space before the text is in it already
             if isinstance(item, bytes):
-                _encode_ordinary(self, worker, item, 0)
+                _encode_ordinary(self, worker, item, 0, True)
             elif isinstance(item, tuple):
-                encode_cut(worker, item[0], item[1], 0)
+                encode_cut(worker, item[0], item[1], 0, True)
             else:
                 special = item
                 check_status(worker.put(&special, 1), "", 0)
@@ -853,8 +859,8 @@ cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials
 
 
 # Append the ids of UTF-8 text.
-# IN: ends: the end of each pre-token, in bytes, ascending; base: the offset of the data in the text, for messages.
-cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base) except -1:
+# IN: ends: the end of each pre-token, in bytes, ascending; base, rewritten: as for check_status.
+cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssize_t base, bint rewritten) except -1:
     cdef Py_ssize_t block[BP_BLOCK]
     cdef Py_ssize_t n = ends.shape[0], i, size, at = 0, start = 0, length = PyBytes_GET_SIZE(data), offset = 0
     cdef const uint8_t* text = <const uint8_t*> PyBytes_AS_STRING(data)
@@ -867,21 +873,23 @@ cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssi
             status = encode_pretokens(worker, text, start, block, size, length, &offset)
             start = block[size - 1]
             at += size
-    return check_status(status, data, offset, base)
+    return check_status(status, data, offset, base, rewritten)
 
 
-cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base) except -1:
+cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base,
+                          bint rewritten=False) except -1:
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status
     if encoder.tables.rewriter is not None and encoder._pipeline is None:
-        data = encoder.tables.rewriter.beginning(data, True)[0]
+        given, data = data, encoder.tables.rewriter.beginning(data, True)[0]
+        rewritten = data != given
     if not data:
         return 0
     if encoder.tables.scanner is None:
-        return encode_cut(worker, data, encoder._pretokenizer.ends(data), base)
+        return encode_cut(worker, data, encoder._pretokenizer.ends(data), base, rewritten)
     text = <const uint8_t*> PyBytes_AS_STRING(data)
     length = PyBytes_GET_SIZE(data)
     with nogil:
         status = worker.encode_span(text, length, &offset)
-    return check_status(status, data, offset, base)
+    return check_status(status, data, offset, base, rewritten)

@@ -39,6 +39,7 @@ cdef enum:
 
 cdef Py_ssize_t NEVER = <Py_ssize_t> (<size_t> -1 >> 1)
 cdef object END = object()
+cdef str BUSY = "another call is reading this stream: its own chunks, or another thread"
 cdef bp_numpy _numpy                               # all zero until it is needed
 cdef object _frombuffer = None
 
@@ -151,22 +152,22 @@ cdef class OpenText:
         Args:
             chunk: str, or UTF-8 bytes of whole characters.
         """
-        read_chunk(self, chunk, final)
-        return list_of(self.ids, self.used)
+        if self.busy:
+            raise ValueError(BUSY)
+        self.busy = True
+        try:
+            read_chunk(self, chunk, final)
+            return list_of(self.ids, self.used)
+        finally:
+            self.busy = False
 
 
 cdef int read_chunk(OpenText self, object chunk, bint final) except -1:
     """Append a chunk, and encode what is certain. OUT: the ids of `self`, used and not given out."""
-    if self.busy:
-        raise ValueError("another thread is reading this stream")
-    self.busy = True
     self.used = self.given = 0
-    try:
-        append(self, chunk)
-        if self.size >= self.enough or final:
-            encode_certain(self, final)
-    finally:
-        self.busy = False
+    append(self, chunk)
+    if self.size >= self.enough or final:
+        encode_certain(self, final)
     return 0
 
 
@@ -216,7 +217,7 @@ cdef int encode_certain(OpenText self, bint final) except -1:
                     status = encode_between_specials(worker, self.specials, self.open, size, self.capacity, final, size,
                                                      &done)
             if status:
-                check_status(status, self.open[:size], done, self.offset)
+                check_status(status, self.open[:size], done, self.offset, worker.tables.rewriter is not None)
             self.enough = 2 * (size - done) if size - done > SHORT else 0
         self.wants_prefix, self.position = worker.wants_prefix, worker.position
         self.used = worker.used
@@ -270,13 +271,10 @@ cdef class IdsOfChunks:
 cdef int read_next(IdsOfChunks self) except -1:
     cdef bint final
     if self.text.busy:
-        raise ValueError("another call is reading this stream: its own chunks, or another thread")
+        raise ValueError(BUSY)
+    self.text.busy = True
     try:
-        self.text.busy = True
-        try:
-            chunk = next(self.chunks, END)
-        finally:
-            self.text.busy = False
+        chunk = next(self.chunks, END)
         final = chunk is END
         if final:
             chunk, self.chunks = "", None
@@ -287,3 +285,5 @@ cdef int read_next(IdsOfChunks self) except -1:
     except BaseException:
         self.chunks = None
         raise
+    finally:
+        self.text.busy = False

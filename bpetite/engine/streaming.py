@@ -7,12 +7,12 @@ open end and passes on the rest:
     chunk -> whole characters -> special tokens and the text between them -> normalized text -> closed pre-tokens -> ids
 
 The compiled encoder knows the certain part of a text. Without normalization it takes the first, second and fourth step
-at once (core/_streams.pyx). The rest, an open pre-token or the start of a special token, is put before the next chunk.
+at once (core/_ids.pyx). The rest, an open pre-token or the start of a special token, is put before the next chunk.
 A rest of more than a few bytes is read again only when it has doubled, so the cost does not depend on the cuts between
 chunks, and at most twice the necessary text is held.
 
-All ids that are certain are given before the next chunk is asked for: a chunk may depend on them. So chunks are never
-taken together; lines of a file take up to half as long again as larger chunks.
+All ids that are certain are given before the next chunk is asked for, but for those of such a rest: a chunk may depend
+on them. So chunks are never taken together; lines of a file take up to half as long again as larger chunks.
 
 Two kinds of tokenizer hold more. Where only `regex` can split (`tok.scanner == "regex"`), or nothing splits, the text
 between two special tokens is held until it ends, because its rest may change any of its tokens. A

@@ -78,7 +78,7 @@ def test_an_open_pretoken_and_a_run_of_marks_take_linear_time(text: str) -> None
 def test_a_byte_without_a_token_is_named_with_its_offset() -> None:
     tok = Tokenizer({byte: bytes([byte]) for byte in range(128)}, [], ["<s>"], normalization="NFC")
     for call in (tok.encode, lambda text: tok.encode_batch([text])):
-        with pytest.raises(ValueError, match="byte 0xc3, at offset 6 of the text in UTF-8, has no token"):
+        with pytest.raises(ValueError, match="byte 0xc3, at offset 6 of the rewritten text in UTF-8, has no"):
             call("ab<s>ae\u0301")
 
 
