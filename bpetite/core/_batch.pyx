@@ -351,7 +351,7 @@ cdef class Batch(Job):
     cdef Py_ssize_t before         # ids before each text; the other `added - before` follow it
     cdef Py_ssize_t added
     cdef list texts                # keeps the characters alive; None where they are in an Arrow array
-    cdef list chunks               # of that array (chunks_of), or None
+    cdef list arrow                # the arrays of that (arrays_of), or None
     cdef text_view* views
     cdef int64_t* ends             # ids up to and with each text, counted from the first text of its run
     cdef Py_ssize_t n
@@ -383,7 +383,7 @@ cdef class Batch(Job):
             raise MemoryError()
         try:
             if self.texts is None:
-                self.view_chunks(&i)
+                self.view_arrow(&i)
             for i in range(self.n):
                 if self.texts is not None:
                     view_text(self.texts[i], self.views + i)
@@ -439,9 +439,9 @@ cdef class Batch(Job):
         if isinstance(texts, Mapping):
             raise TypeError(f"texts is an iterable of texts, not {short_repr(texts)}: use texts.values()")
         if not isinstance(texts, (list, tuple)):
-            self.chunks = chunks_of(texts)
-        if self.chunks is not None:
-            for offsets, _ in self.chunks:
+            self.arrow = arrays_of(texts)
+        if self.arrow is not None:
+            for offsets, _ in self.arrow:
                 self.n += len(offsets) - 1
             return 0
         try:
@@ -452,14 +452,14 @@ cdef class Batch(Job):
         self.n = len(self.texts)
         return 0
 
-    cdef int view_chunks(self, Py_ssize_t* i) except -1:
+    cdef int view_arrow(self, Py_ssize_t* i) except -1:
         # INOUT: *i, the text at hand.
         cdef const int64_t[::1] offsets
         cdef const uint8_t[::1] data
         cdef const uint8_t* first
         cdef text_view* view = self.views
         cdef Py_ssize_t start, at, n, bad
-        for offsets, data in self.chunks:
+        for offsets, data in self.arrow:
             first = &data[0] if data.shape[0] else <const uint8_t*> b""
             n = offsets.shape[0] - 1
             start = i[0]
@@ -592,14 +592,14 @@ cdef object of_text(object error, Py_ssize_t i, Py_ssize_t n):
     return error
 
 
-cdef list chunks_of(texts):
-    """The chunks of an Arrow array of text, or None for any other iterable.
+cdef list arrays_of(texts):
+    """The arrays that Arrow text is made of, or None for any other iterable.
 
     Args:
         texts: An array of str or bytes, also as dictionary, view or fixed-size form; it holds no null.
 
     Returns:
-        A list of (offsets, data): text i of a chunk is ``data[offsets[i]:offsets[i + 1]]``. The offsets are a copy,
+        A list of (offsets, data): text i of an array is ``data[offsets[i]:offsets[i + 1]]``. The offsets are a copy,
         int64[n + 1], ascending and within the data.
 
     Raises:

@@ -67,11 +67,12 @@ cdef class EncodingTables:
     cdef bint prefixed                     # a text gets a space before it
     cdef bint prefixed_always              # also if it begins with a space
     cdef bint restarts                     # each span after a special token gets one, too
+    cdef bint has_late                     # there are special tokens that are "late"
     cdef bint narrow                       # all ids are below 2^16
     cdef array dropped                     # pre-tokens that begin with one of these code points give no ids
     cdef const uint32_t* dropped_at        # in that array
     cdef Py_ssize_t dropped_count
-    cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2 if also "late"
+    cdef uint8_t* excluded                 # slot -> 1 for a special token, never found in ordinary text; 2: "late", too
     cdef token_t byte_ids[256]
     cdef uint8_t byte_known[256]
 

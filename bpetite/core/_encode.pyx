@@ -17,8 +17,8 @@ processor's cache, and no copy of the whole text is made or left attached to the
 PyUnicode_AsUTF8AndSize would. A pre-token that is open at the end of a window is moved to its front before more is
 rewritten; a window without a closed one doubles, so long pre-tokens cost linear time too.
 
-Work that needs Python (a pattern that only `regex` can split, normalization, the steps of a pipeline) is done span by
-span; merging is compiled there, too.
+What a normalizer changes is rewritten block by block. Work that needs Python (a pattern that only `regex` can split,
+the steps of a pipeline) is done span by span; merging is compiled there, too.
 """
 cimport cython
 from libc.stdint cimport uint8_t, uint32_t, uint64_t
@@ -107,8 +107,8 @@ cdef class EncodingTables:
         prefix: A space is put before the first pre-token of a text and of each part after a special token: "" never,
             "always", "missing" where it does not begin with one; "first" is "missing" before the text alone.
         rewriter: Rewrites the text between special tokens; or None.
-        late: Special tokens that belong to the text where that gets a space before it: one is put before the token, too,
-            and none after it.
+        late: Ids of special tokens that belong to the text where that gets a space before it: the space may come before
+            such a token, and none comes after it.
         dropped: A pre-token that begins with one of these characters gives no ids.
     """
 
@@ -129,6 +129,7 @@ cdef class EncodingTables:
         self.prefixed = prefix != ""
         self.prefixed_always = prefix == "always"
         self.restarts = self.prefixed and prefix != "first"
+        self.has_late = len(late) > 0
         self.excluded = <uint8_t*> calloc(tokens.size + 1, 1)
         if self.excluded == NULL:
             raise MemoryError()
@@ -264,7 +265,7 @@ cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, 
 cdef int put_special(Worker worker, const uint8_t* text, token_t token_id) noexcept nogil:
     cdef Py_ssize_t one = 1, done = 0
     cdef int status = DONE
-    cdef bint late = worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
+    cdef bint late = worker.tables.has_late and worker.tables.excluded[worker.tables.tokens.slot(token_id)] == 2
     if late and worker.wants_prefix:
         status = finish(worker, text, &done)
         if status == DONE:
@@ -708,7 +709,8 @@ cdef class Encoder:
             Py_DECREF(<object> idle)
             idle = bp_take_worker(&self._idle)
 
-    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, pipeline, Py_ssize_t cache_bytes):
+    def set_up(self, EncodingTables tables not None, SpecialSets specials not None, pretokenizer, pipeline,
+               Py_ssize_t cache_bytes):
         if self.tables is not None:
             raise TypeError("a tokenizer is immutable: it is set up once")
         self.specials = specials

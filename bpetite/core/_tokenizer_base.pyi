@@ -1,6 +1,6 @@
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import SupportsIndex, TypeAlias
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, SupportsIndex, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +11,12 @@ from ..engine.call_options import Ids, SpecialSelection, Text
 from ..engine.pipeline import Pipeline
 from ..errors import UnknownTokenError
 from ..splitting.pretokenizer import Pretokenizer
+from ..steps._rewriting import Rewriter
 from ..vocabulary.vocab import ErrorHandler, Vocab
 from ._special import Specials
 
-Id = TypeVar("Id", np.uint16, np.int32, np.uint32, default=np.uint32)
-IdType: TypeAlias = type[Id] | np.dtype[Id]
+_Id = TypeVar("_Id", np.uint16, np.int32, np.uint32, default=np.uint32)
+_IdType: TypeAlias = type[_Id] | np.dtype[_Id] | Literal["uint32"]
 
 @disjoint_base
 class TokenizerBase:
@@ -32,7 +33,7 @@ class TokenizerBase:
         vocab: Vocab,
         cache_bytes: int,
         pretokenizer: Pretokenizer,
-        normalize: Callable[[str], str] | None = None,
+        rewriter: Rewriter | None = None,
         pipeline: Pipeline | None = None,
     ) -> None: ...
     def encode(
@@ -51,14 +52,14 @@ class TokenizerBase:
         self,
         text: Text,
         *,
-        dtype: IdType[Id] = ...,
+        dtype: _IdType[_Id] = ...,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> NDArray[Id]: ...
+    ) -> NDArray[_Id]: ...
     def count(
         self,
         text: Text,
@@ -95,14 +96,14 @@ class TokenizerBase:
         self,
         texts: Iterable[Text],
         *,
-        dtype: IdType[Id] = ...,
+        dtype: _IdType[_Id] = ...,
         num_threads: int | None = None,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> tuple[NDArray[Id], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[_Id], NDArray[np.int64]]: ...
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes: ...
     def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False) -> str: ...
     def decode_batch(

@@ -12,17 +12,12 @@ from cpython.array cimport array, clone
 from libc.stdint cimport int64_t, uint8_t
 
 from .._merge cimport Dropout
-from ..headers.python cimport (
-    PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyBytes_GET_SIZE, PyLong_CheckExact, PyObject,
-)
+from ..headers.python cimport PyBytes_AS_STRING, PyBytes_FromStringAndSize, PyLong_CheckExact, PyObject
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..vocabulary._alphabet cimport AlphabetTable
 from ..vocabulary._tokens cimport TokenTable, size_at
 from ._decode cimport Decoder
-from ._encode cimport (
-    Encoder, EncodingTables, Worker, check_status, encode_range, text_view, view_range,
-    view_text,
-)
+from ._encode cimport Encoder, EncodingTables, Worker, encode_range, text_view, view_range
 from ._ids cimport list_of, take_ids
 from ._special cimport Specials, SpecialSets
 
@@ -468,27 +463,27 @@ cdef bint has_more(Encoder encoder, object text, Py_ssize_t limit):
 
 
 cdef bytes encode_up_to(Encoder encoder, Worker worker, object text, Specials specials, Specials refused,
-                        Py_ssize_t limit, bint wanted):
-    # Append the ids of the beginning of a text, until more than `limit` are certain. Returns it in UTF-8 if `wanted`.
+                        Py_ssize_t limit, bint with_text):
+    # Append the ids of the beginning of a text, until more than `limit` are certain. Returns it in UTF-8 if asked for.
     cdef text_view view
-    cdef view_range part
+    cdef view_range wanted
     cdef Py_ssize_t size = FIRST_RANGE, missing
     cdef object scanned = encoder.scanned(text, &view)
     if scanned is None:
         if refused is not None:
             refused.refuse(text)
         encoder.encode(worker, text, specials)
-        return str.encode(text, "utf-8") if wanted else None
-    part.end = 0
-    while part.end < view.length and worker.used <= limit:
-        part.start, part.stop = part.end, min(part.end + size, view.length)
-        encode_range(worker, specials, scanned, &view, &part)
+        return str.encode(text, "utf-8") if with_text else None
+    wanted.end = 0
+    while wanted.end < view.length and worker.used <= limit:
+        wanted.start, wanted.stop = wanted.end, min(wanted.end + size, view.length)
+        encode_range(worker, specials, scanned, &view, &wanted)
         missing = min(limit + 1 - worker.used, <Py_ssize_t> LONGEST_RANGE)
         if worker.used:
-            size = min(SHORTEST_RANGE + missing * part.end // worker.used, <Py_ssize_t> LONGEST_RANGE)
-    if refused is None and not wanted:
+            size = min(SHORTEST_RANGE + missing * wanted.end // worker.used, <Py_ssize_t> LONGEST_RANGE)
+    if refused is None and not with_text:
         return None
-    read = _utf8(&view, part.end)
+    read = _utf8(&view, wanted.end)
     if refused is not None:
         refused.refuse(read.decode("utf-8") if isinstance(text, str) else read)
     return read

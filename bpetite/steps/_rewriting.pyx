@@ -146,8 +146,8 @@ cdef class NormalForm(Rewriter):
         """The text in the form, and for each of its characters the index of its origin in the text: it takes the place
         of the next unused character and of those that it joins; an added one shares the place of the one before.
 
-        Sources: ``transform_range`` of ``normalizer.rs`` in https://github.com/huggingface/tokenizers, and ``recompose.rs``
-        in https://github.com/n1t0/unicode-normalization
+        Sources: ``transform_range`` of ``normalizer.rs`` in https://github.com/huggingface/tokenizers, and
+        ``recompose.rs`` in https://github.com/n1t0/unicode-normalization
 
         >>> from bpetite.steps.normalizers import normal_form
         >>> normal_form("NFC").align("cafe\\u0301s")
@@ -234,8 +234,8 @@ cdef class CharsMap(Rewriter):
         return ((<const char*> made).decode("utf-8"), len(data[:n].decode("utf-8"))) if n else None
 
     def replacements(self, str text, kept=None):
-        """[(start, end, replacement), ...] of the strings that are replaced in a text, in characters. Matches of `kept`,
-        a regular expression or None, stay as they are."""
+        """[(start, end, replacement), ...] of the strings that are replaced in a text, in characters. Matches of
+        `kept`, a regular expression or None, stay as they are."""
         cdef bytes data = text.encode("utf-8")
         cdef const uint8_t* given = <const uint8_t*> PyBytes_AS_STRING(data)
         cdef Py_ssize_t n = PyBytes_GET_SIZE(data), at = 0, place = 0, size

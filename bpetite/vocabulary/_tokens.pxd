@@ -27,10 +27,10 @@ cdef class TokenTable:
     cdef readonly Py_ssize_t size
     cdef readonly Py_ssize_t repeated    # tokens with the bytes of a token of lower id, both found by their bytes
     cdef readonly Py_ssize_t empty       # tokens without bytes
-    cdef readonly Py_ssize_t unreachable # tokens that are not found by their bytes, empty ones included
+    cdef readonly Py_ssize_t unreachable  # tokens that are not found by their bytes, empty ones included
     cdef readonly Py_ssize_t longest     # bytes of the longest token
     cdef token_t* ids              # slot -> id, ascending
-    cdef uint8_t* blob             # the bytes of all tokens in slot order, and BP_KEY_READ readable bytes after the last
+    cdef uint8_t* blob             # the bytes of all tokens in slot order, and BP_KEY_READ readable bytes after these
     cdef uint64_t* starts          # slot -> first byte in blob; size + 1 entries
     cdef uint8_t* sizes            # slot -> bytes of the token; BP_MANY where these are as many, or more
     cdef uint32_t* slot_of         # id -> slot + 1, 0 for no token; NULL where ids are too sparse for an array

@@ -2,6 +2,8 @@
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import combinations_with_replacement
 
 import pytest
@@ -125,6 +127,19 @@ def test_chunks_that_depend_on_the_ids_so_far() -> None:
     ids.extend(token_id for token_id in tok.encode_iterable(chunks.append(one) or one for one in counting()))
     assert len({*chunks}) > 40
     assert ids == tok.encode("".join(chunks))
+
+
+def test_threads_that_read_one_stream_get_its_ids_or_an_error() -> None:
+    tok, chunk = TOKENIZERS["gpt2"], "the cat sat " * 20_000
+    stream = tok.encode_iterable([chunk] * 20)
+
+    def read(_: int) -> int:
+        with suppress(ValueError):  # another thread is reading
+            return sum(1 for _ in stream)
+        return 0
+
+    with ThreadPoolExecutor(4) as pool:
+        assert sum(pool.map(read, range(4))) <= tok.count(chunk * 20)
 
 
 def test_an_error_ends_the_stream() -> None:
