@@ -1,10 +1,10 @@
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, SupportsIndex
+from typing import Literal, SupportsIndex, TypeAlias
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
-from typing_extensions import Buffer, disjoint_base
+from numpy.typing import NDArray
+from typing_extensions import Buffer, TypeVar, disjoint_base
 
 from .._merge import Dropout
 from ..engine.call_options import Ids, SpecialSelection, Text
@@ -14,6 +14,9 @@ from ..splitting.pretokenizer import Pretokenizer
 from ..steps._rewriting import Rewriter
 from ..vocabulary.vocab import ErrorHandler, Vocab
 from ._special import Specials
+
+_Id = TypeVar("_Id", np.uint16, np.int32, np.uint32, default=np.uint32)
+_IdType: TypeAlias = type[_Id] | np.dtype[_Id] | Literal["uint32"]
 
 @disjoint_base
 class TokenizerBase:
@@ -49,14 +52,14 @@ class TokenizerBase:
         self,
         text: Text,
         *,
-        dtype: DTypeLike = "uint32",
+        dtype: _IdType[_Id] = ...,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         num_threads: int | None = 1,
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> NDArray[Any]: ...
+    ) -> NDArray[_Id]: ...
     def count(
         self,
         text: Text,
@@ -93,14 +96,14 @@ class TokenizerBase:
         self,
         texts: Iterable[Text],
         *,
-        dtype: DTypeLike = "uint32",
+        dtype: _IdType[_Id] = ...,
         num_threads: int | None = None,
         allowed_special: SpecialSelection = "all",
         disallowed_special: SpecialSelection = (),
         add_special_tokens: bool = False,
         dropout: float | bool | None = None,
         seed: SupportsIndex | None = None,
-    ) -> tuple[NDArray[Any], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[_Id], NDArray[np.int64]]: ...
     def decode_bytes(self, ids: Ids, *, skip_special_tokens: bool = False) -> bytes: ...
     def decode(self, ids: Ids, *, errors: ErrorHandler | None = None, skip_special_tokens: bool = False) -> str: ...
     def decode_batch(

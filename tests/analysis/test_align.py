@@ -1,4 +1,5 @@
 """align: the groups of tokens of two tokenizers, compared with their definition."""
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -40,7 +41,8 @@ def check(a: Tokenizer, b: Tokenizer, text: str) -> None:
 
 @cache
 def zoo(name: str) -> Tokenizer:
-    return Tokenizer.from_huggingface(build(name))
+    vocab = Tokenizer.from_huggingface(build(name)).to_vocab()
+    return Tokenizer.from_vocab(replace(vocab, template=None))  # a group holds the white space that offsets leave out
 
 
 @pytest.mark.parametrize("name", CONFIGURATIONS)
