@@ -18,7 +18,7 @@ from .shared_options import load_tokenizer, needed_tokenizer, report_options
     examples=[
         "bpetite audit -t tok.json",
         "bpetite audit -t gpt2 corpus.txt --html audit.html",
-        "bpetite audit -t tok.json corpus.txt --strict -q",
+        "bpetite audit -t tok.json corpus.txt --strict",
     ],
     verdict=True,
 )

@@ -19,7 +19,7 @@ from .shared_options import COUNT_OR_NONE, KINDS, load_tokenizer, report_options
         "bpetite compare gpt2 tok.json",
         "bpetite compare gpt2 o200k_base corpus.txt -t bpetite-32k --html compare.html",
         "bpetite compare gpt2 o200k_base more.jsonl.gz --by lang --json",
-        "bpetite compare -q --strict tok.json model/ corpus.txt && echo the same",
+        "bpetite compare --strict tok.json model/ corpus.txt && echo the same",
     ],
     verdict=True,
 )

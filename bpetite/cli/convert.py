@@ -10,6 +10,7 @@ from ..tokenizer import Tokenizer
 from .base import Command
 from .reports import is_stream, say
 from .saving import Target, special_tokens_of, target_options
+from .shared_options import load_tokenizer
 
 
 @click.command(
@@ -45,11 +46,15 @@ def command(
 ) -> None:
     """Write the tokenizer in SOURCE to TARGET in another format.
 
-    SOURCE is a file, a directory, or a name: bpetite-32k, o200k_base, gpt-4o. TARGET is a file, a folder (see --to),
-    or - for standard output. A merge list becomes ranks, or ranks a merge list, only if the ids stay the same for every
-    text; otherwise nothing is written.
+    SOURCE is a file, a folder, a repository of the Hub, or a name: bpetite-32k, o200k_base, gpt-4o. TARGET is a
+    file, a folder (see --to), or - for standard output. A merge list becomes ranks, or ranks a merge list, only if the
+    ids stay the same for every text; otherwise nothing is written.
     """
     if name is not None or pattern is not None or special_tokens:
+        if source_format not in (None, "tiktoken"):
+            raise click.UsageError(
+                f"--name, --pattern and --special-tokens are of a .tiktoken SOURCE, not of --from {source_format}"
+            )
         tokenizer = Tokenizer.from_tiktoken(
             source,
             pattern=BY_NAME if pattern is None else pattern,
@@ -57,7 +62,7 @@ def command(
             name=name,
         )
     else:
-        tokenizer = Tokenizer.load(source, format=source_format)
+        tokenizer = load_tokenizer(source) if source_format is None else Tokenizer.load(source, format=source_format)
     named = target.path.suffix or click.get_current_context().params["target_format"]
     if not named and not is_stream(target.path) and not target.path.exists():
         raise click.UsageError(

@@ -78,7 +78,7 @@ def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, 
     output is alone there."""
     if as_json:
         show_json(report.to_dict(), indent=1)
-    elif text and not manner.quiet and (page is None or os.fspath(page) not in STDOUT):
+    elif text and (page is None or os.fspath(page) not in STDOUT):
         show(str(report))
     if page is not None:
         with create_output(page, overwrite) as file:

@@ -1,6 +1,7 @@
 """Writing a tokenizer in any format, for all commands that make one."""
 from __future__ import annotations
 
+import tempfile
 from functools import wraps
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import click
 
 from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
+from ..formats.files import WRITTEN
 from ..tokenizer import Tokenizer
 from .reports import check_output, create_output, is_stream, named, say
 from .shared_options import Options, all_of, overwrite_option
@@ -58,7 +60,7 @@ class Target:
         elif path.exists() and not path.is_dir():
             raise click.UsageError(f"{path}: a file has this name, and {format} is a folder")
         else:
-            for name in formats.FILES[format]:
+            for name in WRITTEN[format]:
                 check_output(path / name, overwrite)
 
     def __str__(self) -> str:
@@ -82,14 +84,20 @@ class Target:
         return tokenizer
 
     def save_trained(self, tokenizer: Tokenizer) -> Tokenizer:
-        """:meth:`save`; in the native format beside ``path`` if the format turns out not to hold the tokenizer."""
+        """:meth:`save`; if that fails, in the native format beside ``path``, or else in a folder for temporary
+        files."""
         try:
             return self.save(tokenizer)
-        except ValueError as bad:
+        except (OSError, ValueError):
             rescued = Path("trained.native.json" if is_stream(self.path) else f"{self.path}.native.json")
-            rescued.parent.mkdir(parents=True, exist_ok=True)
-            tokenizer.save(rescued, format="native", overwrite=True)
-            raise ValueError(f"{self.path}: {bad}. The tokenizer is saved as {rescued}") from None
+            try:
+                rescued.parent.mkdir(parents=True, exist_ok=True)
+                tokenizer.save(rescued, format="native", overwrite=True)
+            except OSError:  # a full disk
+                rescued = Path(tempfile.mkdtemp(), rescued.name)
+                tokenizer.save(rescued, format="native")
+            say(f"{self} could not be written; the tokenizer is saved as {rescued}", always=True)
+            raise
 
 
 def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:

@@ -2,7 +2,7 @@
 
 =========== ============================================= ===========================================================
 native      one JSON file, see :mod:`.native`               everything a tokenizer is
-huggingface tokenizer.json, or a directory with one         merges kind; byte-level BPE in all its configurations
+huggingface tokenizer.json, or a directory with one         merges kind; BPE of bytes, or of characters
 gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind
@@ -162,12 +162,15 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:
-    for known, files in FILES.items():
-        first = os.path.join(folder, files[0])
-        if format in (None, known) and os.path.isfile(first):
+    there = [known for known, files in FILES.items() if os.path.isfile(os.path.join(folder, files[0]))]
+    for known in there:
+        if format in (None, known):
+            first = os.path.join(folder, FILES[known][0])
             vocab = _module("gpt2").load_directory(folder) if known == "gpt2" else load(first, format=known)
             return with_settings(vocab, folder)
-    holds = ", ".join(sorted(os.listdir(folder))[:8]) or "nothing"
+    holds = ", ".join(there or sorted(os.listdir(folder))[:8]) or "nothing"
+    if format is not None:
+        raise FormatError(f"{folder}: a directory with no {format} files; it holds {holds}")
     raise FormatError(
         f"{folder}: a directory with no tokenizer in it that bpetite reads "
         f"(tokenizer.json, vocab.json with merges.txt, tekken.json, tokenizer.model); it holds {holds}"

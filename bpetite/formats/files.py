@@ -34,6 +34,12 @@ FILES: dict[Format, tuple[str, ...]] = {
 BESIDE = ("tokenizer_config.json", "special_tokens_map.json", "added_tokens.json", "chat_template.jinja", "config.json")
 #: The two of them that name special tokens, and the folder of further chat templates.
 CONFIG, TOKEN_MAP = BESIDE[:2]
+#: The files that a directory may get when a tokenizer is saved in it, beside further chat templates.
+#: Not config.json, which is the model's, and for huggingface not added_tokens.json, which repeats tokenizer.json.
+WRITTEN: dict[Format, tuple[str, ...]] = {
+    "huggingface": (*FILES["huggingface"], CONFIG, TOKEN_MAP, "chat_template.jinja"),
+    "gpt2": (*FILES["gpt2"], "added_tokens.json"),
+}
 TEMPLATES = "additional_chat_templates"
 
 

@@ -21,11 +21,10 @@ from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import FILES, Source, errors_named, parse_json, read_file
+from .files import WRITTEN, Source, errors_named, parse_json, read_file
 from .spelling import SpelledIds, check_ids, refuse_aliases, spell
 
-VOCAB, MERGES = FILES["gpt2"]
-ADDED = "added_tokens.json"
+VOCAB, MERGES, ADDED = WRITTEN["gpt2"]
 END_OF_TEXT = "<|endoftext|>"
 #: Marks of tokens at the end of a word, and inside one, of CLIP, subword-nmt and fastBPE.
 MARKS = ("</w>", "@@")

@@ -19,7 +19,7 @@ from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import CONFIG, FILES, errors_named, parse_json, read_file, settings_in, with_settings
+from .files import CONFIG, FILES, TEMPLATES, WRITTEN, errors_named, parse_json, read_file, settings_in, with_settings
 from .huggingface_steps import (
     is_bytelevel,
     read_alphabet,
@@ -450,7 +450,7 @@ def dump_beside(vocab: Vocab) -> dict[str, bytes]:
 
     kept = {
         name: text for name, text in vocab.beside.items()
-        if name not in ("config.json", "added_tokens.json")  # one is of the model, one repeats tokenizer.json
+        if name in WRITTEN["huggingface"] or name.startswith(TEMPLATES)
     }  # fmt: skip
     config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
     config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}

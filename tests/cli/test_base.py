@@ -106,7 +106,13 @@ def test_quiet_leaves_data_and_errors(folder: Path) -> None:
     assert bpe("count", corpus, "-t", "bpetite-32k", "-q") == (0, out, "")
     assert bpe("count", corpus).err == err
     assert bpe("train", corpus, "-n", "260", "-o", folder / "t.json", "-q") == (0, "", "")
-    assert bpe("audit", "-q", "-t", folder / "t.json") == (0, "", "")
+    for command in (
+        ("audit", "-t", folder / "t.json"), ("compare", "gpt2", folder / "t.json"),
+        ("tokens", "-t", "gpt2", "--why", "a b")
+    ):  # fmt: skip
+        report = bpe(*command)
+        assert report.out
+        assert bpe(*command, "-q") == (0, report.out, "")
     assert json.loads(bpe("audit", "-q", "-t", folder / "t.json", "--json").out)["name"] == str(folder / "t.json")
     code, out, err = bpe("count", folder / "absent", "-q")
     assert (code, out, len(err.splitlines())) == (1, "", 1)

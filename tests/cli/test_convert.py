@@ -66,6 +66,20 @@ def test_a_mistake_is_one_line_and_writes_nothing(native: Path, arguments: tuple
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.parametrize("option", [("--pattern", "gpt2"), ("--name", "gpt2"), ("--special-tokens", "<a>=300")])
+def test_options_of_a_tiktoken_file_go_with_no_other_format(tmp_path: Path, option: tuple[str, str]) -> None:
+    TRAINED.to_ranks().save(tmp_path / "mine.tiktoken")
+    done = convert("mine.tiktoken", "tok.json", "--from", "gguf", *option, cwd=tmp_path)
+    assert (done.code, (tmp_path / "tok.json").exists()) == (2, False)
+    assert "are of a .tiktoken SOURCE, not of --from gguf" in done.err
+
+
+def test_of_a_repository_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Tokenizer, "from_pretrained", {"someone/cats": TRAINED}.__getitem__)
+    assert convert("someone/cats", "tok.json", cwd=tmp_path).code == 0
+    assert Tokenizer.load(tmp_path / "tok.json") == TRAINED
+
+
 @pytest.mark.parametrize("target", slow_but(["model", "model/", "there"], "model/"))
 def test_a_folder_for_auto_tokenizer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, target: str) -> None:
     transformers = pytest.importorskip("transformers")

@@ -1,6 +1,10 @@
 """Names of encodings, models and patterns on every command, and what ``train`` checks before it reads."""
+import errno
 import json
+import os
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from commands import bpe as run
@@ -55,6 +59,8 @@ def test_names_in_options_of_convert() -> None:
         (("-o", "corpus.txt", "--to", "huggingface"), "a file has this name, and huggingface is a folder"),
         (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
         (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
+        (("-o", "added", "--to", "gpt2"), "added_tokens.json: the file exists"),
+        (("-o", "model", "--to", "huggingface"), "tokenizer_config.json: the file exists"),
         (("-o", "tok.tiktoken", "--normalization", "NFC"), "cannot hold normalization 'NFC'"),
         (("-o", "tok.json", "--to", "tekken"), "'tekken' is not one of"),
         (("-o", "tok.json", "--pattern", "("), "not a regular expression"),
@@ -67,8 +73,9 @@ def test_train_checks_everything_before_it_reads(
     monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
 ) -> None:
     Path("folder").mkdir()
-    Path("full").mkdir()
-    Path("full/vocab.json").write_text("{}")
+    for name in ("full/vocab.json", "added/added_tokens.json", "model/tokenizer_config.json"):
+        Path(name).parent.mkdir()
+        Path(name).write_text("{}")
     monkeypatch.setattr(inputs, "read_documents", lambda *_, **__: pytest.fail("it was read"))
     done = run("train", "corpus.txt", "-n", 260, *arguments)
     assert (done.code, done.out) == (2 if "(bpetite train --help)" in done.err else 1, "")
@@ -91,8 +98,31 @@ def test_what_was_trained_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "_in_kind", refuse)
     done = run("train", "corpus.txt", "-n", 260, "-o", "tok.tiktoken")
     assert done.code == 1
-    assert "not the ids of the merge list. The tokenizer is saved as tok.tiktoken.native.json" in done.err
+    assert "tok.tiktoken could not be written; the tokenizer is saved as tok.tiktoken.native.json" in done.err
+    assert "Error: not the ids of the merge list" in done.err
     assert Tokenizer.load("tok.tiktoken.native.json") == Tokenizer.train(TEXT, 260)
+
+
+@pytest.mark.parametrize("full", [["tok.json"], ["tok.json", "tok.json.native.json"]])
+def test_what_was_trained_is_not_lost_on_a_full_disk(full: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    save, create = Tokenizer.save, saving.create_output
+
+    def writing(write: Any) -> Any:
+        def fail_where_full(*arguments: Any, **options: Any) -> Any:
+            if str(next(one for one in arguments if isinstance(one, Path))) in full:
+                raise OSError(errno.ENOSPC, "No space left on device", "tok.json")
+            return write(*arguments, **options)
+
+        return fail_where_full
+
+    monkeypatch.setattr(saving, "create_output", writing(create))
+    monkeypatch.setattr(Tokenizer, "save", writing(save))
+    monkeypatch.setattr(tempfile, "tempdir", os.getcwd())
+    done = run("train", "corpus.txt", "-n", 260, "-o", "tok.json")
+    assert done.code == 5
+    assert "tok.json could not be written; the tokenizer is saved as " in done.err
+    (rescued,) = Path().rglob("tok.json.native.json")
+    assert Tokenizer.load(rescued) == Tokenizer.train(TEXT, 260)
 
 
 def test_train_takes_ids_and_says_when_it_ends_early() -> None:
@@ -111,6 +141,7 @@ def test_train_within_some_memory() -> None:
     assert not any(Path("spill").iterdir())
     done = run("train", "corpus.txt", "-n", 258, "-o", "rare.json", "--memory", "32m", "--min-count", 2)
     assert done.code == 0
+    assert run("train", "corpus.txt", "-n", 258, "-o", "as_in_the_library.json", "--memory", "0.5 GiB").code == 0
     frequent = {pretoken: count for pretoken, count in count_pretokens(TEXT).items() if count > 1}
     assert Tokenizer.load("rare.json") == Tokenizer.train_from_counts(frequent, 258)
     for wrong, message in (

@@ -214,6 +214,12 @@ def test_bytes_that_are_no_utf8_are_refused(tmp_path: Path) -> None:
             formats.load(place)
 
 
+def test_a_directory_of_another_format_says_what_it_holds(tmp_path: Path) -> None:
+    formats.save(SMALL, tmp_path / "hf", format="huggingface")
+    with pytest.raises(FormatError, match=r"hf: a directory with no gpt2 files; it holds huggingface$"):
+        formats.load(tmp_path / "hf", format="gpt2")
+
+
 @pytest.mark.parametrize(
     ("name", "said"), [("x.model", "are not written"), ("x.gguf", "are not written"), ("new/", "a folder")]
 )
