@@ -1,21 +1,20 @@
 """Scripts of characters, and escapes for what cannot be seen.
 
-Scripts are Unicode's (UAX #24). ``regex`` is asked for them, so they have the same Unicode version as the classes of
-split patterns.
+Scripts are Unicode's (UAX #24), of the same Unicode version as the classes of split patterns.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache
-from typing import Any
 
-import regex
+from ..splitting.pattern.unicode_data import class_ranges
 
 #: The script of characters that belong to no single one: spaces, digits, punctuation, symbols, combining marks.
 COMMON = "Common"
 
 #: Names of scripts for ``\p{Script=...}``, the most frequent in corpora first: scripts of living languages, and
-#: a few others. A name that the installed ``regex`` does not know is skipped; characters of other scripts are COMMON.
+#: a few others. Characters of other scripts are COMMON.
 _SCRIPTS = """\
 Latin Cyrillic Han Arabic Hangul Hiragana Katakana Greek Hebrew Devanagari Thai Bengali Tamil Telugu Georgian Armenian
 Gujarati Gurmukhi Kannada Malayalam Oriya Sinhala Khmer Lao Myanmar Tibetan Ethiopic Mongolian Thaana Syriac Cherokee
@@ -27,13 +26,12 @@ _BLANK = frozenset("\u034f\u115f\u1160\u2800\u3164\uffa0")
 
 
 @cache
-def _finders() -> list[tuple[str, Any]]:
+def _finders() -> list[tuple[str, re.Pattern[str]]]:
     finders = []
     for name in _SCRIPTS.split():
-        try:
-            finders.append((name, regex.compile(rf"\p{{Script={name}}}+")))
-        except regex.error:
-            continue  # newer than this `regex`
+        ranges = class_ranges(f"Script={name}") or ()
+        members = "".join(f"\\U{start:08x}-\\U{stop - 1:08x}" for start, stop in ranges)
+        finders.append((name, re.compile(f"[{members}]+")))
     return finders
 
 
