@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import warnings
 from collections.abc import Iterable, Iterator
@@ -105,6 +106,21 @@ def check_integer(
     if number < least:
         raise ValueError(f"{name} must be at least {least}{why}, not {number}")
     return number
+
+
+def amount_in(text: str, unit: int) -> int | None:
+    """The number in a text that may end in K, M, G or T, which are powers of the unit, and for bytes, of the unit 1024,
+    in B; None if there is none.
+
+    >>> amount_in("32k", 1000), amount_in("1.5GB", 1024), amount_in("2 GiB", 1024), amount_in("2 GiB", 1000)
+    (32000, 1610612736, 2147483648, None)
+    """
+    ending = "i?b?" if unit == 1024 else ""
+    match = re.fullmatch(rf"(\d{{1,18}})(?:(\.\d{{1,9}})? ?([kmgt]))?{ending}", text.strip().lower(), re.ASCII)
+    if match is None:
+        return None
+    scale: int = unit ** " kmgt".index(match[3] or " ")
+    return int(match[1]) * scale + int(float(match[2] or 0) * scale)
 
 
 def short_repr(value: object) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 import click
 
+from ..errors import amount_in
 from ..tokenizer import Tokenizer
 from .reports import say
 
@@ -42,15 +43,13 @@ def all_of(*options: Options) -> Options:
 
 
 def amount(unit: int, least: int) -> Callable[[Any], int]:
-    """The type of a number that may end in K, M, G or T, in either case: powers of 1024 for bytes, of 1000 for anything
-    else."""
+    """The type of a number that may end in K, M, G or T: powers of 1024 for bytes, of 1000 for anything else."""
 
     def number_of(value: Any) -> int:
-        match = re.fullmatch(r"(\d{1,18})([kmgt]?)", str(value).lower(), re.ASCII)
-        if match is None:
+        number = amount_in(str(value), unit)
+        if number is None:
             examples = "4096 or 64M" if unit == 1024 else "500 or 32k"
             raise click.BadParameter(f"{value!r} is not a number such as {examples}")
-        number: int = int(match[1]) * unit ** " kmgt".index(match[2] or " ")
         if number < least:
             raise click.BadParameter(f"{value} is not at least {least:,}")
         return number

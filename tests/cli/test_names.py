@@ -141,6 +141,7 @@ def test_train_within_some_memory() -> None:
     assert not any(Path("spill").iterdir())
     done = run("train", "corpus.txt", "-n", 258, "-o", "rare.json", "--memory", "32m", "--min-count", 2)
     assert done.code == 0
+    assert run("train", "corpus.txt", "-n", 258, "-o", "as_in_the_library.json", "--memory", "0.5 GiB").code == 0
     frequent = {pretoken: count for pretoken, count in count_pretokens(TEXT).items() if count > 1}
     assert Tokenizer.load("rare.json") == Tokenizer.train_from_counts(frequent, 258)
     for wrong, message in (

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import tempfile
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from typing import Any
 from zlib import crc32
 
 from ...core._threads import in_order
-from ...errors import check_integer
+from ...errors import amount_in, check_integer
 from ._count_table import PARTITIONS, CountTable
 from .count_options import Cutting
 from .counts import CountFile
@@ -99,8 +98,8 @@ def memory_bytes(memory: str | int) -> int:
     1610612736
     """
     if isinstance(memory, str):
-        match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,9})?) ?([kmgt]?)i?b?", memory.strip().lower(), re.ASCII)
-        if match is None:
+        number = amount_in(memory, 1024)
+        if number is None:
             raise ValueError(f"memory is a number of bytes, or such as '512MB' or '2G', not {memory!r}")
-        memory = int(float(match[1]) * 1024 ** " kmgt".index(match[2] or " "))
+        memory = number
     return min(check_integer("memory", memory, LEAST_MEMORY, " bytes"), MOST_MEMORY)
