@@ -81,7 +81,7 @@ class Commands(click.Group):
 )
 @click.version_option(__version__, message="bpetite %(version)s")
 def cli() -> None:
-    """Byte-level BPE: train tokenizers, turn corpora into token files and back."""
+    """BPE of bytes or characters: train tokenizers, turn corpora into token files and back."""
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -69,6 +69,8 @@ def command(
             if as_json:
                 show_json(facts)
                 continue
+            if facts["documents"] is None:
+                facts["documents"] = "not in this format"
             if "text" in facts:
                 facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
             for key, value in facts.items():
@@ -131,7 +133,7 @@ def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[
         "format": file.format,
         "dtype": file.dtype.name,
         "tokens": file.tokens,
-        "documents": "not in this format" if file.documents is None else file.documents,
+        "documents": file.documents,
         "first": first.tolist(),
     }
     if tokenizer is not None:

@@ -2,7 +2,7 @@
 
 =========== ============================================= ===========================================================
 native      one JSON file, see :mod:`.native`               everything a tokenizer is
-huggingface tokenizer.json, or a directory with one         merges kind; byte-level BPE in all its configurations
+huggingface tokenizer.json, or a directory with one         merges kind; BPE of bytes, or of characters
 gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
 tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
 tekken      Mistral's tekken.json, read only                ranks kind

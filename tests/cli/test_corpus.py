@@ -156,6 +156,7 @@ def test_files_without_a_manifest(ram_path: Path, tok: str) -> None:
     np.save(ram_path / "y.npy", np.array([65_535], np.uint16))
     np.save(ram_path / "x.npy", np.array([97, 98], np.uint16))
     assert "documents: not in this format" in bpe("inspect", ram_path / "x.npy").out
+    assert json.loads(bpe("inspect", ram_path / "x.npy", "--json").out)["documents"] is None
     assert 'text: "ab"' in bpe("inspect", ram_path / "x.npy", "-t", tok).out
     (ram_path / "page.html").write_text("<!doctype html>")
     no_header, no_token = "not a token file with a header; give --format", "token 65535 is not in the tokenizer"
