@@ -14,7 +14,8 @@ from .._merge cimport Dropout
 from ..headers cimport BP_KEY_READ, bp_free, bp_resize, token_t
 from ..headers.python cimport PyObject
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
-from ._encode cimport NO_UTF8, Encoder, Worker, check_status, encode_between_specials, text_view, view_text
+from ..steps._rewriting cimport bp_buffer
+from ._encode cimport NO_TOKEN, NO_UTF8, Encoder, Worker, check_status, encode_between_specials, text_view, view_text
 from ._special cimport Specials
 
 cdef extern from "core/numpy_array.h":
@@ -118,9 +119,10 @@ cdef class OpenText:
     between chunks. Without a scanner all of the text stays open until its end.
 
     Args:
-        tokenizer: Its core cuts the text as it is: no pipeline and no normalization is applied.
+        tokenizer: Its core cuts the text: no pipeline is applied.
         specials: The special tokens to recognise, or None.
         dropout: The draws, or None.
+        is_normal: The text is in the tokenizer's normal form.
     """
 
     cdef Encoder encoder
@@ -129,20 +131,24 @@ cdef class OpenText:
     cdef uint64_t position         # bytes that have been merged, on which the draws depend
     cdef bint wants_prefix         # no text has been read
     cdef bint busy                 # another call is under way
+    cdef bint rewrites
+    cdef bp_buffer rewritten       # an open pre-token that was rewritten; it is no longer in the open text
     cdef uint8_t* open
     cdef Py_ssize_t size, capacity, enough     # bytes; with fewer than enough, nothing is read
     cdef readonly Py_ssize_t offset            # of the open text in the whole text, in bytes
     cdef token_t* ids              # of the last chunk, in a worker's memory
     cdef Py_ssize_t used, given, id_capacity
 
-    def __cinit__(self, tokenizer, specials, dropout):
+    def __cinit__(self, tokenizer, specials, dropout, bint is_normal=False):
         self.encoder = tokenizer._encoder
         self.specials, self.dropout = specials, dropout
+        self.rewrites = self.encoder.tables.rewriter is not None and not is_normal
         self.wants_prefix = True
         self.enough = NEVER if self.encoder.tables.scanner is None else 0
 
     def __dealloc__(self):
         free(self.open)
+        free(self.rewritten.bytes)
         bp_free(self.ids)
 
     @cython.critical_section
@@ -197,14 +203,13 @@ cdef int grow(OpenText self, Py_ssize_t capacity) except -1:
 
 cdef int encode_certain(OpenText self, bint final) except -1:
     cdef Worker worker = self.encoder.take(self.dropout, self.position)
-    cdef Py_ssize_t size = self.size, done = 0
+    cdef Py_ssize_t size = self.size, done = 0, open
     cdef void* grown
     cdef int status
-    worker.out, self.ids = self.ids, worker.out
-    worker.capacity, self.id_capacity = self.id_capacity, worker.capacity
+    swap(self, worker)
     try:
         worker.wants_prefix = self.wants_prefix and worker.tables.prefixed
-        worker.rewrites = False
+        worker.rewrites = self.rewrites
         if worker.tables.scanner is None:
             self.encoder.encode_items(worker, [self.open[:size]] if size else ())
             done = size
@@ -217,13 +222,16 @@ cdef int encode_certain(OpenText self, bint final) except -1:
                     status = encode_between_specials(worker, self.specials, self.open, size, self.capacity, final, size,
                                                      &done)
             if status:
-                check_status(status, self.open[:size], done, self.offset, worker.tables.rewriter is not None)
-            self.enough = 2 * (size - done) if size - done > SHORT else 0
+                if status == NO_TOKEN and self.rewrites:
+                    raise ValueError(f"a byte that normalization makes of bytes {self.offset} to {self.offset + size} "
+                                     f"of the text has no token in this vocabulary")
+                check_status(status, self.open[:size], done, self.offset)
+            open = size - done + worker.rewritten.filled
+            self.enough = size - done + open if open > SHORT else 0
         self.wants_prefix, self.position = worker.wants_prefix, worker.position
         self.used = worker.used
     finally:
-        worker.out, self.ids = self.ids, worker.out
-        worker.capacity, self.id_capacity = self.id_capacity, worker.capacity
+        swap(self, worker)
         self.encoder.give(worker)
     self.size -= done
     self.offset += done
@@ -233,6 +241,13 @@ cdef int encode_certain(OpenText self, bint final) except -1:
         if grown != NULL:
             self.open, self.capacity = <uint8_t*> grown, KEPT
     return 0
+
+
+cdef void swap(OpenText self, Worker worker) noexcept:
+    """The worker takes the memory of the stream, and the stream that of the worker; or they take theirs back."""
+    worker.out, self.ids = self.ids, worker.out
+    worker.capacity, self.id_capacity = self.id_capacity, worker.capacity
+    worker.rewritten, self.rewritten = self.rewritten, worker.rewritten
 
 
 @cython.final

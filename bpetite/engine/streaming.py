@@ -30,12 +30,8 @@ from ..core._ids import IdsOfChunks, OpenText
 from ..core._special import Specials
 from ..core._tokenizer_base import TokenizerBase
 from ..errors import short_repr
-from ..steps._rewriting import NormalForm
 from ..steps.normalizers import normal_form
 from .call_options import SpecialSelection
-
-#: Bytes that are read again with each chunk.
-SHORT = 64
 
 #: The special tokens that a call recognises, and the ones that it refuses or None.
 chosen_specials: Callable[
@@ -59,10 +55,7 @@ def encode_iterable(
         hint = "; [chunks] is one of them" if isinstance(given, bytes) else ""
         raise TypeError(f"chunks is an iterable of str or bytes, not {short_repr(chunks)}{hint}")
     specials, refused = tokenizer._specials(allowed_special, disallowed_special)
-    is_unchanged = tokenizer._pretokenizer.scanner is not None and (
-        tokenizer._vocab.normalization is None or tokenizer._pipeline is not None
-    )
-    if is_unchanged and not tokenizer._cut_in_python:
+    if tokenizer._pretokenizer.scanner is not None and not tokenizer._cut_in_python:
         chunks = iter(chunks) if refused is None else refusing(characters(chunks), refused)
         return IdsOfChunks(OpenText(tokenizer, specials, dropout), chunks, Characters())
     data = characters(chunks)
@@ -132,14 +125,12 @@ def refusing(data: Iterator[bytes], refused: Specials) -> Iterator[bytes]:
 
 
 class OpenSpecials:
-    """Text to ids where only the text between special tokens is normalized and split; also keeps back the possible
-    start of a special token."""
+    """Text to ids where only `regex` can split the text between special tokens; also keeps back the possible start of a
+    special token."""
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials, dropout: Dropout | None) -> None:
         self.specials = specials
-        self.between: OpenText | Normalized = OpenText(tokenizer, None, dropout)
-        if tokenizer._pretokenizer.scanner is not None:
-            self.between = Normalized(self.between, str(tokenizer._vocab.normalization))
+        self.between = OpenText(tokenizer, None, dropout)
         self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:
@@ -153,25 +144,6 @@ class OpenSpecials:
         ids += self.between.feed(data[at:limit], final)
         self.open = data[limit:]
         return ids
-
-
-class Normalized:
-    """Text to ids; keeps back a last character that may combine, and text that the split may still change."""
-
-    def __init__(self, text: OpenText, form: str) -> None:
-        self.text = text
-        self.form: NormalForm = normal_form(form)
-        self.open: bytes = b""
-        self.enough: int = 0  # bytes; less is not read
-
-    def feed(self, data: bytes, final: bool) -> list[int]:
-        self.open += data
-        if len(self.open) < self.enough and not final:
-            return []
-        normal, done = self.form.beginning(self.open, final)
-        self.open = self.open[done:]
-        self.enough = 2 * len(self.open) if len(self.open) > SHORT else 0
-        return self.text.feed(normal, final)
 
 
 def encode_joined(tokenizer: TokenizerBase, segments: Sequence[tuple[str, bool]], specials: Specials) -> list[int]:
@@ -209,7 +181,7 @@ def encode_after(tokenizer: TokenizerBase, before: str, text: str, allowed: Spec
         text = normal_form(str(vocab.normalization))(text)
     seen = before.encode("utf-8")
     if tokenizer._pretokenizer.scanner is not None:
-        open_text = OpenText(tokenizer, None, None)
+        open_text = OpenText(tokenizer, None, None, is_normal=True)
         open_text.feed(seen)
         seen = seen[open_text.offset :]
     data = seen + text.encode("utf-8")

@@ -360,5 +360,5 @@ def test_a_byte_that_has_no_token_is_named_where_a_pre_token_is_cut_again() -> N
     tokens = {byte: bytes([byte]) for byte in range(256) if byte != 0xB2}
     tok = Tokenizer.from_vocab(Vocab(tokens, (), {}, pattern=(r"\w+|\W+", Printable(), r"\p{N}")))
     assert tok.encode("a1") == [97, 49]
-    with pytest.raises(ValueError, match="byte 0xb2, at offset 3 of the text"):
+    with pytest.raises(ValueError, match="byte 0xb2, at offset 3 of the rewritten text"):
         tok.encode("a1²")
