@@ -20,7 +20,7 @@ from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps._rewriting import Rewriter
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import Prepend, Replace, check_growth, normal_form, normalizer, replacements
+from ..steps.normalizers import Mapped, Prepend, Replace, check_growth, normal_form, normalizer, replacements
 from ..steps.simplified import kept, rewriter_of, space_before
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
@@ -314,7 +314,7 @@ class Pipeline:
                 text = one.text[:put_in] + text
                 starts, ends = [*[*starts[:1]] * put_in, *starts], [*[*ends[:1]] * put_in, *ends]
                 continue
-            if isinstance(one, Replace | Precompiled):
+            if isinstance(one, Replace | Mapped | Precompiled):
                 text, sources = _replaced(one, text)
             else:
                 text, sources = normal_form(one).align(text)
@@ -325,7 +325,7 @@ class Pipeline:
         return text, starts, ends
 
 
-def _replaced(one: Replace | Precompiled, text: str) -> tuple[str, Sequence[int]]:
+def _replaced(one: Replace | Mapped | Precompiled, text: str) -> tuple[str, Sequence[int]]:
     """The rewritten text, and for each character the index of its origin: for inserted content the last replaced
     character, or the one before an empty match, -1 if there is none."""
     found = [*replacements(one, text)]

@@ -17,7 +17,7 @@ from ..bytelevel import ALPHABET, encode_token
 from ..errors import FormatError, short_repr
 from ..patterns import as_setting, as_tuple
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import FORMS, Normalization, Normalizer, Prepend, Replace
+from ..steps.normalizers import FORMS, MAPS, Mapped, Normalization, Normalizer, Prepend, Replace
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary.alphabet import Alphabet, Decoding, Strip
@@ -134,6 +134,8 @@ def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[
             bytelevel = True
         elif step["type"] in FORMS:
             made.append(step["type"])
+        elif step["type"] in MAPS:
+            made.append(Mapped(step["type"]))
         elif step["type"] == "Prepend":
             made.append(Prepend(_value(step, at, "prepend", str)))
         elif step["type"] == "Replace":
@@ -435,7 +437,7 @@ def write_normalizer(normalization: Normalization, *, native: bool = False) -> A
                 raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
             made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap} | own)
         else:
-            made.append({"type": one})
+            made.append({"type": one.name if isinstance(one, Mapped) else one})
     return _sequence(made, "normalizers")
 
 

@@ -17,6 +17,8 @@ FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 #: Characters that steps may make of each one, and in any case.
 MOST, SPARE = 64, 1024
 FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
+MAPS = ("Lowercase", "StripAccents")
+MAPS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "character-maps.bin")
 
 
 @dataclass(frozen=True)
@@ -44,13 +46,22 @@ class Replace:
         return self.content if self.pattern == " " else ""
 
 
+@dataclass(frozen=True)
+class Mapped:
+    """Map each character alone as ``tokenizers`` 0.23.3 does in the normalizer `name`, one of :data:`MAPS`: to lower
+    case, or to nothing if it is an accent. `tools/character_maps.py` writes the file."""
+
+    saved_name: ClassVar[str] = "Mapped"
+    name: str
+
+
 def trimming(space: str) -> tuple[tuple[Replace, ...], Replace]:
     """The steps that take spaces from the start of a text and all but one of several, and the one that takes spaces, by
     then written as `space`, from its end."""
     return (Replace(r"\A +", ""), Replace(" {2,}", " ")), Replace(rf"{space}+\Z", "")
 
 
-Normalizer = str | Prepend | Replace | Precompiled
+Normalizer = str | Prepend | Replace | Mapped | Precompiled
 Normalization = Normalizer | tuple[Normalizer, ...] | None
 
 
@@ -68,6 +79,9 @@ def check(normalization: Any) -> None:
             compile_regex(one.pattern, f"normalization {one!r}: pattern")
         elif isinstance(one, Precompiled):
             compiled(one)
+        elif isinstance(one, Mapped):
+            if one.name not in MAPS:
+                raise ValueError(f"normalization {one!r} is not one of {', '.join(MAPS)}")
         elif not isinstance(one, Prepend | Replace) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
 
@@ -97,6 +111,9 @@ def _function(step: Normalizer) -> Callable[[str], str]:
         return lambda text: step.text + text if text else text
     if isinstance(step, Replace | Precompiled):
         return partial(_replace, step)
+    if isinstance(step, Mapped):
+        table = character_map(step.name)
+        return lambda text: text.translate(table)
     form: Callable[[str], str] = normal_form(step)
     return form
 
@@ -109,10 +126,14 @@ def _replace(step: Replace | Precompiled, text: str) -> str:
     return "".join([*made, text[at:]])
 
 
-def replacements(step: Replace | Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
+def replacements(step: Replace | Mapped | Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, content) of what a step replaces in a text."""
     made = 0
-    for start, end, content in mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text):
+    if isinstance(step, Mapped):
+        found = _looked_up(step, text)
+    else:
+        found = mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text)
+    for start, end, content in found:
         made += len(content)
         check_growth(step, made, len(text))
         yield start, end, content
@@ -125,6 +146,13 @@ def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
 
     for start, end in matches(regex.compile(step.pattern), text):
         yield start, end, step.content
+
+
+def _looked_up(step: Mapped, text: str) -> Iterator[tuple[int, int, str]]:
+    table = character_map(step.name)
+    for at, char in enumerate(text):
+        if ord(char) in table:
+            yield at, at + 1, table[ord(char)]
 
 
 def check_growth(step: Normalizer, made: int, given: int) -> None:
@@ -153,3 +181,17 @@ def normal_form(form: str) -> NormalForm:
         canonical |= compatible
         pairs = {pair: char for pair, char in pairs.items() if char not in compatible}
     return NormalForm(form.endswith("C"), marks, canonical, pairs)
+
+
+@cache
+def character_map(name: str) -> dict[int, str]:
+    """What a step :class:`Mapped` makes of each character that it changes, for `str.translate`.
+
+    >>> "ÉΣ".translate(character_map("Lowercase"))
+    'éσ'
+    """
+    import zlib
+
+    with open(MAPS_FILE, "rb") as file:
+        made: dict[str, dict[int, str]] = marshal.loads(zlib.decompress(file.read()))
+    return made[name]

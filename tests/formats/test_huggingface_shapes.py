@@ -190,6 +190,19 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
 }
 
+CLIP_SPLIT = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+LETTERS = [encode_token(bytes([byte])) for byte in range(256)]
+CASES["the steps of CLIP"] = (
+    file([*LETTERS, *(letter + "</w>" for letter in LETTERS), "lo", "low</w>", "<|endoftext|>"], "l o", "lo w</w>",
+         unk_token="<|endoftext|>", end_of_word_suffix="</w>", decoder=BYTE_LEVEL,
+         normalizer={"type": "Sequence", "normalizers": [
+             {"type": "NFC"}, replace(r"\s+", " ", "Regex"), {"type": "Lowercase"}]},
+         pre_tokenizer=sequence(split(CLIP_SPLIT, "Removed") | {"invert": True}, BYTE_LEVEL | {"use_regex": False}),
+         added_tokens=[added("<|endoftext|>", 514, special=True)]),
+    ["Low  LOW\n1lOw's", "A photo of É e\u0301 E\u0301", "İstanbul ΟΔΟΣ ΣΑΣ!", "A<|endoftext|>B", " ",
+     "ẞ Ǆ ǅ Ⅷ Ꭰ Ა\u2028𐐀"],
+)  # fmt: skip
+
 
 @pytest.mark.parametrize("name", CASES)
 def test_cases(name: str) -> None:

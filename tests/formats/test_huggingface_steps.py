@@ -61,7 +61,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
             added("<s>", 260, normalized=True, lstrip=True)]},
         "added token '<s>': lstrip of a normalized token, after the normalizer ByteLevel",
     ),
-    "Lowercase": ({"normalizer": {"type": "Lowercase"}}, "normalizer: bpetite does not have the normalizer Lowercase"),
+    "no such normalizer": ({"normalizer": {"type": "Bert"}}, "normalizer: bpetite does not have the normalizer Bert"),
     "pattern of a normalizer": (
         {"normalizer": {"type": "Replace", "pattern": {"Regex": "(a"}, "content": ""}},
         r"normalizer: pattern '\(a': '\(' at 0 is not closed",

@@ -14,7 +14,7 @@ from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.formats._json_tokens import members
 from bpetite.steps.charsmap import Precompiled
-from bpetite.steps.normalizers import FORMS, Prepend, Replace
+from bpetite.steps.normalizers import FORMS, MAPS, Mapped, Prepend, Replace
 from bpetite.steps.splits import BEHAVIORS, PREFIXES, Metaspace, PrefixSpace, Printable, Split
 from bpetite.steps.template import Template, TemplatePart
 from bpetite.vocabulary.vocab import Vocab
@@ -32,6 +32,7 @@ printable = st.lists(st.one_of(regexes, splits.filter(lambda split: split.behavi
 short = st.text("ab \\1.", max_size=3)
 normalizers = st.one_of(
     st.sampled_from(FORMS), st.builds(Prepend, short), st.builds(Replace, short.map(regex.escape), short),
+    st.builds(Mapped, st.sampled_from(MAPS)),
     st.builds(Precompiled, st.just(EMPTY), st.booleans(), st.sampled_from(["", "a|b"])),
 )  # fmt: skip
 
@@ -118,7 +119,7 @@ literals = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
         ("pattern", {"type": "Suffix"}, "pattern: bpetite does not have the pre-tokenizer Suffix"),
         ("pattern", {"type": "Split", "pattern": {"Regex": "("}, "behavior": "Isolated"}, "not a regular expression"),
         ("pattern", {"type": "Split", "pattern": {"Regex": "a"}, "behavior": "sideways"}, "behavior 'sideways' is not"),
-        ("normalization", {"type": "Lowercase"}, "normalization: bpetite does not have the normalizer Lowercase"),
+        ("normalization", {"type": "Uppercase"}, "normalization: bpetite does not have the normalizer Uppercase"),
         ("normalization", {"type": "Precompiled", "precompiled_charsmap": EMPTY, "kept": 1}, "kept must be a"),
         ("template", [], r"template must be an object with a type, not \[\]"),
         ("template", {"type": "TemplateProcessing"}, "template.special_tokens must be an object, not None"),

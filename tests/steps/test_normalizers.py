@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, reference
 from bpetite.steps import normalizers
-from bpetite.steps.normalizers import FORMS, Normalization, Prepend, Replace, normalizer
+from bpetite.steps.normalizers import FORMS, MAPS, Mapped, Normalization, Prepend, Replace, normalizer, replacements
 
 texts = st.one_of(st.text(max_size=20), st.text("ab e\u0301éﬁÅ\u212b가\u1100\u1161", max_size=20))
 short = st.text("ab \\1.", max_size=3)
 steps = st.one_of(
-    st.sampled_from(FORMS), st.builds(Prepend, short), st.builds(Replace, short.map(regex.escape), short)
+    st.sampled_from(FORMS), st.builds(Prepend, short), st.builds(Replace, short.map(regex.escape), short),
+    st.builds(Mapped, st.sampled_from(MAPS)),
 )
 
 
@@ -46,6 +47,7 @@ def test_several_steps_are_applied_in_order(text: str, several: tuple[Any, ...])
         ("NFX", "'NFX' is not one of NFC, NFD, NFKC, NFKD or None"),
         (("NFC", "nfd"), "'nfd' is not one of"),
         (7, "7 is not one of"),
+        (Mapped("Uppercase"), r"Mapped\(name='Uppercase'\) is not one of Lowercase, StripAccents"),
         (Replace("(", ""), r"Replace\(pattern='\(', content=''\): "),
     ],
 )
@@ -93,6 +95,20 @@ def test_every_character_alone_and_between_others_as_in_tokenizers(form: Any) ->
         chars = [chr(code) for code in range(start, start + 0x400) if not 0xD800 <= code < 0xE000]
         for text in ("\n".join(chars), "a\u0301".join(chars), "\u1100".join(chars), "".join(chars)):
             assert normalize(form, text) == theirs.normalize_str(text), hex(start)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_every_character_is_mapped_as_in_tokenizers(name: str) -> None:
+    step, theirs = Mapped(name), getattr(tokenizers.normalizers, name)()
+    for start in range(0, 0x110000, 0x80):
+        chars = "".join(chr(code) for code in range(start, start + 0x80) if not 0xD800 <= code < 0xE000)
+        for text in ("x".join(chars), "\n".join(chars), chars):  # between letters, alone, together
+            assert normalize(step, text) == theirs.normalize_str(text), hex(start)
+
+
+def test_what_a_map_replaces() -> None:
+    assert list(replacements(Mapped("Lowercase"), "aİΣ")) == [(1, 2, "i\u0307"), (2, 3, "σ")]
+    assert list(replacements(Mapped("StripAccents"), "e\u0301é")) == [(1, 2, "")]
 
 
 @pytest.mark.parametrize("form", FORMS)

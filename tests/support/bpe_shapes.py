@@ -21,10 +21,11 @@ SHAPES: dict[str, dict[str, Any]] = {
     "added letters": {"added": True, "space": None, "lacking": None},
     "trimmed": {"trim": True, "bytes": True, "words": None},
     "rewritten": {"rewritten": True, "space": None, "fallback": None},
+    "mapped": {"mapped": True, "bytes": None, "suffix": None, "words": None},
 }
 LETTERS = "ab é·▁_漢1.,<\n\t\u3000😀"
 PIECES = [*LETTERS, "ab", "  ", " ", "</w>", "a</w>", "<unk>", "<s>", "<0x41>", "a b", "ba.", "éa", "\n\n "]
-PIECES += ["\u00a0", "x"]
+PIECES += ["\u00a0", "x", "A", "É", "\u0301", "e\u0323\u0301", "İ", "ΑΣ", "\u08d3"]
 
 
 def texts(draw: random.Random, count: int) -> list[str]:
@@ -106,6 +107,8 @@ def _replace(content: str, **pattern: str) -> dict[str, Any]:
 
 def _normalizer(draw: random.Random, has: dict[str, Any]) -> dict[str, Any] | None:
     mark, steps = has.get("mark", "▁"), []
+    if has.get("mapped"):
+        steps += [{"type": name} for name in draw.choices(["NFD", "NFC", "Lowercase", "StripAccents"], k=3)]
     if has.get("rewritten"):
         pattern = draw.choice(["a*", "", "(?=a)", "$", "b?", "\\s*", "(a|)"])
         steps.append(_replace(draw.choice(["", "b", "ab"]), Regex=pattern))
