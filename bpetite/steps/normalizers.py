@@ -185,7 +185,7 @@ def normal_form(form: str) -> NormalForm:
 
 @cache
 def character_map(name: str) -> dict[int, str]:
-    """What a step :class:`Mapped` makes of each character that it changes, for `str.translate`.
+    """The table of a step :class:`Mapped` for `str.translate`: code point -> what the character becomes, if it changes.
 
     >>> "ÉΣ".translate(character_map("Lowercase"))
     'éσ'
