@@ -222,7 +222,7 @@ cdef int encode_certain(OpenText self, bint final) except -1:
                     status = encode_between_specials(worker, self.specials, self.open, size, self.capacity, final, size,
                                                      &done)
             if status:
-                if status == NO_TOKEN and self.rewrites:
+                if status == NO_TOKEN and worker.rewritten.filled:
                     raise ValueError(f"a byte that normalization makes of bytes {self.offset} to {self.offset + size} "
                                      f"of the text has no token in this vocabulary")
                 check_status(status, self.open[:size], done, self.offset)

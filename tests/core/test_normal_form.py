@@ -80,7 +80,7 @@ def test_a_byte_without_a_token_is_named_with_its_offset() -> None:
     for call in (tok.encode, lambda text: tok.encode_batch([text])):
         with pytest.raises(ValueError, match="byte 0xc3, at offset 6 of the rewritten text in UTF-8, has no"):
             call("ab<s>ae\u0301")
-    with pytest.raises(ValueError, match="makes of bytes . to 9 of the text has no token"):
+    with pytest.raises(ValueError, match=r"makes of bytes . to 9 of the text has no token"):
         list(tok.encode_iterable(["ab<s>ae\u0301"]))
 
 
