@@ -118,14 +118,14 @@ def clip(folder: Path) -> Path:
     tokens = [*spelled, *(token + end for token in spelled), *(line.replace(" ", "") for line in lines), *specials]
     words = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
     spaces = {"type": "Replace", "pattern": {"Regex": r"\s+"}, "content": " "}
+    plain = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized"), False)
     split = {"type": "Split", "pattern": {"Regex": words}, "behavior": "Removed", "invert": True}
+    level = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
     content = {
-        "added_tokens": [{"id": tokens.index(one), "content": one, "special": True} for one in specials],
+        "added_tokens": [{"id": tokens.index(one), "content": one, "special": True} | plain for one in specials],
         "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFC"}, spaces, {"type": "Lowercase"}]},
-        "pre_tokenizer": {
-            "type": "Sequence", "pretokenizers": [split, {"type": "ByteLevel", "add_prefix_space": False}],
-        },
-        "decoder": {"type": "ByteLevel"},
+        "pre_tokenizer": {"type": "Sequence", "pretokenizers": [split, level]},
+        "decoder": level,
         "model": {
             "type": "BPE", "unk_token": specials[1], "continuing_subword_prefix": "", "end_of_word_suffix": end,
             "vocab": {token: token_id for token_id, token in enumerate(tokens)}, "merges": lines,
