@@ -31,7 +31,7 @@ Source: I. Provilkov, D. Emelianenko and E. Voita, "BPE-Dropout: Simple and Effe
 The table is C (pairs.h); a dict of tuples would need the interpreter lock and three allocations per pair. Its small
 part and its filter save a quarter of the time of a new word that is merged alone.
 
-**Joining.** Decoding copies the bytes of tokens one behind the other (join.h): their sizes give the length, then there
+**Joining.** Decoding copies the bytes of tokens one after the other (join.h): their sizes give the length, then there
 is one allocation and one copy.
 """
 cimport cython

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from itertools import chain
 from operator import index
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
@@ -324,12 +323,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         vocab = huggingface.from_object(source)
         if missing not in ("drop", "refuse"):
             raise ValueError(f'missing is "drop" or "refuse", not {missing!r}')
-        if missing == "refuse" and vocab.alphabet is not None:
-            from .vocabulary.alphabet import Alphabet
-
-            alphabet = replace(vocab.alphabet, missing=missing)
-            vocab = replace(vocab, alphabet=None if alphabet == Alphabet(units="bytes") else alphabet)
-        return cls.from_vocab(vocab)
+        return cls.from_vocab(huggingface.refusing(vocab) if missing == "refuse" else vocab)
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:

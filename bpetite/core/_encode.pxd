@@ -25,6 +25,9 @@ cdef extern from "core/worker_slots.h":
     ctypedef struct bp_slots:
         pass
 
+cdef enum:
+    KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
+
 cdef enum encode_status:
     DONE = 0
     NO_MEMORY = -1

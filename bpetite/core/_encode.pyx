@@ -81,7 +81,6 @@ cdef extern from "core/worker_slots.h":
     PyObject* bp_give_worker(bp_slots* slots, PyObject* worker)
 
 cdef enum:
-    KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for shorter texts, handing it over costs more
     CHECK_LOCKED = 1 << 15     # bytes, checked in 2 to 10 us; handing the interpreter lock over takes as long
     COPIED = 240               # bytes; shorter texts are copied to where sixteen bytes can be read at any offset
     WINDOW = 1 << 15           # units rewritten to UTF-8 at a time
@@ -224,8 +223,12 @@ cdef int encode_between_specials(Worker worker, Specials specials, const uint8_t
 
 cdef int encode_ordinary(Worker worker, const uint8_t* text, Py_ssize_t length, Py_ssize_t readable, bint final,
                          Py_ssize_t stop, Py_ssize_t* done) noexcept nogil:
-    """As encode_split. Text that is rewritten counts as encoded while its open pre-token waits in the worker's
-    buffer, but for one that is as in the text. All of it is before `stop`."""
+    """As encode_split, of text that a rewriter may change.
+
+    Text that the rewriter keeps is encoded where it is. Other text is rewritten into `worker.rewritten` and encoded
+    there, whatever `stop` is; its open pre-token waits in that buffer for the next call. OUT: *done counts what waits
+    as encoded. A pre-token that the rewriter left as it was does not wait: the caller gives it again.
+    """
     cdef bp_buffer* made = &worker.rewritten
     cdef Py_ssize_t inside = 0, waiting, read
     cdef int status
@@ -814,7 +817,7 @@ cdef class Encoder:
         for item in items:
             worker.wants_prefix = False            # a space before the text is in it already
             if isinstance(item, bytes):
-                _encode_ordinary(self, worker, item, 0, True)
+                _encode_span_in_python(self, worker, item, 0, True)
             elif isinstance(item, tuple):
                 encode_cut(worker, item[0], item[1], 0, True)
             else:
@@ -850,12 +853,12 @@ cdef int _encode_in_python(Encoder encoder, Worker worker, object text, Specials
         return 0
     if specials is not None:
         for start, end, token_id in specials.cut(data):
-            _encode_ordinary(encoder, worker, data[at:start], at)
+            _encode_span_in_python(encoder, worker, data[at:start], at)
             special = token_id
             check_status(worker.put(&special, 1), text, 0)
             worker.wants_prefix = worker.tables.restarts
             at = end
-    return _encode_ordinary(encoder, worker, data[at:] if at else data, at)
+    return _encode_span_in_python(encoder, worker, data[at:] if at else data, at)
 
 
 # Append the ids of UTF-8 text.
@@ -876,8 +879,8 @@ cdef int encode_cut(Worker worker, bytes data, const long long[::1] ends, Py_ssi
     return check_status(status, data, offset, base, rewritten)
 
 
-cdef int _encode_ordinary(Encoder encoder, Worker worker, bytes data, Py_ssize_t base,
-                          bint rewritten=False) except -1:
+cdef int _encode_span_in_python(Encoder encoder, Worker worker, bytes data, Py_ssize_t base,
+                                bint rewritten=False) except -1:
     cdef Py_ssize_t offset = 0, length
     cdef const uint8_t* text
     cdef int status

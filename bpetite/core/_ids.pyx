@@ -15,7 +15,9 @@ from ..headers cimport BP_KEY_READ, bp_free, bp_resize, token_t
 from ..headers.python cimport PyObject
 from ..headers.utf8_write cimport BP_UTF8_SLACK, bp_utf8_from_units
 from ..steps._rewriting cimport bp_buffer
-from ._encode cimport NO_TOKEN, NO_UTF8, Encoder, Worker, check_status, encode_between_specials, text_view, view_text
+from ._encode cimport (
+    KEEP_LOCK, NO_TOKEN, NO_UTF8, Encoder, Worker, check_status, encode_between_specials, text_view, view_text,
+)
 from ._special cimport Specials
 
 cdef extern from "core/numpy_array.h":
@@ -34,7 +36,6 @@ cdef extern from "core/id_lists.h":
 
 cdef enum:
     STEAL = 1 << 14            # ids; longer results take over the worker's memory instead of being copied
-    KEEP_LOCK = 4096           # bytes; the interpreter lock is kept for less text, handing it over costs more
     SHORT = 64                 # bytes that are read again with each chunk
     KEPT = 1 << 20             # bytes of memory that stay after a long chunk
 

@@ -45,7 +45,7 @@ typedef union {
 
 enum { BP_INT_BYTES = offsetof(PyLongObject, BP_DIGITS) + sizeof(digit) }; /* of an int of one digit */
 
-/* The ids, and behind them for each turn the small ones. A block is there as soon as its place says so. */
+/* The ids, and after them the small ones of each turn. A block is there as soon as its place says so. */
 #define BP_BLOCK(place) ((bp_id *)BP_LOAD(place))
 enum { BP_BLOCKS = BP_SHARED_IDS / BP_ID_BLOCK, BP_SMALL_BLOCKS = BP_SMALL / BP_ID_BLOCK };
 #ifdef __GNUC__

@@ -442,10 +442,10 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
 }
 
 /* Pre-tokens that the cache does not know wait to be merged in parallel (merge_words.h). The output already has the ids
-   after them, but not their own, which belong at `at`. After the merging, the ids behind each of these places move up,
+   after them, but not their own, which belong at `at`. After the merging, the ids after each of these places move up,
    the last place first. */
 
-enum { BP_WAITING_SPAN = 4096 }; /* ids behind the first place: moved ids stay in the first-level cache */
+enum { BP_WAITING_SPAN = 4096 }; /* ids after the first place: moved ids stay in the first-level cache */
 
 typedef struct {
     uint64_t key[2];               /* as in bp_keys */

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_token
@@ -56,6 +57,16 @@ TYPES: dict[str, tuple[type, ...]] = {
 #: The fields of a Vocab for the steps around the model; and if the normalizer makes the printable form, None where
 #: merges begin from characters.
 Steps = tuple[dict[str, Any], bool | None]
+
+
+def refusing(vocab: Vocab) -> Vocab:
+    """A vocabulary with which a character or byte that has no token is an error of the text."""
+    if vocab.alphabet is None:
+        return vocab
+    from ..vocabulary.alphabet import Alphabet  # not at the top: most files do without it
+
+    alphabet = replace(vocab.alphabet, missing="refuse")
+    return replace(vocab, alphabet=None if alphabet == Alphabet(units="bytes") else alphabet)
 
 
 def from_object(source: Any) -> Vocab:
