@@ -268,7 +268,7 @@ def _column(name: str, doc: str) -> Any:
     return property(lambda encoding: [*encoding._batch.column(name)[encoding._row]], doc=doc)
 
 
-def _asked(name: str, doc: str) -> Any:
+def _asked(name: str, doc: str) -> Callable[..., Any]:
     def ask(encoding: Encoding, *arguments: Any, **options: Any) -> Any:
         return getattr(encoding._of_twin, name)(*arguments, **options)
 
@@ -311,13 +311,13 @@ class Encoding:
         """The rows that truncation cut off."""
         return self._of_twin.overflowing if self._batch.truncates else []
 
-    char_to_token = _asked("char_to_token", "The token of a character.")
-    char_to_word = _asked("char_to_word", "The word of a character.")
-    word_to_tokens = _asked("word_to_tokens", "The first token of a word, and the one after its last.")
-    word_to_chars = _asked("word_to_chars", "The start and end of a word.")
-    token_to_sequence = _asked("token_to_sequence", "The number of the text of a token.")
-    token_to_chars = _asked("token_to_chars", "The start and end of a token; None outside of texts.")
-    token_to_word = _asked("token_to_word", "The word of a token.")
+    char_to_token: Callable[..., Any] = _asked("char_to_token", "The token of a character.")
+    char_to_word: Callable[..., Any] = _asked("char_to_word", "The word of a character.")
+    word_to_tokens: Callable[..., Any] = _asked("word_to_tokens", "The first token of a word, and the one after.")
+    word_to_chars: Callable[..., Any] = _asked("word_to_chars", "The start and end of a word.")
+    token_to_sequence: Callable[..., Any] = _asked("token_to_sequence", "The number of the text of a token.")
+    token_to_chars: Callable[..., Any] = _asked("token_to_chars", "The start and end of a token, None outside texts.")
+    token_to_word: Callable[..., Any] = _asked("token_to_word", "The word of a token.")
 
     @property
     def _of_twin(self) -> EncodingOfTwin:

@@ -68,7 +68,7 @@ class Command(click.Command):
         # click fills no paragraph that \b begins
         super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
         if any(one.name == "files_from" for one in self.params):
-            self.help = f"{cleandoc(self.help or '')}\n\n{FILES}"
+            self.help: str | None = f"{cleandoc(self.help or '')}\n\n{FILES}"
         for parameter in self.params:
             if parameter.type is click.STRING:
                 parameter.type = Completed()

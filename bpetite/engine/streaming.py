@@ -21,7 +21,7 @@ tokenizer with rare steps from tokenizer.json (rewritten text, flags of special 
 from __future__ import annotations
 
 from array import array
-from codecs import getincrementaldecoder
+from codecs import IncrementalDecoder, getincrementaldecoder
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate, chain
 
@@ -90,7 +90,7 @@ class Characters:
     """
 
     def __init__(self) -> None:
-        self.decoder = getincrementaldecoder("utf-8")()
+        self.decoder: IncrementalDecoder = getincrementaldecoder("utf-8")()
 
     def __call__(self, chunk: object, offset: int) -> str:
         """The str of a chunk, or of the end of a text, "". The offset, of what has been kept back, is for messages."""
@@ -130,7 +130,7 @@ class OpenSpecials:
 
     def __init__(self, tokenizer: TokenizerBase, specials: Specials, dropout: Dropout | None) -> None:
         self.specials = specials
-        self.between = OpenText(tokenizer, None, dropout)
+        self.between: OpenText = OpenText(tokenizer, None, dropout)
         self.open: bytes = b""
 
     def feed(self, data: bytes, final: bool) -> list[int]:

@@ -56,7 +56,9 @@ AS_CHARACTERS: dict[str, Any] = {
         ],
     },
 }  # fmt: skip
-AS_BYTES = {"pre_tokenizer": {"type": "ByteLevel", "use_regex": False}, "decoder": {"type": "ByteLevel"}}
+AS_BYTES: dict[str, dict[str, Any]] = {
+    "pre_tokenizer": {"type": "ByteLevel", "use_regex": False}, "decoder": {"type": "ByteLevel"}
+}  # fmt: skip
 #: All names with which a pre-token that is a token is taken whole; with which a text begins with the first special
 #: token; with which a separator stands between two texts.
 WHOLE = {*LLAMA3, "tekken", "minicpm5", "youtu", "glm4", "glm5", "granite-embed-multi-97m"}

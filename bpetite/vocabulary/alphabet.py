@@ -18,7 +18,7 @@ Strip: TypeAlias = Literal["none", "one", "token"]
 #: The text of tokens: their bytes; as their file spells them with spaces for marks; or that with a space between two.
 Decoding: TypeAlias = Literal["bytes", "marks", "spaced"]
 #: The values of the settings that are names.
-NAMES = {
+NAMES: dict[str, tuple[str, ...]] = {
     "strip": ("none", "one", "token"), "units": ("characters", "bytes"), "missing": ("refuse", "drop"),
     "decoding": ("bytes", "marks", "spaced"),
 }  # fmt: skip
