@@ -50,7 +50,7 @@ class Markdown(griffe.Extension):
     """What griffe calls for each object of the package."""
 
     def on_object(self, *, obj: griffe.Object, **kwargs: Any) -> None:
-        if obj.docstring is None and str(obj.filepath).endswith(".pyi"):
+        if obj.docstring is None and not obj.is_private and str(obj.filepath).endswith(".pyi"):
             obj.docstring = compiled_docstring(obj)
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
