@@ -162,6 +162,7 @@ def run(
     check_plan(plan)
     done = None if plan.options.overwrite else finished(plan)
     if done is not None:
+        log(f"{plan.names.manifest}: complete already, nothing was done")
         clean_up(plan.names, done["run"])
         return summary_of(plan, done, time.perf_counter() - began, 0)
     if plan.share.start == plan.share.stop:
