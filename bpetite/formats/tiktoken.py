@@ -108,8 +108,8 @@ def from_bytes(
     if pattern is BY_NAME:
         if encoding is None:
             raise FormatError(
-                f"{name}: a .tiktoken file does not hold its split pattern: Tokenizer.from_tiktoken and `bpetite convert` "
-                f"take pattern= (and special_tokens=), or name= of a published encoding ({', '.join(PUBLISHED)})"
+                f"{name}: a .tiktoken file does not hold its split pattern: Tokenizer.from_tiktoken and `bpetite "
+                f"convert` take pattern= (and special_tokens=), or name= of a published encoding ({', '.join(PUBLISHED)})"
             )
         known = PUBLISHED[encoding]
         split = known.pattern
