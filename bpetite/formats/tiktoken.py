@@ -109,7 +109,8 @@ def from_bytes(
         if encoding is None:
             raise FormatError(
                 f"{name}: a .tiktoken file does not hold its split pattern: Tokenizer.from_tiktoken and `bpetite "
-                f"convert` take pattern= (and special_tokens=), or name= of a published encoding ({', '.join(PUBLISHED)})"
+                "convert` take pattern= (and special_tokens=), or name= of a published encoding "
+                f"({', '.join(PUBLISHED)})"
             )
         known = PUBLISHED[encoding]
         split = known.pattern

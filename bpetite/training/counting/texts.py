@@ -112,8 +112,8 @@ def count_as(
     literals: Iterable[str] = (),
 ) -> Mapping[bytes, int] | CountFile:
     """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
-    on one thread. `literals` are special tokens that it will have. Counts are taken as they are, if they can be of these
-    pre-tokens.
+    on one thread. `literals` are special tokens that it will have. Counts are taken as they are, if they can be of
+    these pre-tokens.
 
     Raises:
         ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does
