@@ -58,7 +58,7 @@ def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are measured a block at a time; the largest group first where many are open."""
     texts = [(f"g{number % 40}", f"Line {number} of the text.\n" * (1 + number % 5)) for number in range(400)]
     whole = compare([ONE], texts).to_dict()
-    monkeypatch.setattr(module, "BLOCK", 200)
+    monkeypatch.setattr(module, "BATCH", 200)
     monkeypatch.setattr(module, "HELD", 600)
     parts = compare([ONE], texts).to_dict()
     assert parts == whole
