@@ -8,11 +8,15 @@ Ids are compared with the definition before anything is timed.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from bpetite import Tokenizer
+from bpetite.steps.normalizers import Mapped, Replace
+from bpetite.steps.splits import Split
 
 from . import texts
 
@@ -96,3 +100,21 @@ def test_first_call(benchmark: BenchmarkFixture, cache: str) -> None:
 
     texts.check(name)
     benchmark.pedantic(lambda tok: tok.encode_to_numpy(whole), setup=fresh, rounds=10)
+
+
+#: What models do to a text before it is split: those of Qwen 3, and of CLIP, which drops white space.
+REWRITTEN: dict[str, dict[str, Any]] = {
+    "NFC": {"normalization": "NFC"},
+    "NFC, lower case": {
+        "normalization": ("NFC", Replace(r"\s+", " "), Mapped("Lowercase")),
+        "pattern": Split(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", invert=True),
+    },
+}
+
+
+@pytest.mark.parametrize("name", texts.NAMES)
+@pytest.mark.parametrize("steps", REWRITTEN)
+def test_rewritten_text(benchmark: BenchmarkFixture, steps: str, name: str) -> None:
+    tok, whole = Tokenizer.from_vocab(replace(texts.tokenizer().to_vocab(), **REWRITTEN[steps])), texts.text(name)
+    assert tok.scanner == "vector"
+    timed(benchmark, name, len(whole.encode()), lambda: tok.encode_to_numpy(whole))

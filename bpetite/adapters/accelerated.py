@@ -9,7 +9,7 @@ from transformers import BatchEncoding
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from . import tokenizers_view
-from .encodings import Batch, Call
+from .tokenizers_encodings import Batch, Call
 from .tokenizers_view import TokenizersView
 
 if TYPE_CHECKING:

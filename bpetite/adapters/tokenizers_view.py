@@ -22,7 +22,7 @@ from ..steps.normalizers import normal_form
 from ..steps.template import TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
 from .agreement import compare, has_any, unlike_characters
-from .encodings import Batch, Call, Encoding, parts_of
+from .tokenizers_encodings import Batch, Call, Encoding, parts_of
 
 if TYPE_CHECKING:
     from tokenizers import Encoding as EncodingOfTwin
@@ -38,7 +38,7 @@ class Snapshot:
         post_processor: The post-processor as tokenizer.json has it.
 
     Attributes:
-        parts: The parts of a row, see :func:`.encodings.parts_of`.
+        parts: The parts of a row, see :func:`.tokenizers_encodings.parts_of`.
         added: The number of special tokens around a single text.
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.

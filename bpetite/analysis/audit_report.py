@@ -89,11 +89,10 @@ class AuditReport(Report):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything, for JSON; a token is written as :func:`repr` has it."""
-        kinds = {name: len(ids) for name, ids in self.classes.items()}
-        usage = None if self.usage is None else self.usage.to_dict()
-        made = Report.to_dict(replace(self, tokens={}, classes={}))
-        made |= {"kinds": kinds, "faults": len(self.faults), "usage": usage}
-        del made["tokens"], made["classes"]
+        made = Report.to_dict(replace(self, tokens={}, usage=None))
+        made["classes"] = {name: len(ids) for name, ids in self.classes.items()}
+        made |= {"faults": len(self.faults), "usage": None if self.usage is None else self.usage.to_dict()}
+        del made["tokens"]
         return made
 
     def _contents(self) -> Contents:
@@ -140,7 +139,7 @@ def _tokens(report: AuditReport) -> Iterator[Block]:
     scripts = [[count, _spaced(script)] for script, count in list(report.scripts.items())[:SCRIPTS]]
     yield Table("Tokens by script", ["tokens", "script"], scripts, numbers=1, bars=[[0]])
     classes = [[len(ids), name, TOKEN_CLASSES[name]] for name, ids in report.classes.items()]
-    yield Table("Tokens by kind", ["tokens", "kind", "members"], classes, numbers=1, bars=[[0]])
+    yield Table("Tokens by class", ["tokens", "class", "members"], classes, numbers=1, bars=[[0]])
     counts = [report.lengths.get(length, 0) for length in range(1, LENGTHS + 1)]
     lengths = [[count, str(length)] for length, count in enumerate(counts, 1)]
     lengths.append([sum(report.lengths.values()) - sum(counts), f"{LENGTHS + 1}+"])

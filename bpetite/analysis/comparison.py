@@ -205,7 +205,7 @@ def _totals(report: Comparison) -> Table:
          *(of(one) for of in MORE.values()), len(one.longest)]
         for one in report.tokenizers
     ]  # fmt: skip
-    return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))])
+    return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
 
 
 def _by_group(report: Comparison) -> Iterator[Block]:
@@ -217,7 +217,7 @@ def _by_group(report: Comparison) -> Iterator[Block]:
     for name, of in RATES.items():
         rows = [[group, *(of(one.groups[group]) for one in report.tokenizers)] for group in report.groups]
         bars = [range(1, len(names) + 1)]
-        yield Table(f"{name.capitalize()} by {by}", [name, *names], rows, len(names), True, None, bars)
+        yield Table(f"{name.capitalize()} by {by}", [name, *names], rows, len(names), True, None, bars, "columns")
 
 
 def _differences(report: Differences, texts: bool) -> Iterator[Block]:

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from ..core._special import Specials
+from ..engine.choice import engine_parts
 from ..engine.pipeline import Pipeline
 from ..errors import counted
 from ..reference import candidates
@@ -85,13 +87,12 @@ def explain(tokenizer: Tokenizer, text: str, *, ordinary: bool = False) -> Expla
     >>> [(step.rank, step.left, step.right) for step in found.pretokens[0].merges], found.ids
     ([(0, b'a', b'b')], [256, 98, 97])
     """
-    allowed: tuple[str, ...] | Literal["all"] = () if ordinary else "all"
-    ids = tokenizer.encode(text, allowed_special=allowed)
     vocab = tokenizer.to_vocab()
+    ids = tokenizer.encode_ordinary(text) if ordinary else tokenizer.encode(text)
     rules = _Rules(vocab)
     pretokens: list[Pretoken] = []
-    pipeline = tokenizer._pipeline or Pipeline(vocab, vocab.pattern)
-    for item in pipeline.items(text, tokenizer._specials(allowed)[0]):
+    pipeline = engine_parts(vocab)[2] or Pipeline(vocab, vocab.pattern)
+    for item in pipeline.items(text, Specials({} if ordinary else vocab.special_tokens)):
         if isinstance(item, int):
             token = vocab.tokens[item]
             pretokens.append(Pretoken(token, "special", [item], [token]))

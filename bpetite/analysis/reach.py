@@ -36,8 +36,8 @@ REASONS: dict[Reason, str] = {
     "pattern": "the split pattern cut it alone and beside letters, digits, spaces and marks",
 }
 
-#: The texts that are tried before and after a token that a pattern cuts: characters that patterns tell apart.
-AROUND = ("", "a", " ", "\n", "!", "1", "S", "'", "/", "_", "猫", "🙂")
+#: The texts that are tried before and after a token that a pattern cuts: characters that patterns and maps tell apart.
+AROUND = ("", "a", " ", "\n", "!", "1", "S", "'", "/", "_", "猫", "🙂", "İ")
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 
@@ -119,9 +119,10 @@ def _proof(
     if body is None:
         return {token_id: Unreachable(token_id, token, "utf-8")}
     form = vocab.normalization
-    # part of a text in a Unicode normal form is in that form; other normalizers are asked for single characters
+    # part of a text in a Unicode normal form is in that form; other normalizers are asked for single characters, beside
+    # the one of which Lowercase makes two
     rewritten = normal_form(form)(body) != body if isinstance(form, str) else (
-        len(body) == 1 and body != " " and body not in changed(body)
+        len(body) == 1 and body != " " and body not in changed("İ" + body)
     )
     if rewritten:
         return {token_id: Unreachable(token_id, token, "normalization", instead)}

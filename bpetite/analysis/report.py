@@ -10,12 +10,12 @@ from importlib.metadata import version
 from itertools import islice
 from pathlib import Path
 from platform import python_version
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import __version__
 from ..atomic import write_file
 from ..splitting.pattern.unicode_data import UNICODE
-from .cells import Cell, listed
+from .cells import COLOURS, Cell, listed
 from .scripts import escape, token_repr
 
 if TYPE_CHECKING:  # a report that is only printed does without
@@ -42,6 +42,7 @@ class Table:
         named: The first cell of a row names it.
         few: The rows that text shows at most; None for all.
         bars: Groups of columns that a page draws as bars; the columns of a group have one scale.
+        sides: "rows" or "columns" where these are tokenizers, each of which has a colour on a page.
     """
 
     label: str
@@ -51,6 +52,7 @@ class Table:
     named: bool = False
     few: int | None = 12
     bars: Sequence[Sequence[int]] = ()
+    sides: Literal["rows", "columns", ""] = ""
 
     @property
     def short_heads(self) -> list[str]:
@@ -66,6 +68,11 @@ class Table:
                 largest: float = max(row[at] for row in self.rows for at in group) or 1
                 return round(100 * float(value) / largest, 1)
         return None
+
+    def side(self, row: int, column: int) -> str:
+        """The class of a cell that has the colour of a tokenizer; "" for none."""
+        number = {"rows": row, "columns": column - self.named}.get(self.sides, -1)
+        return f"c{number % COLOURS}" if number >= 0 else ""
 
     def lines(self) -> Iterator[str]:
         """The table in columns, numbers to the right; further lines of a cell below their row."""

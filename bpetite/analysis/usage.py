@@ -21,18 +21,18 @@ from .scripts import COMMON, scripts_of
 #: The group of texts that belong to none.
 ALL = "all"
 
-#: Characters that are measured at a time; longer documents are cut, see :func:`chunks_of`.
-BLOCK = 1 << 20
+#: Characters that are measured at a time; longer documents are cut, see :func:`pieces_of`.
+BATCH = 1 << 20
 
 #: Characters that are held over all groups until the largest of them is measured.
-HELD = 8 * BLOCK
+HELD = 8 * BATCH
 
 #: Properties of a code point: the index of its script, and whether it is part of a word; or that nothing is known yet.
 SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
-# use cut there as well, so the chunks give the tokens of the whole.
+# use cut there as well, so the pieces give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
 
 
@@ -149,12 +149,12 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     """
     meter = Meter(tokenizer)
     documents: Counter[str] = Counter()
-    for _, held in blocks(((ALL, text) for text in texts), documents):
-        meter.add(meter.read([chunk.text for chunk in held]))
+    for _, held in batches(((ALL, text) for text in texts), documents):
+        meter.add(meter.read([piece.text for piece in held]))
     return meter.finished(documents.total())
 
 
-class Chunk(NamedTuple):
+class Piece(NamedTuple):
     """A text, or a part of a long one: the number of the text, the first character in it, and the characters."""
 
     document: int
@@ -162,44 +162,44 @@ class Chunk(NamedTuple):
     text: str
 
 
-def blocks(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Chunk]]]:
-    """Yield the texts of a group, about BLOCK characters at a time; the largest group when HELD characters wait.
+def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Piece]]]:
+    """Yield the texts of a group, about BATCH characters at a time; the largest group when HELD characters wait.
 
     OUT: documents: how many texts each group has.
     """
-    waiting: dict[str, list[Chunk]] = {}
+    waiting: dict[str, list[Piece]] = {}
     sizes: Counter[str] = Counter()
     for number, (group, text) in enumerate(pairs):
         documents[group] += 1
         start = 0
-        for chunk in chunks_of(text):
-            waiting.setdefault(group, []).append(Chunk(number, start, chunk))
-            start += len(chunk)
-            sizes[group] += len(chunk)
-            if sizes[group] >= BLOCK or sizes.total() >= HELD:
+        for piece in pieces_of(text):
+            waiting.setdefault(group, []).append(Piece(number, start, piece))
+            start += len(piece)
+            sizes[group] += len(piece)
+            if sizes[group] >= BATCH or sizes.total() >= HELD:
                 ((largest, _),) = sizes.most_common(1)
                 yield largest, waiting.pop(largest)
                 del sizes[largest]
     yield from waiting.items()
 
 
-def chunks_of(text: str) -> Iterator[str]:
-    """Yield a text in chunks of at most BLOCK characters.
+def pieces_of(text: str) -> Iterator[str]:
+    """Yield a text in pieces of at most BATCH characters.
 
-    A chunk ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
-    such a line it ends after BLOCK characters, and the tokens around that place may differ from the whole text's.
+    A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
+    such a line it ends after BATCH characters, and the tokens around that place may differ from the whole text's.
     """
     at = 0
-    while len(text) - at > BLOCK:
-        cut = _CUT.search(text, at + BLOCK // 2, at + BLOCK)
-        end = cut.end() if cut else at + BLOCK
+    while len(text) - at > BATCH:
+        cut = _CUT.search(text, at + BATCH // 2, at + BATCH)
+        end = cut.end() if cut else at + BATCH
         yield text[at:end]
         at = end
     yield text[at:]
 
 
 class Meter(TokenReader):
-    """Counts the tokens of texts, a block of them at a time."""
+    """Counts the tokens of texts, a batch of them at a time."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         super().__init__(tokenizer)

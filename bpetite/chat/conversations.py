@@ -29,7 +29,7 @@ from .masks import (
     masking,
     texts_in,
 )
-from .templates import NAMED, ChatTemplate, Model, literals_in, special_spans
+from .templates import NAMED, ChatTemplate, Templates, literals_in, special_spans
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -179,9 +179,9 @@ def encode(
     chat = _messages([*messages])
     known = None if tools is None else [_plain(tool) for tool in tools]
     others = {name: _plain(value) for name, value in variables.items()}
-    model = Model.of(tokenizer)
-    compiled = model.template(template, tools is not None)
-    context = model.named | {
+    templates = Templates.of(tokenizer)
+    compiled = templates.template(template, tools is not None)
+    context = templates.named | {
         "strftime_now": datetime.now().strftime, "documents": None, **others,
         "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
     }  # fmt: skip
@@ -189,7 +189,7 @@ def encode(
     doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
     every = "\0".join(texts_in(chain(doubtful, others.values(), *map(dict.values, chat))))
     text = compiled.render(context)
-    if not (model.may_have_special(text) or model.may_have_special(every)):
+    if not (templates.may_have_special(text) or templates.may_have_special(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
     kept = [_trusted_keys(message, trusted) for message in chat]
     for message, keys in zip(chat, kept, strict=True):

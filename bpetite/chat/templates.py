@@ -127,7 +127,7 @@ class ChatTemplate:
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
     special tokens that are white space, and all with the white space that they take."""
-    if not Model.of(tokenizer).may_have_special(text):
+    if not Templates.of(tokenizer).may_have_special(text):
         return []
     spans = tokenizer._special_spans(text)
     if spaces:
@@ -148,7 +148,7 @@ def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
     return [literal for literal in tokenizer.special_tokens if literal in near and not literal.isspace()]
 
 
-class Model:
+class Templates:
     """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it."""
 
     #: The characters that special tokens begin with, and have nowhere else; None where searches have to tell.
@@ -181,10 +181,10 @@ class Model:
             self._firsts = firsts
 
     @classmethod
-    def of(cls, tokenizer: Tokenizer) -> Model:
+    def of(cls, tokenizer: Tokenizer) -> Templates:
         derived = tokenizer.to_vocab().derived
-        model: Model | None = derived.get("chat")
-        return derived.setdefault("chat", cls(tokenizer)) if model is None else model
+        templates: Templates | None = derived.get("chat")
+        return derived.setdefault("chat", cls(tokenizer)) if templates is None else templates
 
     def may_have_special(self, text: str) -> bool:
         """True unless the first characters of special tokens tell that the text has none."""

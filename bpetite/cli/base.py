@@ -23,9 +23,6 @@ from . import reports
 #: The exceptions that the library raises for a user's mistake, or a lack of memory.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryError)
 
-#: The commands in which a file of another form than expected is bad data; in others, it is a tokenizer.
-ON_DATA = ("encode", "count", "decode", "inspect", "merge")
-
 
 #: FILES, in the help of the commands that read a corpus.
 FILES = """FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz; folders; globs; URLs; - for standard
@@ -58,12 +55,14 @@ class Command(click.Command):
     Args:
         examples: Lines for a shell, at the end of the help.
         verdict: Exit code 1 is an answer of this command.
+        on_data: A file of another form than expected is bad data, and not a tokenizer.
         after_interrupt: What holds after Ctrl-C.
         arguments: The arguments that click takes.
     """
 
     def __init__(
-        self, *, examples: Iterable[str], verdict: bool = False, after_interrupt: str = "", **arguments: Any
+        self, *, examples: Iterable[str], verdict: bool = False, on_data: bool = False, after_interrupt: str = "",
+        **arguments: Any,
     ) -> None:
         # click fills no paragraph that \b begins
         super().__init__(epilog="\n".join(["\b", "Examples:", *examples]), **arguments)
@@ -73,6 +72,7 @@ class Command(click.Command):
             if parameter.type is click.STRING:
                 parameter.type = Completed()
         self.verdict: bool = verdict
+        self.on_data: bool = on_data
         self.after_interrupt: str = after_interrupt
         for names, what in (
             (["-q", "--quiet"], "Print only what was asked for, and errors: no messages, no progress."),
@@ -95,7 +95,7 @@ class Command(click.Command):
             raise
         except MISTAKES as wrong:
             failure = click.ClickException(as_typed(one_line(wrong), self.params))
-            failure.exit_code = 2 if self.verdict else exit_code(wrong, ctx)  # type: ignore[misc]
+            failure.exit_code = 2 if self.verdict else exit_code(wrong, self.on_data)  # type: ignore[misc]
             raise failure from wrong
         except RuntimeError as wrong:
             if "start new thread" not in str(wrong):
@@ -111,12 +111,12 @@ def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:
     setattr(reports.manner, str(param.name), value)
 
 
-def exit_code(error: Exception, ctx: click.Context) -> int:
+def exit_code(error: Exception, on_data: bool) -> int:
     from ..corpus.read.problems import RecordError
     from ..corpus.read.stores import is_url
     from ..corpus.write.growing import NO_ROOM  # not at the top: commands without a corpus do without
 
-    if isinstance(error, RecordError) or (isinstance(error, FormatError) and ctx.info_name in ON_DATA):
+    if isinstance(error, RecordError) or (isinstance(error, FormatError) and on_data):
         return 3
     if isinstance(error, BlockingIOError):
         return 4

@@ -17,6 +17,7 @@ from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_
 
 @click.command(
     cls=Command,
+    on_data=True,
     examples=[
         "bpetite count -t gpt-4o corpus.txt",
         "bpetite count -t gpt2 corpus.txt more.jsonl.gz texts/ --json",

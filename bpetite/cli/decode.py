@@ -43,6 +43,7 @@ def _open(
 
 @click.command(
     cls=Command,
+    on_data=True,
     examples=[
         "bpetite decode tokens/gpt2",
         "bpetite decode tokens/nano --split val -o val.txt",

@@ -20,6 +20,7 @@ from .shared_options import COUNT, jobs_option, json_option, load_tokenizer, nee
 
 @click.command(
     cls=Command,
+    on_data=True,
     examples=[
         "bpetite encode corpus.txt -t gpt2 -o tokens/gpt2",
         "bpetite encode texts/ -t tok.json -f nanogpt -o tokens/nano/ --val-fraction 0.1",

@@ -90,13 +90,14 @@ def find_inputs(
     if not names:
         raise click.UsageError("no FILES given: name files, folders, patterns or URLs, or - for standard input")
     sources = find_sources(names, kind=settings.input_kind, whole_files=settings.whole_files)
-    for unread, noun, why in (
+    for named, noun, why in (
         (sources.repeated, "name", "not read again under another name"),
         (sources.left_out, "file", "not read, for another suffix (--input-kind reads all)"),
         (sources.links, "link", "not followed, because it leads to a folder"),
+        (sources.as_text, "file", "read as text, for an unknown suffix (--input-kind says what it holds)"),
     ):
-        if unread:
-            say(f"{why}: {counted(len(unread), noun)}, the first: {unread[0]}")
+        if named:
+            say(f"{why}: {counted(len(named), noun)}, the first: {named[0]}")
     return sources
 
 

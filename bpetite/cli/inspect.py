@@ -24,6 +24,7 @@ from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 
 @click.command(
     cls=Command,
+    on_data=True,
     examples=[
         "bpetite inspect tokens/gpt2",
         "bpetite inspect tokens/gpt2 --verify --json",

@@ -12,6 +12,7 @@ from .shared_options import json_option, overwrite_option
 
 @click.command(
     cls=Command,
+    on_data=True,
     examples=[
         "bpetite merge -o tokens/megatron",
         "bpetite merge parts/megatron.rank*.manifest.json -o tokens/whole --delete",

@@ -68,6 +68,8 @@ def command(
     if len(tokenizers) > 1 and (page is None or why):
         raise click.UsageError("several tokenizers are shown on a page: --html, without --why")
     check_report(page, overwrite, as_json)
+    if text not in (None, "-") and os.path.isfile(text):
+        say(f"these are the tokens of the name {text}; those of the file: bpetite tokens < {text}")
     text = _standard_input() if text in (None, "-") else _typed(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
     ordinary = special == "text"

@@ -378,14 +378,15 @@ BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys,
 /* Write the ids in sixteen bytes of the cache, in two bytes each or four. */
 BP_INLINE void bp_put_ids(uint8_t *to, const void *from, const int widen) {
     uint16_t eight[8];
-    uint32_t wide[8];
     if (!widen) {
         memcpy(to, from, 16);
         return;
     }
     memcpy(eight, from, 16);
-    for (int i = 0; i < 8; i++) wide[i] = eight[i];
-    memcpy(to, wide, sizeof wide);
+    for (int i = 0; i < 8; i++) {
+        const uint32_t id = eight[i];
+        memcpy(to + i * sizeof id, &id, sizeof id);
+    }
 }
 
 /* Write the ids of pre-tokens i, i + 1, ... as long as the cache knows them; returns the first it does not know, or n.

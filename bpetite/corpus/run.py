@@ -8,11 +8,13 @@ import time
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..core._threads import in_order
 from ..errors import check_integer, counted, file_exists
 from .ahead import ahead
 from .encode import Encoded, Rows, encode_blocks
@@ -46,21 +48,32 @@ def encode_share(
 ) -> Generator[Encoded, None, None]:
     """Encode the share of a rank from a place on, by ``jobs`` threads. Yields the results in the order of the inputs;
     `ahead` explains ``spill_folder``."""
-    runs = group_pieces(cut_pieces(plan.inputs, plan.share, at), plan.inputs)
-    sources = (_encode_group(plan, pieces) for pieces in runs)
-    if any(source.read_once for source in plan.inputs):  # no thread waits for a pipe
-        for source in sources:
-            yield from source
+    pieces = cut_pieces(plan.inputs, plan.share, at)
+    if any(source.read_once for source in plan.inputs):  # this thread alone waits for a pipe
+        with (
+            closing(_batches(plan, pieces)) as batches,
+            closing(in_order(partial(_encode_together, plan), batches, jobs)) as results,
+        ):
+            yield from results
         return
+    sources = (_encode_group(plan, group) for group in group_pieces(pieces, plan.inputs))
     most = RESULTS_AHEAD if plan.output else 1 << 16
     with closing(ahead(sources, jobs, most, spill_folder)) as results:
         yield from results
 
 
 def _encode_group(plan: Plan, pieces: list[Piece]) -> Iterator[Encoded]:
-    reading, inputs = plan.reading, plan.inputs
-    blocks: Any = read_blocks(inputs, pieces, reading)
-    if any(inputs[piece.input].compression and not inputs[piece.input].read_once for piece in pieces):
+    with closing(_batches(plan, pieces)) as batches:
+        for blocks in batches:
+            yield _encode_together(plan, blocks)
+
+
+def _batches(plan: Plan, pieces: Iterable[Piece]) -> Generator[list[Block], None, None]:
+    """The blocks of pieces; small ones together. Compressed files are read in another thread."""
+    pieces = list(pieces)
+    blocks: Any = read_blocks(plan.inputs, pieces, plan.reading)
+    inputs = [plan.inputs[piece.input] for piece in pieces]
+    if any(one.compression for one in inputs) and not any(one.read_once for one in inputs):
         blocks = ahead([blocks], most_in_memory=2)
 
     def size(block: Block) -> int:
@@ -68,8 +81,7 @@ def _encode_group(plan: Plan, pieces: list[Piece]) -> Iterator[Encoded]:
         return plan.block + 1 if alone else block.size
 
     with closing(blocks):
-        for together in grouped(blocks, size, plan.block, 1000):
-            yield _encode_together(plan, together)
+        yield from grouped(blocks, size, plan.block, 1000)
 
 
 def _encode_together(plan: Plan, blocks: list[Block]) -> Encoded:
@@ -150,6 +162,7 @@ def run(
     check_plan(plan)
     done = None if plan.options.overwrite else finished(plan)
     if done is not None:
+        log(f"{plan.names.manifest}: complete already, nothing was done")
         clean_up(plan.names, done["run"])
         return summary_of(plan, done, time.perf_counter() - began, 0)
     if plan.share.start == plan.share.stop:

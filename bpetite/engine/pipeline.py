@@ -20,8 +20,17 @@ from ..splitting.pretokenizer import Pretokenizer, pretokenizer
 from ..steps import splits
 from ..steps._rewriting import Rewriter
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import Mapped, Prepend, Replace, check_growth, normal_form, normalizer, replacements
-from ..steps.simplified import kept, rewriter_of, space_before
+from ..steps.normalizers import (
+    Mapped,
+    Normalizer,
+    Prepend,
+    Replace,
+    check_growth,
+    normal_form,
+    normalizer,
+    replacements,
+)
+from ..steps.simplified import kept, rewriter_of, space_before, unseen
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.special_literals import overlap
@@ -68,17 +77,18 @@ class Pipeline:
         self.dropped: str = ""
         #: True if the core does all that the vocabulary asks for: the pipeline only traces.
         self.scanned_alone: bool = False
+        #: Of the core, if that does all.
+        self.rewriter: Rewriter | None = None
+        rewriter, rest = rewriter_of(unseen(vocab.normalization, pattern), self._space)
         cuts, dropped = kept(plain) if self._whole is None else (plain, "")
         if is_plain(cuts) and not self._late_steps:
             self.pretokenizer, self.dropped = pretokenizer(cuts or None), dropped
             self._steps = ()
-            self.scanned_alone = not (
-                self._prefix_space or vocab.has_flags or vocab.normalization is not None or self._whole is not None
-            )
+            self.scanned_alone = not (self._prefix_space or vocab.has_flags or rest or self._whole is not None)
+            self.rewriter = rewriter if self.scanned_alone else None
         self._looked_up = vocab.find if vocab.ignore_merges else None
         self._not_looked_up = vocab.not_looked_up
         self.prefix: str = ""
-        self.rewriter: Rewriter | None = None  # of the core, if that does all
         self.late: frozenset[int] = frozenset()  # special tokens that the core finds as those of rewritten text
         self._known_lengths = lru_cache(maxsize=1 << 14)(self._late_lengths)  # most words come again
         # tokens joined are the text, if a space is one
@@ -86,10 +96,12 @@ class Pipeline:
             vocab.alphabet is None or self._alphabet is None or not (vocab.alphabet.suffix or self._alphabet.lacking)
         )
         if vocab.alphabet is not None:
-            self._cut_into_words(vocab, as_tuple(vocab.pattern))
+            self._cut_into_words(vocab, as_tuple(vocab.pattern), rewriter, rest)
         self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
 
-    def _cut_into_words(self, vocab: Vocab, steps: tuple[Step, ...]) -> None:
+    def _cut_into_words(
+        self, vocab: Vocab, steps: tuple[Step, ...], rewriter: Rewriter | None, rest: tuple[Normalizer, ...]
+    ) -> None:
         """Let the core cut the texts of a vocabulary of characters where no merge joins."""
         assert self._alphabet is not None
         assert vocab.alphabet is not None
@@ -99,9 +111,10 @@ class Pipeline:
             return  # ids depend on more than two neighbours: of a mark, or of a character that is dropped or waits
         late = {literal for literal, flags in vocab.token_flags.items() if "spelled" in flags}
         if (not vocab.has_flags or self._are_found_at_once(vocab, late)) and self._whole is None:
-            rewriter, rest = rewriter_of(vocab.normalization, self._space)
             prefix = space_before(rest, steps, self._space)
-        if prefix is not None and (not late or (rewriter is None and prefix in ("", "always"))):
+        # a map may take what a text begins with, and no other part is the first
+        whole = rewriter is None and prefix in ("", "always") if late else rewriter is None or prefix != "first"
+        if prefix is not None and whole:
             self.late = frozenset(vocab.special_tokens[literal] for literal in late)
             self.rewriter = rewriter
             self.prefix, self.scanned_alone = prefix, True

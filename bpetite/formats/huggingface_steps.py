@@ -33,6 +33,8 @@ NMT = (
     Replace(r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
     Replace(r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),
 )
+#: The library's digits: the numbers of Unicode 17.0, thirteen of which 16.0 does not have.
+DIGIT = "[\\p{N}\U00011de0-\U00011de9\U00016ff4-\U00016ff6]"
 #: The library's punctuation: that of Unicode 8.0, and all printable ASCII characters but letters, digits and space.
 PUNCTUATION = (
     r"[!-/:-@\[-`{-~"
@@ -188,7 +190,7 @@ def read_pre_tokenizer(
         elif step["type"] == "Punctuation":
             made.append(_split(PUNCTUATION, _value(step, at, "behavior", str, "Isolated"), False, at))
         elif step["type"] == "Digits":
-            made.append(r"\p{N}" if _value(step, at, "individual_digits", bool, False) else r"\p{N}+")
+            made.append(DIGIT if _value(step, at, "individual_digits", bool, False) else f"{DIGIT}+")
         elif step["type"] in WORDS:
             made += WORDS[step["type"]]
         elif step["type"] == "FixedLength":

@@ -40,9 +40,7 @@ def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
 
 @without_collector()
 def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
-    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`.
-
-    """
+    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`."""
     if not recognizes(data, spans):
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
     content = parse_json(data, name)

@@ -108,8 +108,9 @@ def from_bytes(
     if pattern is BY_NAME:
         if encoding is None:
             raise FormatError(
-                f"{name}: a .tiktoken file does not hold its split pattern: give pattern= (and special_tokens=) to "
-                f"Tokenizer.from_tiktoken, or name= of a published encoding ({', '.join(PUBLISHED)})"
+                f"{name}: a .tiktoken file does not hold its split pattern: Tokenizer.from_tiktoken and `bpetite "
+                "convert` take pattern= (and special_tokens=), or name= of a published encoding "
+                f"({', '.join(PUBLISHED)})"
             )
         known = PUBLISHED[encoding]
         split = known.pattern

@@ -91,8 +91,13 @@ BP_SHUFFLE_TARGET static inline uint8_t *bp_utf8_put_four(uint8_t *to, bp_vec16 
     const bp_vec16 of_three = bp_vec_or(
         bp_vec_or(bp_vec_right32(c, 12), bp_vec_each32(0x8080E0)),
         bp_vec_or(bp_vec_left32(bp_vec_and(rest, six), 8), bp_vec_left32(last, 16)));
-    const bp_vec16 bytes = bp_vec_choose(three, of_three, bp_vec_choose(two, of_two, c));
     const unsigned twos = bp_vec_bits32(two), threes = bp_vec_bits32(three);
+    if (threes == 15) { /* most of Chinese and Japanese: no table, and no length that the next address waits for */
+        static const uint8_t thirds[16] = {0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14};
+        bp_vec_store(to, bp_vec_shuffle(of_three, bp_vec_load(thirds)));
+        return to + 12;
+    }
+    const bp_vec16 bytes = bp_vec_choose(three, of_three, bp_vec_choose(two, of_two, c));
     const unsigned low = (twos & 3) | (threes & 3) << 2, high = twos >> 2 | (threes & 12);
     bp_vec_store8(to, bp_vec_shuffle(bytes, bp_vec_load(bp_utf8_twos[low])));
     to += 2 + bp_utf8_bits[low];

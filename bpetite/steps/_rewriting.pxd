@@ -45,5 +45,6 @@ cdef class NormalForm(Rewriter):
 
 cdef class CharsMap(Rewriter):
     cdef bp_charsmap map
+    cdef Rewriter first                    # or None
     cdef uint32_t* units
     cdef bytes data                        # keeps the replacements alive

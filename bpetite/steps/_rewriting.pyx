@@ -188,15 +188,16 @@ cdef class CharsMap(Rewriter):
         data: The map as its files hold it: the size of the double array, its units, the replacements; empty for none.
         trims: Take spaces from both ends of a text, and all but one of several.
         prefix_first: A prefix comes before a text, also if that becomes nothing.
+        first: Rewrites a text before this map of single characters; or None.
 
     Raises:
         ValueError: It is no map, or damaged.
     """
 
-    def __cinit__(self, bytes data, bint trims=False, bint prefix_first=False):
+    def __cinit__(self, bytes data, bint trims=False, bint prefix_first=False, Rewriter first=None):
         cdef Py_ssize_t i, size = int.from_bytes(data[:4], "little")
         cdef const uint8_t* unit
-        self.data, self.map.trims, self.prefix_first = data, trims, prefix_first
+        self.data, self.map.trims, self.prefix_first, self.first = data, trims, prefix_first, first
         if data:
             made = data[4 + size:]
             if not 0 < size <= len(data) - 4 or size % 4 or (made and not made.endswith(b"\0")):
@@ -219,7 +220,14 @@ cdef class CharsMap(Rewriter):
         free(self.units)
 
     cdef Py_ssize_t append(self, const uint8_t* text, Py_ssize_t n, bint final, bp_buffer* out) noexcept nogil:
-        return bp_charsmap_rewrite(&self.map, text, n, final, out)
+        cdef bp_buffer made = bp_buffer(NULL, 0, 0)
+        if self.first is None:
+            return bp_charsmap_rewrite(&self.map, text, n, final, out)
+        n = self.first.append(text, n, final, &made)
+        if n >= 0 and bp_charsmap_rewrite(&self.map, made.bytes, made.filled, True, out) < 0:
+            n = -1
+        free(made.bytes)
+        return n
 
     cdef Py_ssize_t trailing(self, const bp_buffer* out) noexcept nogil:
         return bp_charsmap_trailing(&self.map, out)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from ..errors import short_repr
 from ..patterns import as_tuple, unescaped
-from ._rewriting import NormalForm
+from ._rewriting import CharsMap, NormalForm, Rewriter
 from .charsmap import Precompiled, compiled, mapped
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
@@ -111,11 +111,8 @@ def _function(step: Normalizer) -> Callable[[str], str]:
         return lambda text: step.text + text if text else text
     if isinstance(step, Replace | Precompiled):
         return partial(_replace, step)
-    if isinstance(step, Mapped):
-        table = character_map(step.name)
-        return lambda text: text.translate(table)
-    form: Callable[[str], str] = normal_form(step)
-    return form
+    function: Callable[[str], str] = character_map(step.name) if isinstance(step, Mapped) else normal_form(step)
+    return function
 
 
 def _replace(step: Replace | Precompiled, text: str) -> str:
@@ -130,7 +127,7 @@ def replacements(step: Replace | Mapped | Precompiled, text: str) -> Iterator[tu
     """Yield (start, end, content) of what a step replaces in a text."""
     made = 0
     if isinstance(step, Mapped):
-        found = _looked_up(step, text)
+        found = iter(character_map(step.name).replacements(text))
     else:
         found = mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text)
     for start, end, content in found:
@@ -146,13 +143,6 @@ def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
 
     for start, end in matches(regex.compile(step.pattern), text):
         yield start, end, step.content
-
-
-def _looked_up(step: Mapped, text: str) -> Iterator[tuple[int, int, str]]:
-    table = character_map(step.name)
-    for at, char in enumerate(text):
-        if ord(char) in table:
-            yield at, at + 1, table[ord(char)]
 
 
 def check_growth(step: Normalizer, made: int, given: int) -> None:
@@ -184,14 +174,13 @@ def normal_form(form: str) -> NormalForm:
 
 
 @cache
-def character_map(name: str) -> dict[int, str]:
-    """The table of a step :class:`Mapped` for `str.translate`: code point -> what the character becomes, if it changes.
+def character_map(name: str, first: Rewriter | None = None) -> CharsMap:
+    """The function of a step :class:`Mapped`, after that of the steps `first`.
 
-    >>> "ÉΣ".translate(character_map("Lowercase"))
+    >>> character_map("Lowercase")("ÉΣ")
     'éσ'
     """
     import zlib
 
     with open(MAPS_FILE, "rb") as file:
-        made: dict[str, dict[int, str]] = marshal.loads(zlib.decompress(file.read()))
-    return made[name]
+        return CharsMap(marshal.loads(zlib.decompress(file.read()))[name], first=first)

@@ -15,14 +15,24 @@ A tokenizer keeps, saves and shows the splits that it was given.
 """
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
-from ..patterns import as_tuple, is_plain
-from ._rewriting import CharsMap
+from ..patterns import as_setting, as_tuple, is_plain
+from ._rewriting import CharsMap, Rewriter
 from .charsmap import Precompiled
 from .charsmap import compiled as compiled_map
-from .normalizers import Normalization, Prepend, Replace, trimming
+from .normalizers import (
+    FORMS,
+    Mapped,
+    Normalization,
+    Normalizer,
+    Prepend,
+    Replace,
+    character_map,
+    normal_form,
+    trimming,
+)
 from .splits import Metaspace, Split, SplitPattern, Step
 
 if TYPE_CHECKING:
@@ -70,15 +80,22 @@ def _removed(split: Split) -> str:
     if not split.invert:
         found = _char_set(split.pattern)
         return "" if found is None else _members(found[0])
-    tables, alone = (compiled((pattern,)) for pattern in (rf"{split.pattern}|\s", split.pattern))
-    if isinstance(tables, str) or isinstance(alone, str) or not tables.gapless:
+    tables = compiled((rf"{split.pattern}|\s",))
+    if isinstance(tables, str) or not tables.gapless:
         return ""
     import regex
 
+    from ..splitting.pattern.regex_parser import parse, sets_of
+
+    sees_white_space = any(regex.search(_written(chars), _white_space()) for chars in sets_of(parse(split.pattern)))
+    return "" if sees_white_space else _white_space()
+
+
+@cache
+def _white_space() -> str:
     found = _char_set(r"\s")
-    white_space = _members(found[0]) if found is not None else ""
-    begins = partial(regex.compile(split.pattern).fullmatch, partial=True)
-    return "" if any(map(begins, white_space)) else white_space
+    assert found is not None
+    return _members(found[0])
 
 
 def _char_set(pattern: str) -> tuple[CharSet, str] | None:
@@ -160,9 +177,9 @@ def _is_at_spaces(step: Step) -> bool:
     return isinstance(step, Split) and step.pattern == " " and not step.invert
 
 
-def rewriter_of(normalization: Normalization, space: str) -> tuple[CharsMap | None, Normalization]:
-    """The compiled form of the steps with which a model of SentencePiece replaces characters and trims spaces, and the
-    other steps; None and all steps if they are not these."""
+def rewriter_of(normalization: Normalization, space: str) -> tuple[Rewriter | None, tuple[Normalizer, ...]]:
+    """The compiled form of the steps with which a text is rewritten first, and the other steps: normal forms, maps of
+    characters; or what a model of SentencePiece does, which also trims spaces. None and all steps for others."""
     steps = as_tuple(normalization)
     (leading, runs), trailing = trimming(space)
     maps = tuple(step for step in steps if isinstance(step, Precompiled) and not step.graphemes and not step.kept)
@@ -171,7 +188,33 @@ def rewriter_of(normalization: Normalization, space: str) -> tuple[CharsMap | No
             return (compiled_map(maps[0], trims=True) if maps else CharsMap(b"", True)), rest
         if maps and steps == (*rest[:-1], *maps, rest[-1]):
             return compiled_map(maps[0], prefix_first=True), rest
-    return None, normalization
+    rewriter: Rewriter | None = None
+    while steps and (isinstance(steps[0], Mapped) or (rewriter is None and steps[0] in FORMS)):
+        first, *others = steps
+        rewriter = character_map(first.name, rewriter) if isinstance(first, Mapped) else normal_form(first)
+        steps = tuple(others)
+    return rewriter, steps
+
+
+def unseen(normalization: Normalization, pattern: SplitPattern) -> Normalization:
+    """The normalization without its replacing of white space by white space, where the pattern removes all of it first,
+    and nothing after that sees it.
+
+    >>> unseen(("NFC", Replace(r"\\s+", " "), Mapped("Lowercase")), Split(r"\\s", "removed"))
+    ('NFC', Mapped(name='Lowercase'))
+    """
+    first = next(iter(as_tuple(pattern)), None)
+    removed = _removed(first) if isinstance(first, Split) and first.behavior == "removed" else ""
+    return as_setting([one for one in as_tuple(normalization) if not _is_of_white_space(one, removed)])  # type: ignore[no-any-return]
+
+
+def _is_of_white_space(step: Normalizer, removed: str) -> bool:
+    """True for a step that replaces white space by white space, if that is `removed`. Normal forms and maps make white
+    space of white space alone."""
+    if not isinstance(step, Replace) or not step.content:
+        return False
+    found = _char_set(step.pattern)
+    return found is not None and {*_members(found[0]), *step.content} <= {*_white_space()} <= {*removed}
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:

@@ -59,7 +59,7 @@ def extend(
                              "whole, or has steps beyond a pattern")  # fmt: skip
         vocab, max_words = replace(vocab, pattern=patterns.resolve(superword_pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
-    counts = count_as(_with_specials(vocab, placed), corpus, num_threads, progress)
+    counts = count_as(vocab, corpus, num_threads, progress, literals=placed)
     merger = new_merger(options, max_words)
     ids = continue_from(vocab, counts, merger)
     del counts  # the merger has all it needs
@@ -67,18 +67,6 @@ def extend(
     learn_until(merger, start + n, progress)
     warn_of_few(merger.tokens - start, n, options, "new tokens", "extend with more text, or by fewer")
     return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
-
-
-def _with_specials(vocab: Vocab, placed: Mapping[str, int | None]) -> Vocab:
-    """The vocabulary with the new special tokens, so that they cut the corpus too."""
-    free = vocab.next_id
-    new = {literal: free + at for at, literal in enumerate(placed) if literal not in vocab.special_tokens}
-    # ids do not matter here: a literal that is a token already keeps that token's
-    for literal in new:
-        known = vocab.find(literal.encode())
-        new[literal] = new[literal] if known is None else known
-    tokens = {**vocab.tokens, **{token_id: literal.encode() for literal, token_id in new.items()}}
-    return replace(vocab, tokens=tokens, special_tokens=vocab.special_tokens | new) if new else vocab
 
 
 def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:

@@ -146,7 +146,7 @@ def test_json_and_text() -> None:
     report = audit(Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"]), TEXTS, name="small", files=["a.txt", "b.txt"])
     content = json.loads(json.dumps(report.to_dict()))
     assert content.keys() == {
-        "name", "files", "settings", "kinds", "scripts", "lengths", "longest", "unreachable", "faults", "findings",
+        "name", "files", "settings", "classes", "scripts", "lengths", "longest", "unreachable", "faults", "findings",
         "usage",
     }  # fmt: skip
     assert content["settings"].items() >= {"special_tokens": {"<|x|>": 330}, "unicode": "16.0"}.items()

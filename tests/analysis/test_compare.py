@@ -1,6 +1,7 @@
 """Tokenizers compared on texts, against their figures computed one text and one token at a time."""
 import json
 import math
+import re
 import sys
 from collections import Counter
 from itertools import accumulate, pairwise
@@ -57,7 +58,7 @@ def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are measured a block at a time; the largest group first where many are open."""
     texts = [(f"g{number % 40}", f"Line {number} of the text.\n" * (1 + number % 5)) for number in range(400)]
     whole = compare([ONE], texts).to_dict()
-    monkeypatch.setattr(module, "BLOCK", 200)
+    monkeypatch.setattr(module, "BATCH", 200)
     monkeypatch.setattr(module, "HELD", 600)
     parts = compare([ONE], texts).to_dict()
     assert parts == whole
@@ -196,3 +197,15 @@ def test_the_differing_places_are_those_of_the_definition(texts: list[str]) -> N
 def test_refusals(tokenizers: Any, texts: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         compare(tokenizers, texts)
+
+
+def test_a_page_has_a_colour_for_each_tokenizer() -> None:
+    named = {"one": Tokenizer.train("ab ab ab", 257), "two": Tokenizer.train("ab ab ab", 258)}
+    page = compare(named, {"x": ["ab ab"], "y": ["zz ab"]}).page()
+    rows = re.findall(r'<th scope="row" class="side (c.)">(\w+)', page)
+    assert rows == [("c0", "one"), ("c1", "two")]
+    heads = re.findall(r'class="number side (c.)" title="(\w+)"', page)
+    assert heads == 3 * rows
+    bars = re.findall(r'class="number (c.)" style="--share', page)
+    assert bars == 7 * ["c0"] + 7 * ["c1"] + 6 * ["c0", "c1"]
+    assert {*re.findall(r"\.bpe \.(c[01]) \{", page)} == {"c0", "c1"}

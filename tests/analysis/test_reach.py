@@ -12,6 +12,7 @@ from bpetite import Tokenizer, Vocab, patterns
 from bpetite.analysis import reach as reach_of
 from bpetite.analysis.reach import AROUND
 from bpetite.reference import merge_pretoken
+from bpetite.steps.normalizers import Mapped
 
 NEVER_IN_UTF8 = {0xC0, 0xC1, *range(0xF5, 0x100)}
 
@@ -183,3 +184,10 @@ def test_o200k_has_only_the_bytes(shared: Callable[[str], Path]) -> None:
     tok = Tokenizer.from_tiktoken(shared("openai/o200k_base.tiktoken"), pattern=patterns.O200K)
     found = reach_of(tok)
     assert {one.token for one in found.unreachable} == {bytes([byte]) for byte in NEVER_IN_UTF8}
+
+
+def test_a_mark_that_only_lowercase_makes_is_reachable() -> None:
+    tokens = {byte: bytes([byte]) for byte in range(256)} | {256: "\u0307".encode()}
+    for steps, lost in (((Mapped("StripAccents"), Mapped("Lowercase")), False), ((Mapped("StripAccents"),), True)):
+        tok = Tokenizer(tokens, [(b"\xcc", b"\x87")], normalization=steps)
+        assert (256 in {one.id for one in reach_of(tok).unreachable}) == lost != (256 in tok.encode("İ"))

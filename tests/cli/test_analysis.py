@@ -149,3 +149,9 @@ def test_compare_by_group(files: Path, tmp_path: Path) -> None:
         done = run("compare", *arguments)
         assert done.code == code, done
         assert message in done.err
+
+
+def test_tokens_of_a_file_name(files: Path) -> None:
+    """Many mean the content."""
+    done = run("tokens", "-t", files / "a.json", files / "text.txt")
+    assert f"those of the file: bpetite tokens < {files / 'text.txt'}" in done.err

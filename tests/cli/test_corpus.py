@@ -207,6 +207,8 @@ def test_count(ram_path: Path, tok: str) -> None:
     err = bpe(*count, ram_path / "in" / "**", "--on-error", "skip").err
     assert f"not read again under another name: 1 name, the first: {ram_path}" in err
     assert f"leads to a folder: 2 links, the first: {ram_path / 'in' / 'up'}" in err
+    err = bpe("count", ram_path / "in" / "b.md", "-t", tok).err
+    assert "read as text, for an unknown suffix (--input-kind says what it holds): 1 file, the first: " in err
     assert json.loads(bpe(*count, "--on-error", "skip", "--json").out)["documents"] == 4
     assert not list(ram_path.glob("count*"))
 

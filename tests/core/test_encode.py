@@ -1,6 +1,7 @@
 """Encoding against the definition: both kinds of vocabulary, every cut-off of the fast path, every form of input."""
 import ctypes
 import sys
+from itertools import product
 
 import pytest
 from hypothesis import given, settings
@@ -123,6 +124,14 @@ def test_every_length_of_a_text(merges: Tokenizer, unit: str) -> None:
         special = whole.special_tokens
         expected = reference.encode(text, RANKED, None, special_tokens=special, pattern=patterns.CL100K)
         assert whole.encode(text) == whole.encode_to_numpy(text).tolist() == expected
+
+
+@pytest.mark.parametrize("characters", ["aé", "aé中", "aé中🙂", "中字"])
+def test_every_four_characters_of_one_to_four_bytes(merges: Tokenizer, characters: str) -> None:
+    """UTF-8 is written by fours of characters, chosen by their lengths; a str of each width of units."""
+    for four in map("".join, product(characters, repeat=4)):
+        for text in (four * 4, "a" + four * 4 + "é", characters + four * 9):
+            assert merges.encode(text) == merges.encode(text.encode())
 
 
 @pytest.mark.parametrize("filler", ["ab ", "é ", "中 x", "🙂 "])

@@ -37,6 +37,7 @@ def test_a_run_into_the_folder_that_it_reads(ram_path: Path, sink: str, format: 
     again = run(folder, out, log=log.append, **options)
     assert {**first, "seconds": 0, "tokens_before": 0} == {**again, "seconds": 0, "tokens_before": 0}
     assert "files of this output" in log[0]
+    assert log[1:] == [f"{first['manifest']}: complete already, nothing was done"]
     assert run(folder, out, overwrite=True, **options)["documents"] == 200
     assert outputs(folder) == before
     if format == "parquet":

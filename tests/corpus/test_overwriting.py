@@ -4,12 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from corpus_tools import byte_codec
+from corpus_tools import byte_codec, run
 
 from bpetite.cluster import encode_corpus as encode_on_cluster
 from bpetite.corpus import RecordError, encode_corpus, merge_outputs
 from bpetite.corpus.write import partial as module
+from bpetite.corpus.write.manifest import manifest_bytes, read_manifest
 from bpetite.corpus.write.partial import PartialFolder
+from bpetite.errors import FormatError
 
 DOCUMENTS = "<|endoftext|>".join(f"document {number}" for number in range(60))
 
@@ -58,6 +60,17 @@ def test_shards_of_a_cluster_stay(ram_path: Path, inputs: list[Path]) -> None:
         )
         assert len(made["files"]) == 2  # ranks without text make none
         assert all((ram_path / name).exists() for name in made["files"])
+
+
+def test_shards_of_another_version_go(ram_path: Path, inputs: list[Path]) -> None:
+    run(inputs[0], ram_path / "o", format="nanogpt", shard_tokens=100)
+    path = ram_path / "o.manifest.json"
+    manifest = read_manifest(path)
+    path.write_bytes(manifest_bytes({**manifest, "manifest": manifest["manifest"] - 1}))
+    with pytest.raises(FormatError, match="version"):
+        run(inputs[0], ram_path / "o", format="nanogpt", shard_tokens=500)
+    made = run(inputs[0], ram_path / "o", format="nanogpt", shard_tokens=500, overwrite=True)
+    assert {one.name for one in ram_path.glob("o*")} == {"o.manifest.json", *made["files"]}
 
 
 def test_files_that_a_killed_run_has_moved_go(

@@ -212,6 +212,27 @@ def test_cases(name: str) -> None:
         check(theirs, tok, text, random.Random(text))
 
 
+MAPPED = [{"type": name} for name in ("NFC", "NFD", "Lowercase", "StripAccents")]
+NFC, NFD, LOWERCASE, STRIP_ACCENTS = MAPPED
+
+
+@pytest.mark.parametrize(("steps", "scanner"), [
+    ([NFC, replace(r"\s+", " ", "Regex"), LOWERCASE], "vector"), ([NFD, STRIP_ACCENTS, LOWERCASE], "vector"),
+    ([LOWERCASE], "vector"), ([STRIP_ACCENTS], "vector"), ([LOWERCASE, NFC], "pipeline"),
+    ([replace(r"\s+", "", "Regex")], "pipeline"), ([replace(r"\s+", "x", "Regex"), LOWERCASE], "pipeline"),
+])  # fmt: skip
+@pytest.mark.parametrize("name", ["the steps of CLIP", "characters"])
+def test_what_is_mapped_runs_compiled(name: str, steps: list[dict[str, Any]], scanner: str) -> None:
+    words = file(["<unk>", *"abeé.1\u0301i漢x", "ab"], "a b", unk_token="<unk>", pre_tokenizer={"type": "Whitespace"})
+    content = {**CASES.get(name, (words, []))[0], "normalizer": {"type": "Sequence", "normalizers": steps}}
+    theirs, tok = tokenizers.Tokenizer.from_str(json.dumps(full(content))), Tokenizer.from_huggingface(content)
+    assert tok.scanner == scanner
+    for text in texts(random.Random(1), 60):
+        check(theirs, tok, text, random.Random(text))
+    long = "".join(texts(random.Random(2), 4_000)) * 4 + "A" * 70_000 + "\u0301" * 70_000 + " \n" * 70_000 + "İA"
+    assert tok.encode(long) == tok.encode(long.encode(), num_threads=2) == encoding(theirs, long).ids
+
+
 LETTERS_OR_MARKS = r"'s|'t|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
 
 

@@ -51,6 +51,7 @@ class Sources:
     left_out: tuple[str, ...] = ()  # files with a suffix that no reader knows
     repeated: tuple[str, ...] = ()  # other names of files that are read
     links: tuple[str, ...] = ()  # links to folders
+    as_text: tuple[str, ...] = ()  # files that are named themselves, read as text for want of a known suffix
 
 
 def find_sources(
@@ -79,6 +80,7 @@ def find_sources(
     left_out: list[str] = []
     repeated: list[str] = []
     links: list[str] = []
+    as_text: list[str] = []
     seen: set[object] = set()
     name = None
     for name in map(local_name, arguments):
@@ -101,6 +103,8 @@ def find_sources(
                     f"{', '.join(KINDS)}, each also {', '.join(COMPRESSIONS)}); input_kind='text' (or jsonl, json, "
                     "parquet) says what it holds"
                 )
+            if holds is None:
+                as_text.append(file)
             holds = _document_kind(holds or "text", whole_files)
             identity: object = file
             if about := objects.get(file):
@@ -119,7 +123,7 @@ def find_sources(
         raise FileNotFoundError(errno.ENOENT, known, name)
     if sum(one.path == STDIN for one in inputs) > 1:
         raise ValueError("standard input (-) can be read only once")
-    return Sources(tuple(inputs), tuple(left_out), tuple(repeated), tuple(links))
+    return Sources(tuple(inputs), *map(tuple, (left_out, repeated, links, as_text)))
 
 
 def refuse_unread(left_out: Sequence[str], on_error: str) -> None:

@@ -78,19 +78,20 @@ def manifest_bytes(manifest: dict[str, Any]) -> bytes:
     return json.dumps(checked, indent=1, ensure_ascii=True).encode() + b"\n"
 
 
-def read_manifest(path: AnyPath) -> dict[str, Any]:
-    """Read a manifest; raises FormatError if it was changed, or has another version."""
+def read_manifest(path: AnyPath, *, of_any_version: bool = False) -> dict[str, Any]:
+    """Read a manifest; raises FormatError if it was changed, or has another version. All versions list files alike."""
     try:
         manifest = json.loads(path.read_bytes())
         version, checksum = manifest["manifest"], manifest.pop("checksum", None)
+        names = [file["name"] for file in entries_in(manifest)]
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as wrong:
         raise FormatError(f"{path}: not a manifest of a token file: {wrong}") from None
-    if version != VERSION:
+    if version != VERSION and not of_any_version:
         raise FormatError(f"{path}: manifest version {version!r}; this release reads {VERSION}")
     if checksum != digest(manifest):
         raise FormatError(f"{path}: has been changed since it was written; its checksum differs")
-    for file in entries_in(manifest):
-        check_name(file["name"], path)
+    for name in names:
+        check_name(name, path)
     return dict(manifest)
 
 

@@ -151,7 +151,7 @@ def without_own(paths: Iterable[str], names: Names) -> Iterator[bool]:
     files: set[str] = set()
     for output in (names, *names.ranks(".manifest.json")):
         with suppress(FileNotFoundError, FormatError):
-            listed = entries_in(read_manifest(output.manifest))
+            listed = entries_in(read_manifest(output.manifest, of_any_version=True))
             files |= {output.manifest.name, *(one["name"] for one in listed)}
     with suppress(OSError, FormatError):  # of a run that was killed while its files moved here
         files |= {one["name"] for one in entries_in(read_manifest(names.folder / "manifest.json"))}

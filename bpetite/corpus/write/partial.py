@@ -184,7 +184,7 @@ class PartialFolder:
         if overwrite:
             kept = {file["name"] for file in files}
             with suppress(FileNotFoundError, FormatError):  # delete the files of an earlier output
-                for file in entries_in(read_manifest(self.names.manifest)):
+                for file in entries_in(read_manifest(self.names.manifest, of_any_version=True)):
                     if file["name"] not in kept:
                         self._place(file).unlink(missing_ok=True)
             if self._store is not None:

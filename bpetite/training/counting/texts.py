@@ -108,19 +108,21 @@ def count_pretokens(
 
 
 def count_as(
-    vocab: Vocab, corpus: Corpus, num_threads: int | None = None, progress: Progress | None = None
+    vocab: Vocab, corpus: Corpus, num_threads: int | None = None, progress: Progress | None = None,
+    literals: Iterable[str] = (),
 ) -> Mapping[bytes, int] | CountFile:
     """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
-    on one thread. Counts are taken as they are, if they can be of these pre-tokens.
+    on one thread. `literals` are special tokens that it will have. Counts are taken as they are, if they can be of
+    these pre-tokens.
 
     Raises:
         ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does
             not have. As :func:`count_pretokens` otherwise.
     """
     cutter, _, pipeline = engine_parts(vocab)
-    literals = tuple(vocab.special_tokens)
+    special_tokens = dict.fromkeys(literals, 0) | vocab.special_tokens
     plain: Any = vocab.normalization  # without a pipeline
-    cutting = Cutting(cutter.pattern, literals, None if pipeline else plain)
+    cutting = Cutting(cutter.pattern, tuple(special_tokens), None if pipeline else plain)
     if isinstance(corpus, Counts):
         if pipeline is not None:
             raise ValueError(
@@ -135,7 +137,7 @@ def count_as(
     if pipeline is None:
         preparation = Preparation.of(cutting)
     else:
-        preparation = Preparation(cutter, Specials({}), None, None, (pipeline, Specials(vocab.special_tokens)))
+        preparation = Preparation(cutter, Specials({}), None, None, (pipeline, Specials(special_tokens)))
     return _counted(texts_not_paths(corpus), preparation, cutting, num_threads, progress)
 
 

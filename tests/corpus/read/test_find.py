@@ -34,6 +34,8 @@ def test_folders_globs_and_names_with_anything_in_them(ram_path: Path) -> None:
     assert [one.path for one in sources.inputs] == sorted((one.path for one in sources.inputs), key=os.fsencode)
     assert [os.path.basename(name) for name in sources.left_out] == ["n.md", "g.txt.lz4"]
     assert found(ram_path / "*.txt") == [str(ram_path / "b.txt")]
+    assert sources.as_text == ()
+    assert find_sources([ram_path / "b.txt", ram_path / "n.md"]).as_text == (str(ram_path / "n.md"),)
     assert found(ram_path / "**" / "*.json*") == [str(ram_path / name) for name in kinds if ".json" in name]
 
 

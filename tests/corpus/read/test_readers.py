@@ -7,6 +7,7 @@ import lzma
 import os
 import random
 import sys
+import threading
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
@@ -171,6 +172,21 @@ def test_standard_input(ram_path: Path, kind: str, suffix: str, monkeypatch: pyt
         give(b'{"text": "a"}\n' * 50 + b"\n{}\n")
         with pytest.raises(ValueError, match=r"^<stdin>:52: no text"):
             run("-", ram_path / "p", block=40, input_kind=kind)
+
+
+def test_several_jobs_encode_standard_input(ram_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    documents = some_documents(200)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("<|endoftext|>".join(documents).encode())))
+    two, both, codec = threading.Barrier(2), threading.Event(), byte_codec()
+
+    def encode(texts: Any) -> Any:
+        if not both.is_set():
+            two.wait(30)
+            both.set()
+        return codec.encode(texts)
+
+    run("-", ram_path / "o", block=100, jobs=2, codec=replace(codec, encode=encode))
+    assert texts_in(ram_path / "o.npy") == documents
 
 
 def test_many_small_files_are_worked_on_together(ram_path: Path) -> None:
