@@ -33,7 +33,7 @@ other ids; two figures are those of arrays and of lists.
 
 {tables}
 
-Measured in processor time, with the libraries in turn: {machine}, {date}; {versions}.
+Measured in processor time, with the libraries in turn: {machine}, {date}. Versions: {versions}.
 
 To repeat it, in a clone, with whatever peers are installed:
 
