@@ -3,7 +3,7 @@
 A file is used only if its SHA-256 is the published one. In a folder it has its own name, such as
 ``cl100k_base.tiktoken``, or the name that tiktoken gives it, the SHA-1 of its URL.
 
-GPT-2 has the tokens of r50k_base, and p50k_base has these and 24 runs of spaces: a file of any of them is enough.
+GPT-2 has the tokens of r50k_base, and p50k_base has these, then 24 runs of spaces: a file of any of them is enough.
 
 Sources: https://github.com/openai/tiktoken/blob/main/tiktoken/load.py and
 https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py
@@ -82,9 +82,14 @@ def _with_spaces(read: Callable[[bytes, str], TokenTable]) -> Callable[[bytes, s
     return lambda data, name: grown(read(data, name), runs)
 
 
+def _without_spaces(data: bytes, name: str) -> TokenTable:
+    """rank -> bytes of r50k_base from p50k_base: its lines before the runs of spaces."""
+    return parse(b"".join(data.splitlines(keepends=True)[:50256]), name)
+
+
 #: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.
 FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], TokenTable]], ...]] = {
-    "r50k_base": ((R50K, parse), (GPT2_MERGES, _of_merges)),
+    "r50k_base": ((R50K, parse), (P50K, _without_spaces), (GPT2_MERGES, _of_merges)),
     "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
     "cl100k_base": ((CL100K, parse),),
     "o200k_base": ((O200K, parse),),

@@ -81,7 +81,7 @@ def test_a_file_in_a_cache(cache: Path, merges: bytes, folder: str, name: str) -
     assert published_ranks.load("gpt2").id_of[b"hello"] == 31373
 
 
-def test_gpt2s_merges_hold_the_ranks_of_r50k_and_p50k(cache: Path, merges: bytes) -> None:
+def test_a_file_of_gpt2_r50k_or_p50k_holds_the_ranks_of_all(cache: Path, merges: bytes) -> None:
     put(merges, cache / "vocab.bpe")
     for encoding, file in (("gpt2", R50K), ("r50k_base", R50K), ("p50k_base", P50K), ("p50k_edit", P50K)):
         vocab = published_ranks.load(encoding)
@@ -89,7 +89,12 @@ def test_gpt2s_merges_hold_the_ranks_of_r50k_and_p50k(cache: Path, merges: bytes
         assert vocab.name == encoding
     (cache / "vocab.bpe").unlink()
     put(dump(ranks_of(merges)), cache / "r50k_base.tiktoken")
-    assert hashlib.sha256(dump(published_ranks.load("p50k_base"))).hexdigest() == P50K.sha256
+    p50k = dump(published_ranks.load("p50k_base"))
+    assert hashlib.sha256(p50k).hexdigest() == P50K.sha256
+    (cache / "r50k_base.tiktoken").unlink()
+    put(p50k, cache / "p50k_base.tiktoken")
+    for encoding in ("gpt2", "r50k_base"):
+        assert hashlib.sha256(dump(published_ranks.load(encoding))).hexdigest() == R50K.sha256
 
 
 def ranks_of(merges: bytes) -> Any:
