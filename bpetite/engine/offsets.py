@@ -8,6 +8,7 @@ Source: ``pre_tokenizer.rs`` (``into_encoding``) in https://github.com/huggingfa
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Literal
 
 from ..bytelevel import encode_token
@@ -32,7 +33,10 @@ class Origin:
         #: Character i comes from the characters ``starts[i]:ends[i]`` of the given text; empty if it is that text.
         self.starts: list[int] = []
         self.ends: list[int] = []
+        #: The text in which each special token was found, with white space that it took, by its offset in :attr:`data`.
+        self.found: dict[int, str] = {}
         self._parts: list[bytes] = []
+        self._size = 0
 
     @property
     def data(self) -> bytes:
@@ -44,10 +48,13 @@ class Origin:
         self.starts += starts
         self.ends += ends
         self._parts.append(data)
+        self._size += len(data)
 
-    def add_special(self, token: bytes, span: Range | None) -> None:
-        """Append a special token that takes up ``span`` of the given text (None if all of it is as given)."""
+    def add_special(self, token: bytes, span: Range | None, found: str) -> None:
+        """Append a special token that takes up ``span`` of the given text (None if all of it is as given), which is
+        ``found`` in it or in the rewritten text."""
         size = len(token.decode("utf-8"))
+        self.found[self._size] = found
         start, end = ([span[0]] * size, [span[1]] * size) if span is not None else ((), ())
         self.add(token, start, end)
 
@@ -122,7 +129,7 @@ def _trace(
                 for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special)]  # fmt: skip
     as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
-    for _, start, end, token in [*specials, ("", len(text), len(text), b"")]:
+    for found, start, end, token in [*specials, ("", len(text), len(text), b"")]:
         span = text[done:start]
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
@@ -132,7 +139,7 @@ def _trace(
         if span:
             origin.add(span.encode("utf-8"), starts, ends)
         if token:
-            origin.add_special(token, None if as_given else (start, end))
+            origin.add_special(token, None if as_given else (start, end), found)
         done = end
     return origin
 
@@ -147,7 +154,7 @@ def trimmed_offsets(
     """As :func:`offsets_of`, in characters or bytes, and without white space where the template trims it."""
     given = text if isinstance(text, str) else text.decode("utf-8")
     origin = _trace(tokenizer, given, allowed_special, None)
-    spans = trimmed(tokenizer, ids, origin.spans(tokenizer, ids), given)
+    spans = trimmed(tokenizer, ids, origin.spans(tokenizer, ids), origin.found)
     if unit == "characters":
         return spans
     import numpy as np
@@ -159,24 +166,29 @@ def trimmed_offsets(
     return [*zip(starts.tolist(), ends.clip(starts, own[:, 1]).tolist(), strict=True)]
 
 
-def trimmed(tokenizer: TokenizerBase, ids: Sequence[int], spans: list[Range], text: str = "") -> list[Range]:
+def trimmed(
+    tokenizer: TokenizerBase, ids: Sequence[int], spans: list[Range], found: dict[int, str] | None = None
+) -> list[Range]:
     """Spans without the white space that tokens begin and end with, if the template trims them: as ``ByteLevel`` of
-    ``tokenizers`` does. A special token may have taken white space of the `text` with it, if one is given."""
+    ``tokenizers`` does. ``found`` is that of :class:`Origin`; None where special tokens are found as they are."""
     vocab = tokenizer._vocab
     if vocab.template is None or not vocab.template.trim_offsets:
         return spans
-    literals = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
+    literals = {token_id: vocab.spelled(literal) for literal, token_id in vocab.special_tokens.items()}
+    if found is not None:  # others are found by merges
+        unknown = None if vocab.alphabet is None else vocab.alphabet.unknown
+        literals = {token_id: text for token_id, text in literals.items() if token_id == unknown}
 
-    def spelled(token_id: int, span: Range) -> str:
-        token, found = vocab.tokens[token_id], text[slice(*span)]
-        if token_id in literals:  # it may be the token of an unknown character
-            literal = vocab.spelled(literals[token_id])
-            return found if literal in found else literal
+    def spelled(token_id: int, end: int) -> str:
+        token = vocab.tokens[token_id]
+        text = (found or {}).get(end - len(token), literals.get(token_id))
+        if text is not None:
+            return text
         if vocab.alphabet is None or not vocab.alphabet.of_characters:
             return encode_token(token)
         return vocab.alphabet.spell(token, token_id)
 
-    tokens = [*map(spelled, ids, spans)]
+    tokens = [*map(spelled, ids, accumulate(len(vocab.tokens[token_id]) for token_id in ids))]
     for keeps_prefix in vocab.template.trim_offsets:
         spans = [_trimmed(*one, keeps_prefix) for one in zip(range(len(ids)), tokens, spans, strict=True)]
     return spans

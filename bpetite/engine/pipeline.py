@@ -44,8 +44,8 @@ LONG = 100
 #: Sets of special tokens whose finders are kept.
 SUBSETS = 16
 
-#: A special token or the text up to the next one: the id or None, the fragments of ordinary text before any step that
-#: sees their printable form, and the start and end of each character in the given text.
+#: A special token or the text up to the next one: the id or None, the text of the token, or the fragments of ordinary
+#: text before any step that sees their printable form, and the start and end of each character in the given text.
 Span = tuple[int | None, list[Fragment], Sequence[int], Sequence[int]]
 
 
@@ -200,7 +200,8 @@ class Pipeline:
         origin = offsets.Origin()
         for token_id, fragments, starts, ends in self._spans(text, allowed, trusted):
             if token_id is not None:
-                origin.add_special(self._tokens[token_id], (starts[0], ends[-1]))
+                origin.add_special(self._tokens[token_id], (starts[0], ends[-1]), fragments[0].text)
+                continue
             for fragment, start, put_in in fragments:
                 end = start + len(fragment) - put_in
                 # an inserted prefix shares the place of the first character of the text
@@ -242,9 +243,9 @@ class Pipeline:
             origin.add(b"x" * letters, [places[at][0]] * letters, [places[at + size - 1][1]] * letters)
             at += size
 
-    def _fragments(self, text: str, beginning: int) -> list[Fragment]:
+    def _fragments(self, ordinary: Fragment, beginning: int) -> list[Fragment]:
         """The parts of ordinary text, whose first characters come from the `beginning` of the whole text."""
-        fragments = [Fragment(text)] if text else []
+        fragments = [ordinary]
         if self._prefix_space and not self._steps:
             return splits.apply(PrefixSpace(), fragments)
         for step in self._steps:
@@ -275,7 +276,7 @@ class Pipeline:
         early, late = self._finder(allowed, as_written=trusted is not None)
         for start, end, token_id in early.cut(text, trusted):
             if token_id is not None:
-                yield token_id, [], range(start, end), range(start + 1, end + 1)
+                yield token_id, [Fragment(text[start:end])], range(start, end), range(start + 1, end + 1)
             else:
                 part = text[start:end]
                 if trace or self._normalize is None:
@@ -284,8 +285,9 @@ class Pipeline:
                     part = self._normalize(part)
                     starts = ends = range(start, start + len(part))
                 for first, last, token_id in late.cut(part):
-                    beginning = bisect_right(starts, 0, first, last) - first
-                    fragments = self._fragments(part[first:last], beginning) if token_id is None else []
+                    fragments = [Fragment(part[first:last])]
+                    if token_id is None:
+                        fragments = self._fragments(fragments[0], bisect_right(starts, 0, first, last) - first)
                     yield token_id, fragments, starts[first:last], ends[first:last]
 
     def _finder(self, allowed: Specials | None, as_written: bool) -> tuple[_Finder, _Finder]:

@@ -148,7 +148,7 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
     if as_bytes:
         _check_flags_in_printable_form(added, name)
     flags = _flags(added, ids, settings["normalization"] is not None, alphabet)
-    _check_flags_of_nothing(flags, settings["normalization"], name)
+    _check_found(flags, settings["normalization"], name)
     # an added token takes the place of a token of the model that is spelled alike
     with errors_named(name):
         held = {
@@ -329,16 +329,15 @@ def _flags(
     return made
 
 
-def _check_flags_of_nothing(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
-    """Raise FormatError for a token that would take all white space, wherever it is: it is normalized to nothing, which
-    is found everywhere."""
+def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
+    """Raise FormatError for a token that is normalized to nothing, which is found everywhere and cuts all text."""
     for literal, some in flags.items():
-        if normalization is not None and "normalized" in some and {"lstrip", "rstrip"} & {*some}:
+        if normalization is not None and "normalized" in some:
             from ..steps.normalizers import normalizer  # not at the top: few files have such tokens
 
             if not (normalizer(normalization) or str)(literal):
                 raise FormatError(
-                    f"{name}: added token {short_repr(literal)} is normalized to nothing, and strips white space"
+                    f"{name}: added token {short_repr(literal)} is normalized to nothing, and found everywhere"
                 )
 
 

@@ -141,7 +141,7 @@ def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
 
     from ..splitting.pattern.regex_text import matches
 
-    for start, end in matches(regex.compile(step.pattern), text):
+    for start, end in matches(regex.compile(step.pattern), text) if text else ():  # tokenizers replaces none in ""
         yield start, end, step.content
 
 

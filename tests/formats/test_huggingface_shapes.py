@@ -26,7 +26,7 @@ from bpetite.steps.simplified import kept
 REASONS = (
     "neither normalizer nor pre-tokenizer writes", "a token of the model, too", "same bytes", "unreachable",
     "also how the model spells the byte", "is no token", "can match nothing, and then",
-    "normalized to nothing, and strips",
+    "normalized to nothing, and found everywhere",
 )  # fmt: skip
 
 
@@ -172,9 +172,9 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "an expression that matches nothing": (
         file(["a", "b", "x"], normalizer=replace("a*", "x", "Regex")), ["a", "ba", "aab", "bb"]
     ),
-    "added tokens that normalize to nothing": (
-        file(["a", "x"], normalizer=replace("x", ""), added_tokens=[
-            added("xx", 2, normalized=True), added("xxx", 3, normalized=True)]), ["axxa", "xx", "xxx"]
+    "a text that is normalized to nothing before the last step": (
+        file(["a", "x"], normalizer={"type": "Sequence", "normalizers": [
+            {"type": "Strip", "strip_left": True, "strip_right": True}, replace("a*", "x", "Regex")]}), [" ", "", "b"]
     ),
     "a mark in the text": (
         file([*"low<>/", "w</w>", "></w>", "lo", "low</w>"], "l o", "lo w</w>", end_of_word_suffix="</w>",
@@ -274,6 +274,28 @@ def test_each_character_is_of_the_class_that_it_has_there(name: str) -> None:
         text = f"a{chr(point)}!"
         parts = [part for part in ours.split(text) if part[0] not in dropped]
         assert parts == [part for part, _ in theirs.pre_tokenize_str(text)], hex(point)
+
+
+def test_trimmed_offsets_of_an_added_token_that_takes_white_space_of_the_normalized_text() -> None:
+    """An id of an added token is trimmed as it was found, or as a token if merges gave it."""
+    content = file(
+        [*LETTERS, "ab", "▁"], "a b", decoder=BYTE_LEVEL, post_processor=BYTE_LEVEL,
+        pre_tokenizer=sequence({"type": "Whitespace"}, BYTE_LEVEL), normalizer={"type": "Sequence", "normalizers": [
+            replace(" +", "▁", "Regex"), replace("é", ""), {"type": "Prepend", "prepend": " "}]},
+        added_tokens=[added("ab", 256, normalized=True, rstrip=True), added("  ", 258, normalized=True, rstrip=True)],
+    )  # fmt: skip
+    theirs, tok = tokenizers.Tokenizer.from_str(json.dumps(full(content))), Tokenizer.from_huggingface(content)
+    for text in ("aé\t  \t</w>", "b.😀ab.a", "ab\n", "éab \n ab", " ab", "  \t", "a  \n\nb"):
+        found = theirs.encode(text, add_special_tokens=False)
+        assert tok.encode_with_offsets(text) == (found.ids, found.offsets), text
+
+
+def test_an_added_token_that_is_normalized_to_nothing_is_refused() -> None:
+    content = file(["a", "b", "ab"], "a b", normalizer=replace("x", ""), added_tokens=[added("x", 3, normalized=True)])
+    theirs = tokenizers.Tokenizer.from_str(json.dumps(full(content)))
+    assert theirs.encode("ab").tokens == ["a", "b"]
+    with pytest.raises(FormatError, match="added token 'x' is normalized to nothing, and found everywhere"):
+        Tokenizer.from_huggingface(content)
 
 
 @pytest.mark.parametrize(("name", "data"), [
