@@ -405,23 +405,22 @@ def dump(vocab: Vocab) -> bytes:
         if spelled[token_id] != literal and any(token_id in pair for pair in vocab.merges):
             raise FormatError(f"tokenizer.json cannot hold the special token {literal!r} as part of a merge")
         spelled[token_id] = literal
-    # the model's vocabulary needs no special tokens if the library gives them the same ids by counting on
-    ordinary = {spelled[token_id]: token_id for token_id in spelled if token_id not in special}
-    if len(ordinary) + len(special) != len(spelled):
+    if len({*spelled.values()}) != len(spelled):
         raise FormatError("tokenizer.json cannot hold a special token that is spelled like a token")
-    counted = all(token_id == len(ordinary) + n for n, token_id in enumerate(sorted(special)))
-    results = {spelled[token_id] for token_id in vocab.merge_results}
-    both = special.keys() - vocab.special_only
     alphabet = vocab.alphabet
     unknown_token = None if alphabet is None or alphabet.unknown is None else spelled[alphabet.unknown]
-    if not counted or both or not (results | {unknown_token} - {None}) <= ordinary.keys():
-        ordinary = {text: token_id for token_id, text in spelled.items()}
-        for literal, flags in vocab.token_flags.items():
-            if "added" in flags:
-                raise FormatError(
-                    f"tokenizer.json cannot hold the special token {literal!r}: with its id it would be a token of "
-                    "ordinary text, too"
-                )
+    # a special token is left out of the model's vocabulary, where text may find it, if counting on gives it its id
+    needed = {*vocab.merge_results, *(special.keys() - vocab.special_only), alphabet and alphabet.unknown}
+    first = vocab.next_id
+    while vocab.next_id == len(spelled) and first - 1 in special and first - 1 not in needed:
+        first -= 1
+    ordinary = {text: token_id for token_id, text in spelled.items() if token_id < first}
+    for literal, flags in vocab.token_flags.items():
+        if "added" in flags and literal in ordinary:
+            raise FormatError(
+                f"tokenizer.json cannot hold the special token {literal!r}: with its id it would be a token of "
+                "ordinary text, too"
+            )
     if unknown := vocab.kept.keys() - KEPT.keys():
         raise FormatError(f"tokenizer.json cannot hold the setting {min(unknown)!r}")
     merges: list[Any] = [(spelled[left], spelled[right]) for left, right in vocab.merges]

@@ -290,6 +290,21 @@ def test_trimmed_offsets_of_an_added_token_that_takes_white_space_of_the_normali
         assert tok.encode_with_offsets(text) == (found.ids, found.offsets), text
 
 
+def test_an_added_token_beside_the_vocabulary_is_saved_beside_it() -> None:
+    """In the vocabulary, ``ignore_merges`` would find it where the search for added tokens does not."""
+    content = file(
+        ["<s>", "a", "b", "é"], ignore_merges=True, pre_tokenizer=split("é", "Isolated"),
+        added_tokens=[added("<s>", 0, special=True), added("ab", 4, single_word=True)],
+    )  # fmt: skip
+    again = json.loads(dump(Tokenizer.from_huggingface(content).to_vocab(), "huggingface"))
+    assert again["model"]["vocab"] == content["model"]["vocab"]
+    for one in (content, again):
+        theirs, tok = tokenizers.Tokenizer.from_str(json.dumps(full(one))), Tokenizer.from_huggingface(one)
+        for text in ("éab", "ab é ab", "<s>abé"):
+            check(theirs, tok, text, random.Random(text))
+    assert tok.encode("éab ab") == [3, 1, 2, 4]
+
+
 def test_an_added_token_that_is_normalized_to_nothing_is_refused() -> None:
     content = file(["a", "b", "ab"], "a b", normalizer=replace("x", ""), added_tokens=[added("x", 3, normalized=True)])
     theirs = tokenizers.Tokenizer.from_str(json.dumps(full(content)))
