@@ -142,7 +142,7 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
         _check_byte_fallback(ids, name)
     steps = settings["normalization"], settings["pattern"]
     alphabet = read_alphabet(content, ids, *steps, name) if characters else read_byte_alphabet(content, ids, name)
-    added = _added_tokens(content.get("added_tokens"), ids, name, characters=characters)
+    added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
     if as_bytes:
@@ -155,8 +155,7 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    if characters:
-        _check_normalized(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
+    _check_spelled(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
     unreachable = hidden - held.keys()
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
     if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
@@ -200,21 +199,23 @@ def _read_tokens(
         return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden, space
 
 
-def _check_normalized(
+def _check_spelled(
     added: dict[str, dict[str, Any]], ids: SpelledIds, held: Mapping[int, bytes], alphabet: Alphabet | None,
     ignore_merges: bool, name: str,
 ) -> None:
-    """Raise FormatError for an added token that is found in normalized text by other bytes than those that the model
-    takes for it without a merge."""
+    """Raise FormatError for an added token that the model takes for other bytes without a merge."""
+    read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
+    suffix = "" if alphabet is None else alphabet.suffix
     for literal, entry in added.items():
-        token = held[entry["id"]]
-        if alphabet is not None and literal in ids and (len(literal) == 1 or ignore_merges) and (
-            token != alphabet.read_spelled(literal)
+        if literal in ids and (
+            len(literal.removesuffix(suffix)) == 1 or (ignore_merges and read is not decode_or_utf8)
         ):
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)} is normalized, which makes {token!r} of it, and "
-                "is a token of the model, too"
-            )
+            token = read(literal)
+            if token != held[entry["id"]]:
+                raise FormatError(
+                    f"{name}: added token {short_repr(literal)}, which stands for {held[entry['id']]!r}, is also how "
+                    f"the model spells {token!r}"
+                )
 
 
 def _steps(content: dict[str, Any], name: str) -> Steps:
@@ -256,7 +257,7 @@ def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
             raise FormatError(f"{name}: {token!r} has the mark {suffix!r} inside, of which the decoder makes a space")
 
 
-def _added_tokens(entries: Any, ids: SpelledIds, name: str, *, characters: bool) -> dict[str, dict[str, Any]]:
+def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[str, Any]]:
     """literal -> entry of the added tokens."""
     if entries is None:
         return {}
@@ -292,13 +293,6 @@ def _added_tokens(entries: Any, ids: SpelledIds, name: str, *, characters: bool)
                 f"{name}: added token {short_repr(literal)} has the id {entry['id']}, and tokenizers gives it {given} "
                 "on loading: the file contradicts itself. To read it with the ids that tokenizers gives, write "
                 "Tokenizer.from_huggingface(tokenizers.Tokenizer.from_file(path))"
-            )
-        if len(literal) == 1 and not characters and known is not None and (
-            decode_or_utf8(literal) != literal.encode("utf-8")
-        ):
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)} is also how the model spells the byte "
-                f"{decode_or_utf8(literal)!r}"
             )
     return added
 

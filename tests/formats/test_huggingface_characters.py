@@ -17,7 +17,7 @@ LETTERS = "ab cdé▁ 漢字.,1\n\U0001f600 e\u0301"
 #: Reasons to refuse a file.
 REASONS = (
     "neither normalizer nor pre-tokenizer writes", "need both model.byte_fallback and", "is no token",
-    "a token of the model, too", "same bytes", "unreachable",
+    "also how the model spells", "same bytes", "unreachable",
 )  # fmt: skip
 SCHEMES = ("always", "never", "first")
 
