@@ -22,6 +22,7 @@ from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import CONFIG, FILES, TEMPLATES, WRITTEN, errors_named, parse_json, read_file, settings_in, with_settings
 from .huggingface_steps import (
+    falls_back,
     is_bytelevel,
     read_alphabet,
     read_byte_alphabet,
@@ -196,6 +197,9 @@ def _read_tokens(
         from ..vocabulary.alphabet import Alphabet  # not at the top: most files do without it
 
         table, byte_ids, odd, hidden = read_characters(data, *span, space)
+        if not falls_back(content, name):  # then these are tokens as others are
+            spelled = {token_id: b"<0x%02X>" % byte for byte, token_id in enumerate(byte_ids) if token_id is not None}
+            table, byte_ids, hidden = table.with_tokens(spelled, hidden - spelled.keys()), [], hidden - spelled.keys()
         return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden, space
 
 

@@ -362,12 +362,13 @@ def read_alphabet(
         )
     if space and space not in ids:
         raise FormatError(f"{name}: the character for a space, {space!r}, is no token")
-    byte_ids: tuple[int | None, ...] = tuple(ids.get(f"<0x{byte:02X}>") for byte in range(256))
+    spelled = [f"<0x{byte:02X}>" for byte in range(256)] if falls_back(content, name) else []
+    byte_ids: tuple[int | None, ...] = tuple(map(ids.get, spelled))
     if not any(byte is not None for byte in byte_ids):
         byte_ids = ()
-    if bool(byte_ids) and (bool(model.get("byte_fallback")), byte_tokens) != (True, True):
+    if byte_ids and not (model.get("byte_fallback") and byte_tokens):
         raise FormatError(
-            f"{name}: byte tokens such as <0x0A> need both model.byte_fallback and the decoder ByteFallback"
+            f"{name}: byte tokens such as <0x0A> take both model.byte_fallback and the decoder ByteFallback, or neither"
         )
     unknown = model.get("unk_token")
     if unknown is not None and unknown not in ids:
@@ -376,11 +377,16 @@ def read_alphabet(
         return Alphabet(
             byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip,
             suffix=model.get("end_of_word_suffix") or "", decoding=_read_decoding(content, name),
-            missing="drop" if unknown is None and not _falls_back(byte_ids, ids) else "refuse",
+            missing="drop" if unknown is None and not _has_all_bytes(byte_ids, ids) else "refuse",
         )
 
 
-def _falls_back(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
+def falls_back(content: dict[str, Any], name: str) -> bool:
+    """True if the model or the decoder of a file of characters knows byte tokens."""
+    return bool(content["model"].get("byte_fallback")) or read_decoder(content.get("decoder"), name)[1]
+
+
+def _has_all_bytes(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
     """True if every character that has no token becomes byte tokens."""
     return bool(byte_ids) and not any(
         token_id is None and not 0xC0 <= byte < 0xC2 and (byte >= 0x80 or chr(byte) not in ids)

@@ -16,7 +16,7 @@ from bpetite.formats import dump
 LETTERS = "ab cdé▁ 漢字.,1\n\U0001f600 e\u0301"
 #: Reasons to refuse a file.
 REASONS = (
-    "neither normalizer nor pre-tokenizer writes", "need both model.byte_fallback and", "is no token",
+    "neither normalizer nor pre-tokenizer writes", "take both model.byte_fallback and", "is no token",
     "also how the model spells", "same bytes", "unreachable",
 )  # fmt: skip
 SCHEMES = ("always", "never", "first")
@@ -139,7 +139,7 @@ def test_no_steps_at_all() -> None:
     ({"pre_tokenizer": {"type": "Metaspace", "replacement": "▁", "add_prefix_space": False}}, "add_prefix_space"),
     ({"normalizer": {"type": "Precompiled", "precompiled_charsmap": ""}}, "no map of SentencePiece"),
     ({"model": FILE["model"] | {"unk_token": "?"}}, "is not in the vocabulary"),
-    ({"model": FILE["model"] | {"vocab": {"a": 0, "b": 1, "ab": 2, "<0x00>": 3}}}, "need both"),
+    ({"model": FILE["model"] | {"vocab": {"a": 0, "b": 1, "ab": 2, "<0x00>": 3}, "byte_fallback": True}}, "take both"),
 ])  # fmt: skip
 def test_refused_by_name(change: dict[str, Any], message: str) -> None:
     with pytest.raises(FormatError, match=message):

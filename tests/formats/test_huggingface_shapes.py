@@ -152,6 +152,15 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a whole pre-token with a mark": (
         file(["a", "▁", "▁a"], pre_tokenizer=metaspace("▁"), decoder=metaspace("▁"), ignore_merges=True), ["a", " a a"]
     ),
+    "byte tokens without fallback": (
+        file([*BYTES, *"<0x4>a ", "<0", "<0x", "<0x4"], "< 0", "<0 x", "<0x 4", unk_token="<0x0A>"),
+        ["a<0x44>", "<0x4", "\n", "中", "A"],
+    ),
+    "byte tokens without fallback, taken whole, beside a mark": (
+        file([*BYTES, *"ab▁", "▁a", "<unk>"], "▁ a", normalizer=replace(" ", "▁"), ignore_merges=True,
+             unk_token="<unk>", pre_tokenizer=split("<0x..>", "Isolated"), decoder=metaspace("▁", "never")),
+        ["<0x41>", "a<0x41> <0x0A>b a", "\n"],
+    ),
     "a whole pre-token that is spelled as a byte token": (
         file([*BYTES, "a", "b"], normalizer=replace(" ", "b"), pre_tokenizer=split("<0x..>", "Isolated"),
              decoder=decoder("b"), byte_fallback=True, ignore_merges=True), ["<0x41>", "a<0x41><0x0A>b"]

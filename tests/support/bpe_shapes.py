@@ -22,6 +22,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "trimmed": {"trim": True, "bytes": True, "words": None},
     "rewritten": {"rewritten": True, "space": None, "fallback": None},
     "mapped": {"mapped": True, "bytes": None, "suffix": None, "words": None},
+    "byte tokens without fallback": {"plain bytes": True, "space": None, "lacking": None, "whole": None},
 }
 LETTERS = "ab é·▁_漢1.,<\n\t\u3000😀"
 PIECES = [*LETTERS, "ab", "  ", " ", "</w>", "a</w>", "<unk>", "<s>", "<0x41>", "a b", "ba.", "éa", "\n\n "]
@@ -73,7 +74,7 @@ def _model(draw: random.Random, has: dict[str, Any]) -> dict[str, Any]:
     if not (as_bytes or fallback or lacking) and unknown is None:
         unknown = draw.choice(["<unk>", None])
     tokens = ["<unk>", "<s>", *letters]
-    if fallback:
+    if fallback or has.get("plain bytes"):
         all_bytes = [f"<0x{byte:02X}>" for byte in range(256)]
         tokens += draw.sample(all_bytes, 250) if lacking and draw.random() < 0.5 else all_bytes
     suffix = "</w>" if has.get("suffix") else ""
@@ -165,7 +166,7 @@ def _decoder(draw: random.Random, has: dict[str, Any]) -> dict[str, Any] | None:
         if draw.random() < 0.3:
             return None
         return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": True, "use_regex": True}
-    fuse, mark = [{"type": "ByteFallback"}, {"type": "Fuse"}], has.get("mark", "▁")
+    fuse, mark = [{"type": "ByteFallback"}, {"type": "Fuse"}][bool(has.get("plain bytes")) :], has.get("mark", "▁")
     if has.get("space") and draw.random() < 0.7:
         if draw.random() < 0.4:
             scheme = has.get("scheme", "always")
