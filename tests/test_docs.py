@@ -27,6 +27,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -304,6 +305,13 @@ def test_the_sidebar_is_short() -> None:
     assert 15 < len(pages) <= 26
     assert all(title.startswith("# ") for title in titles)
     assert [title for title in titles if re.match("# (What|Which|Whether|Where|When|How)", title)] == []
+
+
+def test_the_recipe_of_conda_has_the_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
+    runs = re.findall(r"- (\S+) ?(>=\S+)", recipe.partition("  run:\n")[2])
+    assert sorted("".join(one) for one in runs) == sorted(project["dependencies"])
 
 
 # The numbers
