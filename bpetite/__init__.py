@@ -1,4 +1,4 @@
-"""Byte-level BPE: a tokenizer that trains, encodes and decodes, exactly and at memory speed.
+"""BPE over bytes or characters: a tokenizer that trains, encodes and decodes exactly.
 
 >>> from bpetite import Tokenizer
 >>> tok = Tokenizer.train("ab ab ab", 258)

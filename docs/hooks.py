@@ -1,9 +1,7 @@
-"""What mkdocs takes from elsewhere: the home page is README.md, the changelog CHANGELOG.md, the commands their help."""
+"""What mkdocs takes from elsewhere: the home page is README.md, the changelog CHANGELOG.md."""
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +25,4 @@ def on_page_markdown(markdown: str, *, page: Any, **kwargs: Any) -> str:
     if source is not None:
         return LINK.sub(target, (ROOT / source).read_text(encoding="utf-8"))
     # GitHub's tables need a backslash before a pipe in code, which Python-Markdown would print
-    markdown = re.sub(r"^\|.*$", lambda row: row[0].replace(r"\|", "|"), markdown, flags=re.M)
-    return re.sub(r"^<!-- help: ?(\w*) -->$", lambda found: help_of(found[1]), markdown, flags=re.M)
-
-
-def help_of(command: str) -> str:
-    """What the command, or `bpetite` itself, says to --help."""
-    arguments = [sys.executable, "-m", "bpetite", *([command] if command else []), "--help"]
-    said = subprocess.run(arguments, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
-    return f"```text\n{said}```"
+    return re.sub(r"^\|.*$", lambda row: row[0].replace(r"\|", "|"), markdown, flags=re.M)

@@ -9,7 +9,8 @@ have made. A block of the language
 - ``console`` has commands after ``$``, and below each what it prints,
 - ``text`` is no code.
 
-What cannot run says so to the reader: ``title="Not tested: ..."``. `NOT_TESTED` lists all of these.
+What cannot run says so to the reader: ``title="Not tested: ..."``. `NOT_TESTED` lists all of these. Blocks that
+tools/reference.py makes are compared with what it makes now; tests/test_examples.py runs their examples.
 """
 import ast
 import contextlib
@@ -26,6 +27,7 @@ import shlex
 import subprocess
 import sys
 import textwrap
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,8 +95,14 @@ def name_of(page: Path) -> str:
     return page.relative_to(ROOT).as_posix()
 
 
+def by_hand(page: Path) -> str:
+    """The text of a page, with empty lines for what is generated."""
+    made = re.compile(r"^<!-- (api|help):.*?^<!-- end -->$", re.M | re.S)
+    return made.sub(lambda found: "\n" * found[0].count("\n"), page.read_text(encoding="utf-8"))
+
+
 def blocks(page: Path) -> Iterator[Block]:
-    lines = page.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = by_hand(page).splitlines(keepends=True)
     opened: tuple[int, re.Match[str]] | None = None
     for number, line in enumerate(lines):
         if opened is None:
@@ -146,11 +154,11 @@ def run_console(block: Block) -> None:
         assert run_shell(command).rstrip() == expected.rstrip(), f"{block.page}:{block.line}: {command}"
 
 
-def run_page(page: Path) -> None:
-    """The code of a page, in the current folder."""
+def run_page(page: Path, only: str = "") -> None:
+    """The code of a page, or that of one language, in the current folder."""
     namespace: dict[str, Any] = {"__name__": "__main__"}
     for block in blocks(page):
-        if not block.runs:
+        if not block.runs or only not in block.language:
             continue
         if block.language == "python" and ">>> " in block.code:
             run_doctest(block, namespace)
@@ -195,19 +203,15 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_the_code_of_a_page(page: Path, folder: Path) -> None:
     if MARKS.get(name_of(page)) != pytest.mark.cluster:
         run_page(page)
+        run_page(page, "python")  # Python is tried again and again; commands have --overwrite, or go on
         return
     # engines leave threads, sockets and a virtual machine in the process
     done = subprocess.run([sys.executable, __file__, str(page)], capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-8000:]
 
 
-def test_the_first_commands_of_readme_run_twice_and_read_one_document(folder: Path) -> None:
-    found, namespace = [*blocks(ROOT / "README.md")], {"__name__": "__main__"}
-    for _ in range(2):
-        for block in found:
-            if block.language == "python":
-                run_python(block, namespace)
-    (first,) = (block.code for block in found if block.code.startswith(SET_UP))
+def test_the_first_command_of_readme_reads_one_document() -> None:
+    (first,) = (block.code for block in blocks(ROOT / "README.md") if block.code.startswith(SET_UP))
     file = ROOT / re.findall(r"encode (\S+)", first)[0]
     assert "<|endoftext|>" not in file.read_text(encoding="utf-8")
 
@@ -219,7 +223,7 @@ def test_what_runs_and_what_does_not() -> None:
     assert Counter((block.page, block.reason) for block in found if block.reason) == NOT_TESTED
     assert [block for block in found if "ested" in block.title and block.reason is None] == []
     for page in PAGES:  # Markdown takes indented lines for code, too
-        outside = re.sub(r"^( *)```.*?^\1```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        outside = re.sub(r"^( *)```.*?^\1```$", "", by_hand(page), flags=re.M | re.S)
         assert re.findall(r"\n\n( {4}\S.*)", outside) == [], name_of(page)
 
 
@@ -235,19 +239,23 @@ def public(module: str) -> list[str]:
     return [f"{module}.{name}" for name in found.__all__]
 
 
-def test_the_reference_has_every_public_name() -> None:
-    pages = "".join(page.read_text(encoding="utf-8") for page in PAGES if page.parent.name == "reference")
-    shown = set(re.findall(r"^::: ([\w.]+)$", pages, re.M))
+def test_the_reference_is_generated_and_has_every_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT)
+    reference = importlib.import_module("tools.reference").Reference()
+    stale = [name_of(path) for path, text in reference.made().items() if text != reference.pages[path]]
+    assert stale == [], "python tools/reference.py writes them"
     names = [name for module in MODULES for name in public(module)]
     assert len(names) > 100
-    missing = [name for name in names if name not in shown and name.rpartition(".")[0] not in shown]
-    assert [name for name in missing if not any(module.startswith(f"{name}.") for module in shown)] == []
+    anchors = [place for place in reference.places.values() if "#" in place]
+    assert len(anchors) == len(set(anchors))
+    missing = [name for name in names if name not in reference.places]
+    assert [name for name in missing if not inspect.ismodule(pkgutil.resolve_name(name))] == []
 
 
 def test_the_reference_groups_what_a_tokenizer_has() -> None:
     page = (ROOT / "docs/reference/tokenizer.md").read_text(encoding="utf-8")
-    names = re.findall(r"^::: bpetite\.Tokenizer\.(\w+)$", page, re.M)
-    groups = re.findall(r"^## (.+)\n+(?:\S.*\n+)?::: bpetite\.Tokenizer\.", page, re.M)
+    names = re.findall(r"^bpetite\.Tokenizer\.(\w+)$", page, re.M)
+    groups = re.findall(r"^## (.+)\n+(?:\S.*\n+)?<!-- api:\nbpetite\.Tokenizer\.", page, re.M)
     assert groups == ["Making", "Encoding", "Decoding", "Facts"]
     assert len(names) == len(set(names)) <= 52
     assert set(names) == {name for name in dir(bpetite.Tokenizer) if is_public(name)}
@@ -272,17 +280,17 @@ def test_everything_that_is_called_has_an_example() -> None:
 # The pages
 
 
-def sentences(page: str) -> Iterator[str]:
+def sentences(page: Path) -> Iterator[str]:
     """The sentences of a page, without code, tables, headings and comments."""
-    text = re.sub(r"^( *)```.*?^\1```$|<!--.*?-->", "", page, flags=re.M | re.S)
-    text = re.sub(r"^ *(?:\||#|:::|options:).*$", "", text, flags=re.M)
+    text = re.sub(r"^( *)```.*?^\1```$|<!--.*?-->", "", by_hand(page), flags=re.M | re.S)
+    text = re.sub(r"^ *(?:\||#).*$", "", text, flags=re.M)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", re.sub(r"`[^`]*`", "Code", text))
     for paragraph in re.split(r"\n\s*\n|\n(?= *(?:[-*]|\d+\.) )", text):
         yield from re.split(r"(?<=[.!?])[)*\"]*\s+(?=[^a-z])", " ".join(paragraph.split()))
 
 
 def test_no_sentence_is_long() -> None:
-    found = [(name_of(page), one) for page in PAGES for one in sentences(page.read_text(encoding="utf-8"))]
+    found = [(name_of(page), one) for page in PAGES for one in sentences(page)]
     assert len(found) > 600
     assert [(page, one) for page, one in found if len(re.findall(r"\w\S*", one)) > 35] == []
 
@@ -293,6 +301,13 @@ def test_the_sidebar_is_short() -> None:
     assert 15 < len(pages) <= 26
     assert all(title.startswith("# ") for title in titles)
     assert [title for title in titles if re.match("# (What|Which|Whether|Where|When|How)", title)] == []
+
+
+def test_the_recipe_of_conda_has_the_dependencies() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")
+    runs = re.findall(r"- (\S+) ?(>=\S+)", recipe.partition("  run:\n")[2])
+    assert sorted("".join(one) for one in runs) == sorted(project["dependencies"])
 
 
 # The numbers
