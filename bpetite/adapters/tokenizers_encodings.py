@@ -56,6 +56,7 @@ class Batch(Sequence[Any]):
 
     Attributes:
         call: The settings.
+        offsets_ascend: The offsets of a later token in a text do not end before those of an earlier one.
         texts: The first text or list of words of each input, and for pairs the second ones.
         sources: The index of the input of each row.
 
@@ -69,6 +70,7 @@ class Batch(Sequence[Any]):
         self._view, self._inputs, self.call, self._overflowing = view, inputs, call, overflowing
         self._snapshot: Snapshot = view.snapshot
         self._made: dict[str, Rows] = {}
+        self.offsets_ascend: bool = not (call.is_pretokenized or self._snapshot.trims_twice)
         self.texts: Sequence[Sequence[Any]] = _texts_of(inputs, call.is_pretokenized)
         self.sources: Sequence[int] = range(len(inputs))
         self._cuts: list[list[slice]] | None = None
@@ -332,7 +334,7 @@ class Encoding:
         """The first token of a character."""
         first, last = self._tokens_of(sequence_index)
         offsets = self._values("offsets")
-        if not self._batch.call.is_pretokenized:  # offsets ascend
+        if self._batch.offsets_ascend:
             first = bisect_right(offsets, char_pos, first, last, key=itemgetter(1))
         inside = (at for at in range(first, last) if offsets[at][0] <= char_pos < offsets[at][1])
         return next(inside, None)

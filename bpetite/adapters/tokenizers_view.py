@@ -47,6 +47,7 @@ class Snapshot:
     Attributes:
         parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
         added: The number of special tokens around a single text.
+        trims_twice: True if white space is taken off offsets that are without it.
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
@@ -70,6 +71,7 @@ class Snapshot:
             (2, True): template.pair, (2, False): template.bare.pair,
         }  # fmt: skip
         self.added: int = sum(len(part.ids) for part in template.single)
+        self.trims_twice: bool = len(template.trim_offsets) > 1
         self.skipped: frozenset[int] = vocab.skipped - normalized
         self.has_plain: bool = any("plain" in flags for _, flags in flags_of)
         self.spelled: Callable[[int], Any] = cache(self._spell)
