@@ -9,7 +9,7 @@ from transformers import BatchEncoding
 from transformers.tokenization_utils_base import PaddingStrategy, TruncationStrategy
 
 from . import tokenizers_view
-from .tokenizers_encodings import Batch, Call
+from .tokenizers_encodings import Batch, Call, TwinNeeded
 from .tokenizers_view import TokenizersView
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ RETURNED = (
     ("return_special_tokens_mask", "special_tokens_mask", "special_tokens_mask"),
     ("return_offsets_mapping", "offset_mapping", "offsets"),
 )
-#: Attributes of some classes that hold tokens and merges: a shallow copy is a whole one, and takes no second.
-FLAT = ("_vocab", "_merges")
 
 
 class Accelerated(TokenizersBackend):
-    """Stands before the class of a fast tokenizer. Its ``_tokenizer`` is a view."""
+    """Stands between the class of a fast tokenizer and its base. Its ``_tokenizer`` is a view."""
 
     _accelerated: type[TokenizersBackend]
 
@@ -39,15 +37,16 @@ class Accelerated(TokenizersBackend):
     def _encode_plus(self, text: Any, text_pair: Any = None, **options: Any) -> BatchEncoding:
         """As the method of ``transformers``, which makes an encoding for each text and joins their columns."""
         view, get = self._tokenizer, options.get
-        words, batched, batch = get("is_split_into_words"), isinstance(text, list | tuple), None
+        words, batched = get("is_split_into_words"), isinstance(text, list | tuple)
         if words:
             batched = batched and bool(text) and isinstance(text[0], list | tuple)
-        if isinstance(view, TokenizersView) and not get("sanitize_control_tokens"):  # people may set another backend
-            overflowing, call = bool(get("return_overflowing_tokens")), self._call(options)
-            places = get("return_offsets_mapping") and not view.snapshot.by_bytes
-            on_twin, inputs = bool(places or (overflowing and call.truncation)), _inputs(text, text_pair, batched)
-            batch = Batch(view, inputs, call, on_twin=on_twin, overflowing=overflowing)
-        if batch is None or not batch.given:
+        overflowing = bool(get("return_overflowing_tokens"))
+        try:
+            if not isinstance(view, TokenizersView) or get("sanitize_control_tokens"):  # people may set another backend
+                raise TwinNeeded
+            call = self._call(options)
+            batch = Batch(view, _inputs(text, text_pair, batched), call, overflowing=overflowing)
+        except TwinNeeded:
             return super()._encode_plus(text, text_pair, **options)
         names = self.model_input_names
         data: dict[str, Any] = {"input_ids": batch.new_column("ids")}
@@ -58,7 +57,7 @@ class Accelerated(TokenizersBackend):
         if get("return_length"):
             data["length"] = [*map(len, data["input_ids"])]
         if overflowing:
-            data["overflow_to_sample_mapping"] = batch.sources or [*range(len(batch))]
+            data["overflow_to_sample_mapping"] = [*batch.sources]
         view.encode_special_tokens, view.truncation, view.padding = call[2:]  # which are saved with it
         if get("max_length") is None:
             limit = self.model_max_length
@@ -67,9 +66,9 @@ class Accelerated(TokenizersBackend):
         tensors = get("return_tensors")
         if not (batched or tensors or overflowing):
             data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
-        texts = batch.n_sequences(0)
-        batch.forget()
-        return BatchEncoding(data, batch, tensor_type=tensors, n_sequences=texts)
+        made = BatchEncoding(encoding=batch, n_sequences=len(batch.texts))
+        made.data = data  # not given to the constructor, which copies it item by item
+        return made.convert_to_tensors(tensors) if tensors else made
 
     def _call(self, options: dict[str, Any]) -> Call:
         """The settings that transformers would give to the backend."""
@@ -89,24 +88,6 @@ class Accelerated(TokenizersBackend):
             get("add_special_tokens", True), bool(get("is_split_into_words")),
             self.split_special_tokens if split is None else split, truncation, padding,
         )  # fmt: skip
-
-    def tokenize(self, text: Any, pair: Any = None, add_special_tokens: bool = False, **options: Any) -> list[str]:
-        """As the method of ``transformers``, which makes all columns of a call."""
-        view: Any = self._tokenizer
-        if isinstance(view, TokenizersView) and isinstance(text, str) and not (pair or options):
-            call = Call(add_special_tokens, False, self.split_special_tokens)
-            (found,) = Batch(view, [text], call).column("tokens")
-            if len(found) <= self.model_max_length:  # or a warning is due
-                view.encode_special_tokens, view.truncation, view.padding = call[2:]
-                return found
-        return list(super().tokenize(text, pair, add_special_tokens, **options))
-
-    def _encode_without_added_tokens(self, text: str) -> list[int]:
-        """As the method of ``transformers``, which takes the parts of the backend one by one."""
-        view: Any = self._tokenizer
-        if not isinstance(view, TokenizersView) or not view.snapshot.trusted([text]):
-            return list(super()._encode_without_added_tokens(text))
-        return view.snapshot.tokenizer.encode_ordinary(text)
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
         """As the method of ``transformers``, which looks at the type of each id first."""
@@ -146,26 +127,20 @@ def _restored(kind: type, state: dict[str, Any]) -> Any:
 
 @cache
 def _class_for(kind: Any) -> Any:
-    # save_pretrained writes the name of the class
+    # what the class does in its own way comes first; save_pretrained writes the name of the class
+    bases = (Accelerated,) if kind is TokenizersBackend else (kind, Accelerated)
     own = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-    for name in ("tokenize", "decode", "batch_decode", "_encode_without_added_tokens"):
-        if getattr(kind, name) is not getattr(TokenizersBackend, name):
-            own[name] = getattr(kind, name)  # what the class does in its own way
-    return type(kind.__name__, (Accelerated, kind), own | {"_accelerated": kind})
+    return type(kind.__name__, bases, own | {"_accelerated": kind})
 
 
 def accelerate(tokenizer: Any) -> Any:
     """As :func:`bpetite.accelerate`."""
-    kind: Any = type(tokenizer)
     if isinstance(tokenizer, Accelerated):
         return tokenizer
+    kind = type(tokenizer)
     if not isinstance(tokenizer, TokenizersBackend):
         raise TypeError(
             f"accelerate takes a fast tokenizer of transformers or a tokenizers.Tokenizer, not {kind.__name__}"
         )
-    if kind._encode_plus is not TokenizersBackend._encode_plus:
-        raise ValueError(f"accelerate: {kind.__name__} encodes in a way of its own")
-    backend = tokenizer._tokenizer
-    view, state = tokenizers_view.accelerate(backend), vars(tokenizer)
-    flat = [state[name] for name in FLAT if name in state]
-    return _restored(kind, copy.deepcopy(state, {id(backend): view} | {id(one): copy.copy(one) for one in flat}))
+    state = {name: copy.copy(value) for name, value in vars(tokenizer).items() if name != "_tokenizer"}
+    return _restored(kind, state | {"_tokenizer": tokenizers_view.accelerate(tokenizer._tokenizer)})

@@ -6,20 +6,13 @@ equal.
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import numpy.typing as npt
-
 if TYPE_CHECKING:
-    from ..vocabulary.vocab import Vocab
     from .tokenizers_view import TokenizersView
 
-#: Code points that are in another class there and in Unicode 16.0, in \w.
-OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: The ids whose text is compared at once.
 ROW = 64
 #: The special tokens that are put into texts at most: the first and the last ones.
@@ -74,7 +67,7 @@ def compare(backend: Any, view: TokenizersView) -> None:
     """
     snapshot = view.snapshot
     tokenizer = snapshot.tokenizer
-    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if snapshot.trusted([text])]
+    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if snapshot.reads_alike([text])]
     for inputs in (texts, [*pairwise(texts)]):
         for special in (False, True):
             ours, theirs = (one.encode_batch(inputs, add_special_tokens=special) for one in (view, backend))
@@ -89,16 +82,3 @@ def compare(backend: Any, view: TokenizersView) -> None:
         for one in [*([token_id] for token_id in row), row]:
             if (our := view.decode(one, False)) != (their := backend.decode(one, False)):
                 raise ValueError(f"bpetite decodes {one} to {our!r} in place of {their!r}")
-
-
-def has_any(texts: Iterable[str], marked: npt.NDArray[np.bool_]) -> bool:
-    """True if a text has one of the marked characters."""
-    rest = "".join([text for text in texts if not text.isascii()])
-    return bool(rest) and bool(marked[np.frombuffer(rest.encode("utf-32-le"), np.uint32)].any())
-
-
-def unlike_characters(vocab: Vocab) -> npt.NDArray[np.bool_]:
-    """bool[0x110000], true for the characters that are not read alike there."""
-    table = np.zeros(sys.maxunicode + 1, np.bool_)
-    table[[ord(character) for character in OTHERWISE_IN_WORDS]] = "\\w" in repr(vocab.pattern)
-    return table

@@ -24,6 +24,14 @@ Specials = Literal["all"] | Collection[str]
 
 #: White space that cuts may join.
 SPACES = b" \n\t"
+#: What is not in the view -> what is to be used.
+ABSENT = {
+    "encode_with_unstable": "bpetite.serving.heal gives the ids that no continuation of a text changes, and the bytes "
+                            "that every continuation begins with",
+    "_core_bpe": "this is the compiled part of tiktoken; _encode_single_piece encodes one pre-token, and _encode_bytes "
+                 "takes any bytes",
+    "_encode_only_native_bpe": "encode_ordinary gives the ids of a text",
+}  # fmt: skip
 
 
 class Encoding:
@@ -60,6 +68,10 @@ class Encoding:
 
     def __reduce__(self) -> tuple[type[Encoding], tuple[Tokenizer, str]]:
         return Encoding, (self.tokenizer, self.name)
+
+    def __getattr__(self, name: str) -> NoReturn:
+        why = f"; {ABSENT[name]}" if name in ABSENT else ""
+        raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}{why}", name=name, obj=self)
 
     # Text to ids
 
@@ -109,38 +121,17 @@ class Encoding:
             return [self._encode(one, options) for one in text]
 
     def encode_single_token(self, text_or_bytes: str | bytes) -> int:
-        """The id of the token with this text or these bytes; it may be a special token.
-
-        Raises:
-            KeyError: There is no such token.
-        """
+        """The id of the token with this text or these bytes, which may be special; KeyError if there is none."""
         token = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
         token_id = self._find_id(token)
         if token_id is None and text_or_bytes in self._special_tokens:
             token_id = self._special_tokens[text_or_bytes]
         return self.tokenizer.token_id(text_or_bytes) if token_id is None else token_id
 
-    @property
-    def encode_with_unstable(self) -> NoReturn:
-        """Not here: tiktoken's set of completions is a guess."""
-        raise AttributeError("encode_with_unstable is not in this view: bpetite.serving.heal gives the ids that no "
-                             "continuation of a text changes, and the bytes that every continuation begins with",
-                             name="encode_with_unstable", obj=self)  # fmt: skip
-
-    @property
-    def _core_bpe(self) -> NoReturn:
-        raise AttributeError("_core_bpe is the compiled part of tiktoken, and this view runs without tiktoken: it has "
-                             "the methods of the Encoding itself; _encode_single_piece encodes one pre-token, and "
-                             "_encode_bytes takes any bytes", name="_core_bpe", obj=self)  # fmt: skip
-
     # Ids to text
 
     def decode_bytes(self, tokens: Sequence[int]) -> bytes:
-        """The bytes of tokens, joined.
-
-        Raises:
-            KeyError: No token has an id.
-        """
+        """The bytes of tokens, joined; KeyError for an id that no token has."""
         return self.tokenizer.decode_bytes(tokens)
 
     def decode(self, tokens: Sequence[int], errors: str = "replace") -> str:
@@ -148,11 +139,7 @@ class Encoding:
         return self.tokenizer.decode(tokens, errors=cast("ErrorHandler", errors))
 
     def decode_single_token_bytes(self, token: int) -> bytes:
-        """The bytes of one token.
-
-        Raises:
-            KeyError: No token has the id.
-        """
+        """The bytes of one token; KeyError if no token has the id."""
         found = self._find_bytes(token)
         return self.tokenizer.token_bytes(token) if found is None else found
 
@@ -161,11 +148,8 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of tokens, and the position in it of the first character that has a byte of each token.
-
-        Raises:
-            UnicodeDecodeError: The tokens are not UTF-8 together.
-        """
+        """The text of tokens, and the position in it of the first character that has a byte of each token;
+        UnicodeDecodeError for tokens that are not UTF-8 together."""
         data = self.decode_bytes(tokens)
         return data.decode("utf-8"), [start for start, _ in self.tokenizer._char_spans(tokens, data)]
 
@@ -192,11 +176,7 @@ class Encoding:
 
     @property
     def eot_token(self) -> int:
-        """The id of ``<|endoftext|>``.
-
-        Raises:
-            KeyError: There is none.
-        """
+        """The id of ``<|endoftext|>``; KeyError if there is none."""
         return self._special_tokens["<|endoftext|>"]
 
     @cached_property
@@ -224,7 +204,7 @@ class Encoding:
     @property
     def _pat_str(self) -> str:
         if not isinstance(self.tokenizer.pattern, str):
-            raise AttributeError(f"the split pattern {self.tokenizer.pattern!r} is not one regular expression")
+            raise ValueError(f"the split pattern {self.tokenizer.pattern!r} is not one regular expression")
         return self.tokenizer.pattern
 
     @cached_property
@@ -239,21 +219,32 @@ class Encoding:
         piece = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
         return self.tokenizer._encode_pretoken(piece)
 
-    def _encode_only_native_bpe(self, text: str) -> list[int]:
-        """As :meth:`encode_ordinary`, with matches that `regex` finds; text between them is left out."""
-        import regex  # not at the top: a compiled pattern does without
-
-        pieces = regex.findall(self._pat_str, text)
-        return [token_id for piece in pieces for token_id in self._encode_single_piece(piece)]
-
     def _encode_bytes(self, text: bytes) -> list[int]:
-        """The ids of bytes that need not be UTF-8. Those from the first error on join the pre-token before it."""
+        """The ids of bytes that need not be UTF-8.
+
+        Bytes from the first error on join the pre-token before it. If that begins with white space, they join all white
+        space before it, because ``\\s*[\\r\\n]+`` joins what was cut.
+
+        Raises:
+            ValueError: The tokenizer does not cut text as it is, by its pattern alone.
+        """
+        tokenizer = self.tokenizer
         try:
-            text.decode("utf-8")
+            return tokenizer.encode_ordinary(text)
         except UnicodeDecodeError as error:
-            stable, rest = _open_end(self.tokenizer, text[: error.start])
-            return stable + self._encode_single_piece(self.decode_bytes(rest) + text[error.start :])
-        return self.tokenizer.encode_ordinary(text)
+            valid, rest = text[: error.start], text[error.start :]
+        if tokenizer._pipeline is not None or tokenizer.normalization is not None:
+            raise ValueError("bytes join a text only in a tokenizer that cuts by a pattern and rewrites nothing")
+        ends, ids = tokenizer._pretokenizer.ends(valid), tokenizer.encode_ordinary(valid)
+        last = self._encode_single_piece(valid[ends[-2] if len(ends) > 1 else 0 :])
+        at = len(ids) - len(last)
+        if last and self._is_space(last[0]):
+            while at and self._is_space(ids[at - 1]):
+                at -= 1
+        return ids[:at] + self._encode_single_piece(self.decode_bytes(ids[at:]) + rest)
+
+    def _is_space(self, token: int) -> bool:
+        return not self.decode_single_token_bytes(token).strip(SPACES)
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
         """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""
@@ -280,26 +271,3 @@ class Encoding:
                     raise ValueError(f"the text holds the special token {literal!r}, which is not allowed") from None
             mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
             return self.tokenizer.encode(mended, allowed_special=options["allowed_special"])
-
-
-def _open_end(tokenizer: Tokenizer, text: bytes) -> tuple[list[int], list[int]]:
-    """The ids of ordinary text that more text leaves alone, and those that it may change.
-
-    The latter are of the last pre-token, and if that begins with white space, of all white space before it, because
-    ``\\s*[\\r\\n]+`` joins what was cut.
-
-    Raises:
-        ValueError: The tokenizer does not cut text as it is, by its pattern alone.
-    """
-    if tokenizer._pipeline is not None or tokenizer.normalization is not None:
-        raise ValueError(
-            "the open end of a text is known only to a tokenizer that cuts by a pattern and rewrites nothing"
-        )
-    ends = tokenizer._pretokenizer.ends(text)
-    ids = tokenizer.encode_ordinary(text)
-    last = tokenizer._encode_pretoken(text[ends[-2] if len(ends) > 1 else 0 :])
-    at = len(ids) - len(last)
-    if last and not tokenizer.token_bytes(last[0]).strip(SPACES):
-        while at and not tokenizer.token_bytes(ids[at - 1]).strip(SPACES):
-            at -= 1
-    return ids[:at], ids[at:]

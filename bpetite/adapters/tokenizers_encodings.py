@@ -1,20 +1,20 @@
 """Encodings in the shape of ``tokenizers.Encoding``. A column is made when it is asked for, for a whole batch.
 
-bpetite makes ids, segment ids, masks and tokens, and for most tokenizers offsets and words. For the rest the Rust twin
-of the view encodes the batch: overflow, look-ups as ``char_to_token``, text that bytes alone do not place, mistakes.
+For most tokenizers bpetite makes all columns. The Rust twin of the view makes the others: words of tokenizers that
+rewrite a text, and tokens that are spelled otherwise in a text.
 """
 from __future__ import annotations
 
 import os
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, chain, islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..engine.offsets import trimmed
-from ..steps.template import BARE, TemplatePart
+from ..engine.offsets import offsets_of, trimmed
+from ..steps.template import TemplatePart
 
 if TYPE_CHECKING:
     from tokenizers import Encoding as EncodingOfTwin
@@ -24,8 +24,11 @@ if TYPE_CHECKING:
 
 #: (start, end) in characters.
 Span = tuple[int, int]
+Rows = list[list[Any]]
 #: Values of TOKENIZERS_PARALLELISM that mean one thread, as ``tokenizers`` reads them.
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
+#: The names of texts in a template.
+TEXTS = "AB"
 
 
 class Call(NamedTuple):
@@ -38,80 +41,98 @@ class Call(NamedTuple):
     padding: dict[str, Any] | None = None
 
 
+class TwinNeeded(Exception):
+    """Only the twin encodes these inputs with these settings, or says what is wrong with them."""
+
+
 class Batch(Sequence[Any]):
-    """The encodings of inputs that were given together.
+    """The encodings that bpetite makes of inputs that were given together.
 
     Args:
         view: The tokenizer.
         inputs: Texts or lists of words, or pairs of them.
         call: The settings.
-        on_twin: Let the twin encode.
         overflowing: The rows that truncation cuts off follow the row that they come from.
 
     Attributes:
-        given: The first texts, and for pairs the second ones; empty if the inputs are none of this.
-        truncates: Rows may have been cut off.
-        sources: The number of the input of each row that the twin has made.
+        call: The settings.
+        offsets_ascend: The offsets of a later token in a text do not end before those of an earlier one.
+        texts: The first text or list of words of each input, and for pairs the second ones.
+        sources: The index of the input of each row.
+
+    Raises:
+        TwinNeeded: bpetite does not encode these inputs.
     """
 
     def __init__(
-        self, view: TokenizersView, inputs: Sequence[Any], call: Call, *,
-        on_twin: bool = False, overflowing: bool = False,
-    ) -> None:  # fmt: skip
-        self._view, self._inputs, self._call, self._overflowing = view, inputs, call, overflowing
+        self, view: TokenizersView, inputs: Sequence[Any], call: Call, *, overflowing: bool = False
+    ) -> None:
+        self._view, self._inputs, self.call, self._overflowing = view, inputs, call, overflowing
         self._snapshot: Snapshot = view.snapshot
-        self.truncates: bool = call.truncation is not None
-        self.sources: list[int] = []
-        self._made: dict[str, list[list[int]]] = {}
-        self.given: Sequence[Sequence[Any]] = _texts_of(inputs, call.is_pretokenized)
-        self._on_twin = on_twin or not self.given
+        self._made: dict[str, Rows] = {}
+        self.offsets_ascend: bool = not (call.is_pretokenized or self._snapshot.trims_twice)
+        self.texts: Sequence[Sequence[Any]] = _texts_of(inputs, call.is_pretokenized)
+        self.sources: Sequence[int] = range(len(inputs))
+        self._cuts: list[list[slice]] | None = None
+        parts = self._snapshot.parts[len(self.texts), call.add_special_tokens]
+        # some added tokens are then found in another order
+        if not parts or (call.encode_special_tokens and self._snapshot.has_plain):
+            raise TwinNeeded
+        self._whole: list[Rows] = self._encoded()
+        if call.truncation is not None:
+            self._truncate(call.truncation, parts)
+        self._by_part: list[tuple[TemplatePart, Rows]] = [
+            (part, self._rows(part, self._whole[TEXTS.index(part.text)]) if part.text
+             else [[*part.ids]] * len(self.sources)) for part in parts
+        ]  # fmt: skip
 
-    @cached_property
-    def parts(self) -> tuple[TemplatePart, ...]:
-        """The parts of each row, which are encoded now; none if the twin encodes."""
-        if self._on_twin or "of_twin" in vars(self):
-            return ()
-        call, snapshot, texts = self._call, self._snapshot, self.given
-        parts, limits = snapshot.parts[len(texts), call.add_special_tokens], call.truncation
-        around = 0 if limits is None else sum(len(part.ids) for part in parts)
-        if limits is not None and not _takes(limits, around, snapshot.added, len(texts)):
-            return ()
-        if call.encode_special_tokens and snapshot.has_plain:  # which are found in another order then
-            return ()
+    def _encoded(self) -> list[Rows]:
+        """The ids of all texts."""
+        call, tokenizer, texts = self.call, self._snapshot.tokenizer, self.texts
         if call.is_pretokenized:
             texts = [[*chain.from_iterable(column)] for column in texts]
+        if not self._snapshot.reads_alike(chain.from_iterable(texts)):
+            raise TwinNeeded
         options: dict[str, Any] = {"allowed_special": ()} if call.encode_special_tokens else {}
         try:
-            if not snapshot.trusted(chain(*texts)):
-                return ()
-            made = [_encode(snapshot.tokenizer, column, options) for column in texts]
-        except (ValueError, TypeError):  # text that bpetite refuses: the twin says why
-            return ()
-        if call.is_pretokenized:
-            ids = [iter(column) for column in made]
-            self._words = [[[*islice(one, len(row))] for row in column] for one, column in zip(ids, self.given)]
-            made = [[[*chain.from_iterable(row)] for row in column] for column in self._words]
-        self._whole, self._kept = made, made
-        if limits is not None:
-            self._cut(limits["max_length"] - around, left=limits["direction"] == "left")
-        self._by_part = [
-            self._kept["AB".index(part.text)] if part.text else [[*part.ids]] * len(self._inputs) for part in parts
-        ]
-        self._rows = _joined(self._by_part)
-        return parts
+            made = [_encode(tokenizer, column, options) for column in texts]
+        except (ValueError, TypeError):
+            raise TwinNeeded from None
+        if not call.is_pretokenized:
+            return made
+        rest = [*map(iter, made)]
+        #: The ids of each word.
+        self._words = [[[*islice(ids, len(row))] for row in rows] for ids, rows in zip(rest, self.texts, strict=True)]
+        return [[[*chain.from_iterable(row)] for row in column] for column in self._words]
 
-    def _cut(self, room: int, *, left: bool) -> None:
-        """Keep so many tokens of the texts of each row."""
-        self._kept = [[*column] for column in self._whole]
-        for number, row in enumerate(zip(*self._whole, strict=True)):
+    def _truncate(self, limits: dict[str, Any], parts: Sequence[TemplatePart]) -> None:
+        """Cut the rows."""
+        around, left, texts = sum(len(part.ids) for part in parts), limits["direction"] == "left", len(self.texts)
+        room = limits["max_length"] - around
+        overflows = texts == 1 and room > 0 and not any(part.type_id for part in parts if part.text)
+        if not _takes(limits, around, self._snapshot.added, texts) or (self._overflowing and not overflows):
+            raise TwinNeeded
+        if self._overflowing:
+            windows = [_windows(len(ids), room, limits["stride"], left=left) for ids in self._whole[0]]
+            self.sources = [source for source, cuts in enumerate(windows) for _ in cuts]
+            self._cuts = [[*chain.from_iterable(windows)]]
+            return
+        cuts: list[list[slice]] = [[] for _ in self._whole]
+        for row in zip(*self._whole, strict=True):
             lengths = [*map(len, row)]
-            if sum(lengths) > room:
-                for kept, ids, size in zip(self._kept, row, _shares(lengths, room), strict=True):
-                    begin = len(ids) - size if left else 0
-                    kept[number] = ids[begin : begin + size]
+            for column, length, size in zip(cuts, lengths, _shares(lengths, room), strict=True):
+                column.append(slice(max(length - size, 0), None) if left else slice(size))
+        self._cuts = cuts
+
+    def _rows(self, part: TemplatePart, values: Rows) -> Rows:
+        """What truncation leaves of values of the tokens of whole texts."""
+        if self._cuts is None:
+            return values
+        cuts = self._cuts[TEXTS.index(part.text)]
+        return [values[source][cut] for source, cut in zip(self.sources, cuts, strict=True)]
 
     def __len__(self) -> int:
-        return len(self._inputs) if self.parts else len(self.of_twin)
+        return len(self.sources)
 
     def __getitem__(self, index: Any) -> Any:
         rows = range(len(self))[index]
@@ -123,119 +144,99 @@ class Batch(Sequence[Any]):
     @cached_property
     def of_twin(self) -> list[EncodingOfTwin]:
         """The encodings of ``tokenizers``."""
-        made = self._view.encode_on_twin(self._inputs, self._call, self._snapshot)
-        if self.parts and [encoding.ids for encoding in made] != self.column("ids"):
-            raise RuntimeError("the texts changed after the call; ask for this column before")
+        made = self._view.encode_on_twin(self._inputs, self.call, self._snapshot)
         if self._overflowing:
-            rows = [(encoding, *encoding.overflowing) for encoding in made]
-            self.sources = [number for number, row in enumerate(rows) for _ in row]
-            made = [*chain.from_iterable(rows)]
+            made = [one for encoding in made for one in (encoding, *encoding.overflowing)]
+        if [encoding.ids for encoding in made] != self.column("ids"):
+            raise RuntimeError("the texts changed after the call; ask for this column before")
         return made
 
-    def column(self, name: str) -> list[list[Any]]:
+    def column(self, name: str) -> Rows:
         """The attribute ``name`` of all encodings, kept for the next time."""
         found = self._made.get(name)
         if found is None:
             found = self._made[name] = self.new_column(name)
         return found
 
-    def new_column(self, name: str) -> list[list[Any]]:
-        """The attribute ``name`` of all encodings; whoever may change it calls :meth:`forget`."""
-        if not self._has(name):
+    def new_column(self, name: str) -> Rows:
+        """The attribute ``name`` of all encodings, as lists that the caller may change."""
+        if name not in ALWAYS and not self._has(name):
             return [getattr(encoding, name) for encoding in self.of_twin]
         filler, values_of = COLUMNS[name]
-        if name == "ids":
-            return self._padded([[*row] for row in self._rows] if len(self._rows) == 1 else self._rows, filler)
-        by_part = zip(self.parts, self._by_part, strict=True)
-        return self._padded(_joined([values_of(self, part, rows) for part, rows in by_part]), filler)
-
-    def _has(self, name: str) -> bool:
-        """True for a column that bpetite makes."""
-        if not self.parts or name in ALWAYS:
-            return bool(self.parts)
-        snapshot, words = self._snapshot, self._call.is_pretokenized
-        if not all(map(snapshot.spelled_otherwise.isdisjoint, self._rows)):
-            return False
-        texts = chain(*chain(*self.given)) if words else chain(*self.given)
-        return name == "tokens" or all(map(snapshot.placed_by_bytes, texts))
-
-    def forget(self) -> None:
-        """Drop encoded rows, since the caller may change the lists. For several rows, encoding again is faster than
-        copying."""
-        if self.parts and len(self._inputs) > 1:
-            del self.parts, self._whole, self._kept, self._by_part, self._rows
-            self._made.clear()
-
-    def n_sequences(self, row: int) -> int:
-        """The number of texts of a row."""
-        return len(self.given) if self.parts else self.of_twin[row].n_sequences
-
-    def _padded(self, rows: list[list[Any]], filler: Any) -> list[list[Any]]:
-        padding = self._call.padding
+        by_part = [values_of(self, part, rows) for part, rows in self._by_part]
+        rows = by_part[0] if len(by_part) == 1 else [[*chain.from_iterable(row)] for row in zip(*by_part, strict=True)]
+        padding = self.call.padding
         if padding is None:
             return rows
         value, width = padding.get(filler, filler), padding["length"]
         if width is None:
-            width = max(map(len, self._rows))
+            width = max(map(len, rows))
         multiple = padding["pad_to_multiple_of"] or 1
         width = -(-width // multiple) * multiple
         if padding["direction"] == "left":
             return [[value] * (width - len(row)) + row for row in rows]
         return [row + [value] * (width - len(row)) for row in rows]
 
-    # Columns of a text, or of its words, whose tokens spell it as it was given
+    def _has(self, name: str) -> bool:
+        """True for a column that bpetite makes."""
+        snapshot = self._snapshot
+        for _, rows in self._by_part:
+            if not all(map(snapshot.spelled_otherwise.isdisjoint, rows)):
+                return False
+        if name == "word_ids" and not self.call.is_pretokenized:
+            return all(map(snapshot.placed_by_bytes, chain.from_iterable(self.texts)))
+        return name == "tokens" or snapshot.one_template
 
-    def of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart, rows: list[list[int]]) -> list[list[Any]]:
+    # Columns of a text, or of its words
+
+    def of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
         """A column of a part that is a text.
 
         Args:
-            of_text: :meth:`spans` or :meth:`words`. IN: a text as words, the ids of each.
+            of_text: :meth:`spans` or :meth:`words`. IN: the words of a text, or the text alone, and the ids of each.
             part: The part.
-            rows: The ids that truncation has left.
         """
-        number, as_words, limits = "AB".index(part.text), self._call.is_pretokenized, self._call.truncation
-        texts, whole = self.given[number], self._whole[number]
-        made = []
-        for row, kept in enumerate(rows):
-            words, ids = (texts[row], self._words[number][row]) if as_words else ([texts[row]], [whole[row]])
-            values = of_text(words, ids)
-            if len(kept) < len(values):
-                left = limits is not None and limits["direction"] == "left"
-                values = values[len(values) - len(kept) :] if left else values[: len(kept)]
-            made.append(values)
-        return made
+        number = TEXTS.index(part.text)
+        texts, ids = self.texts[number], self._whole[number]
+        if self.call.is_pretokenized:
+            return self._rows(part, [*map(of_text, texts, self._words[number])])
+        return self._rows(part, [of_text([text], [some]) for text, some in zip(texts, ids, strict=True)])
+
+    @property
+    def _allowed(self) -> Any:
+        return () if self.call.encode_special_tokens else "all"
 
     def spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
         """The start and end of each token in its text."""
-        place = self._snapshot.tokenizer._char_spans
-        return [span for text, some in zip(texts, ids, strict=True) for span in place(some, text.encode())]
+        snapshot, allowed, made = self._snapshot, self._allowed, []
+        for text, some in zip(texts, ids, strict=True):
+            if snapshot.placed_by_bytes(text):
+                made += snapshot.tokenizer._char_spans(some, text.encode())
+            else:
+                made += offsets_of(snapshot.tokenizer, text, some, allowed)
+        return made
 
-    def trimmed(self, part: TemplatePart, rows: list[list[int]]) -> list[list[Span]]:
+    def trimmed(self, part: TemplatePart, rows: Rows) -> list[list[Span]]:
         """Offsets, without white space where the post-processor takes it off."""
-        made = self.of_texts(self.spans, part, rows)
-        return [trimmed(self._snapshot.tokenizer, ids, spans) for ids, spans in zip(rows, made, strict=True)]
+        return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self.of_texts(self.spans, part))]
 
     def words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
         """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
-        if self._call.is_pretokenized:
+        if self.call.is_pretokenized:
             return [word for word, some in enumerate(ids) for _ in some]
         (text,), (all_ids,) = texts, ids
-        tokenizer, lengths = self._snapshot.tokenizer, self._snapshot.lengths
-        allowed: Any = () if self._call.encode_special_tokens else "all"
+        tokenizer, sizes = self._snapshot.tokenizer, [*map(self._snapshot.lengths, all_ids)]
         ends: list[int] = []
         done = size = 0
-        for start, end, token_id in [*tokenizer._special_spans(text, allowed), (len(text), 0, None)]:
+        for start, end, token_id in [*tokenizer._special_spans(text, self._allowed), (len(text), 0, None)]:
             if ordinary := text[done:start].encode():
                 ends += [size + stop for stop in tokenizer._pretokenizer.ends(ordinary)]
                 size += len(ordinary)
             if token_id is not None:
-                size += lengths(token_id)
+                size += self._snapshot.lengths(token_id)
                 ends.append(size)
             done = end
-        return [bisect_left(ends, stop) for stop in accumulate(map(lengths, all_ids))]
-
-
-Rows = list[list[Any]]
+        return [bisect_left(ends, stop) for stop in accumulate(sizes)]
 
 
 def _same(value_of: Callable[[TemplatePart], Any]) -> Callable[[Batch, TemplatePart, Rows], Rows]:
@@ -251,13 +252,13 @@ def _in_texts(values: Callable[[Batch, TemplatePart, Rows], Rows], outside: Any)
 
 #: column -> the value in padding, or its name there; the values of a part of the rows, whose ids are given.
 COLUMNS: dict[str, tuple[Any, Callable[[Batch, TemplatePart, Rows], Rows]]] = {
-    "ids": ("pad_id", lambda batch, part, rows: rows),
+    "ids": ("pad_id", lambda batch, part, rows: [[*ids] for ids in rows]),
     "type_ids": ("pad_type_id", _same(lambda part: part.type_id)),
     "attention_mask": (0, _same(lambda part: 1)),
     "special_tokens_mask": (1, _same(lambda part: int(not part.text))),
     "tokens": ("pad_token", lambda batch, part, rows: [[*map(batch._snapshot.spelled, ids)] for ids in rows]),
-    "sequence_ids": (None, _same(lambda part: "AB".index(part.text) if part.text else None)),
-    "word_ids": (None, _in_texts(lambda batch, part, rows: batch.of_texts(batch.words, part, rows), None)),
+    "sequence_ids": (None, _same(lambda part: TEXTS.index(part.text) if part.text else None)),
+    "word_ids": (None, _in_texts(lambda batch, part, rows: batch.of_texts(batch.words, part), None)),
     "offsets": ((0, 0), _in_texts(Batch.trimmed, (0, 0))),
 }
 #: Those that bpetite makes wherever it encodes.
@@ -265,15 +266,7 @@ ALWAYS = [*COLUMNS][:4]
 
 
 def _column(name: str, doc: str) -> Any:
-    return property(lambda encoding: [*encoding._batch.column(name)[encoding._row]], doc=doc)
-
-
-def _asked(name: str, doc: str) -> Callable[..., Any]:
-    def ask(encoding: Encoding, *arguments: Any, **options: Any) -> Any:
-        return getattr(encoding._of_twin, name)(*arguments, **options)
-
-    ask.__name__, ask.__doc__ = name, doc
-    return ask
+    return property(lambda encoding: [*encoding._values(name)], doc=doc)
 
 
 class Encoding:
@@ -285,7 +278,7 @@ class Encoding:
         self._batch, self._row = batch, row
 
     def __len__(self) -> int:
-        return len(self.ids)
+        return len(self._values("ids"))
 
     def __reduce__(self) -> Any:
         return itemgetter(0), ([self._of_twin],)
@@ -304,54 +297,92 @@ class Encoding:
     @property
     def n_sequences(self) -> int:
         """The number of texts."""
-        return self._batch.n_sequences(self._row)
+        return len(self._batch.texts)
 
     @property
     def overflowing(self) -> list[Any]:
         """The rows that truncation cut off."""
-        return self._of_twin.overflowing if self._batch.truncates else []
-
-    char_to_token: Callable[..., Any] = _asked("char_to_token", "The token of a character.")
-    char_to_word: Callable[..., Any] = _asked("char_to_word", "The word of a character.")
-    word_to_tokens: Callable[..., Any] = _asked("word_to_tokens", "The first token of a word, and the one after.")
-    word_to_chars: Callable[..., Any] = _asked("word_to_chars", "The start and end of a word.")
-    token_to_sequence: Callable[..., Any] = _asked("token_to_sequence", "The number of the text of a token.")
-    token_to_chars: Callable[..., Any] = _asked("token_to_chars", "The start and end of a token, None outside texts.")
-    token_to_word: Callable[..., Any] = _asked("token_to_word", "The word of a token.")
+        return self._of_twin.overflowing if self._batch.call.truncation else []
 
     @property
     def _of_twin(self) -> EncodingOfTwin:
         return self._batch.of_twin[self._row]
 
+    def _values(self, name: str) -> list[Any]:
+        return self._batch.column(name)[self._row]
+
+    # From places to tokens, and back; None for a place where there is no such thing
+
+    def token_to_sequence(self, token_index: int) -> Any:
+        """The number of the text of a token."""
+        return self._at("sequence_ids", token_index)
+
+    def token_to_chars(self, token_index: int) -> Any:
+        """The start and end of a token."""
+        return self._at("offsets", token_index)
+
+    def token_to_word(self, token_index: int) -> Any:
+        """The word of a token."""
+        return self._at("word_ids", token_index)
+
+    def _at(self, name: str, token_index: int) -> Any:
+        texts = self._values("sequence_ids")
+        inside = 0 <= token_index < len(texts) and texts[token_index] is not None
+        return self._values(name)[token_index] if inside else None
+
+    def char_to_token(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The first token of a character."""
+        first, last = self._tokens_of(sequence_index)
+        offsets = self._values("offsets")
+        if self._batch.offsets_ascend:
+            first = bisect_right(offsets, char_pos, first, last, key=itemgetter(1))
+        inside = (at for at in range(first, last) if offsets[at][0] <= char_pos < offsets[at][1])
+        return next(inside, None)
+
+    def char_to_word(self, char_pos: int, sequence_index: int = 0) -> int | None:
+        """The word of a character."""
+        token = self.char_to_token(char_pos, sequence_index)
+        return None if token is None else self.token_to_word(token)
+
+    def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
+        """The first token of a word, and the one after its last."""
+        tokens, words = self._tokens_of(sequence_index), self._values("word_ids")
+        first, last = bisect_left(words, word_index, *tokens), bisect_right(words, word_index, *tokens)
+        return (first, last) if first < last else None
+
+    def word_to_chars(self, word_index: int, sequence_index: int = 0) -> Span | None:
+        """The start and end of a word."""
+        tokens, offsets = self.word_to_tokens(word_index, sequence_index), self._values("offsets")
+        return None if tokens is None else (offsets[tokens[0]][0], offsets[tokens[1] - 1][1])
+
+    def _tokens_of(self, sequence_index: int) -> Span:
+        """The first token of a text, and the one after its last; those of the first text for one that there is not."""
+        texts, sequence = self._values("sequence_ids"), sequence_index if sequence_index < self.n_sequences else 0
+        count = texts.count(sequence)
+        first = texts.index(sequence) if count else 0
+        return first, first + count
+
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:
-    """The first texts or lists of words, and for pairs the second ones; empty for anything else."""
-    if all(map(_is_words, inputs)) if words else all(isinstance(one, str) for one in inputs):
-        return [inputs] if inputs else ()
-    if not all(isinstance(one, list | tuple) and len(one) == 2 for one in inputs):
-        return ()
-    columns = [*zip(*inputs, strict=True)]
-    return columns if all(map(_is_words if words else _is_text, chain(*columns))) else ()
+    """The first texts or lists of words, and for pairs the second ones.
+
+    Raises:
+        TwinNeeded: The inputs are none of this.
+    """
+    is_text = _is_words if words else _is_str
+    if inputs and all(map(is_text, inputs)):
+        return [inputs]
+    if inputs and all(isinstance(one, list | tuple) and len(one) == 2 and all(map(is_text, one)) for one in inputs):
+        return [*zip(*inputs, strict=True)]
+    raise TwinNeeded
 
 
-def _is_text(value: Any) -> bool:
+def _is_str(value: Any) -> bool:
     return isinstance(value, str)
 
 
 def _is_words(value: Any) -> bool:
-    return isinstance(value, list | tuple) and all(map(_is_text, value))
-
-
-def parts_of(tokenizer: Tokenizer) -> dict[tuple[int, bool], tuple[TemplatePart, ...]]:
-    """(number of texts, with special tokens) -> the parts of a row; none where a pair has no form."""
-    full = tokenizer.template or BARE
-    return {(texts, special): template.single if texts == 1 else template.pair
-            for special, template in ((True, full), (False, full.bare)) for texts in (1, 2)}  # fmt: skip
-
-
-def _joined(by_part: Sequence[list[list[int]]]) -> list[list[int]]:
-    """The rows, from the ids of their parts."""
-    return by_part[0] if len(by_part) == 1 else [[*chain.from_iterable(row)] for row in zip(*by_part, strict=True)]
+    return isinstance(value, list | tuple) and all(map(_is_str, value))
 
 
 def _takes(limits: dict[str, Any], around: int, added: int, texts: int) -> bool:
@@ -369,15 +400,24 @@ def _takes(limits: dict[str, Any], around: int, added: int, texts: int) -> bool:
     return strategy == "longest_first" and not stride if texts > 1 else strategy != "only_second"
 
 
-def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any]) -> list[list[int]]:
+def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any]) -> Rows:
     if len(texts) == 1:
         return [tokenizer.encode(texts[0], **options)]
     alone = os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ONE_THREAD
     return tokenizer.encode_batch(texts, num_threads=1 if alone else None, **options)
 
 
+def _windows(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
+    """Parts of a text of so many tokens, of at most `room` tokens each; `stride` of them are in the next part, too."""
+    if left:
+        found = [slice(max(end - room, 0), end) for end in range(size, stride, stride - room)]
+    else:
+        found = [slice(start, start + room) for start in range(0, size - stride, room - stride)]
+    return found or [slice(size)]
+
+
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
-    """The number of tokens that each text of a row keeps."""
+    """The number of tokens that each text of a row keeps, at most."""
     if len(lengths) == 1:
         return [room]
     # the longer text loses tokens down to the length of the other; after that each keeps half of the room

@@ -19,15 +19,22 @@ from ..atomic import write_file
 from ..bytelevel import encode_token
 from ..formats import huggingface
 from ..steps.normalizers import normal_form
-from ..steps.template import TemplatePart
+from ..steps.template import BARE, TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
-from .agreement import compare, has_any, unlike_characters
-from .tokenizers_encodings import Batch, Call, Encoding, parts_of
+from .agreement import compare
+from .tokenizers_encodings import Batch, Call, TwinNeeded
 
 if TYPE_CHECKING:
     from tokenizers import Encoding as EncodingOfTwin
 
     from ..tokenizer import Tokenizer
+
+
+#: Code points that are in another class there and in Unicode 16.0, in \w.
+OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
+#: Methods of the twin that a view has as they are.
+OF_TWIN = frozenset(("get_vocab", "get_vocab_size", "get_added_tokens_decoder", "id_to_token",
+                     "num_special_tokens_to_add", "token_to_id"))  # fmt: skip
 
 
 class Snapshot:
@@ -38,14 +45,16 @@ class Snapshot:
         post_processor: The post-processor as tokenizer.json has it.
 
     Attributes:
-        parts: The parts of a row, see :func:`.tokenizers_encodings.parts_of`.
+        parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
         added: The number of special tokens around a single text.
+        trims_twice: True if white space is taken off offsets that are without it.
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
         lengths: id -> length in bytes.
         spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
         decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
+        one_template: False if a second template follows, which changes the numbers of texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, post_processor: Any) -> None:
@@ -56,8 +65,13 @@ class Snapshot:
         self.post_processor: Any = post_processor
         ids, flags_of = vocab.special_tokens, vocab.token_flags.items()
         normalized = {ids[word] for word, flags in flags_of if "normalized" in flags}  # decoded to normalized text
-        self.parts: dict[tuple[int, bool], tuple[TemplatePart, ...]] = parts_of(tokenizer)
-        self.added: int = sum(len(part.ids) for part in self.parts[1, True])
+        template = tokenizer.template or BARE
+        self.parts: dict[tuple[int, bool], tuple[TemplatePart, ...]] = {
+            (1, True): template.single, (1, False): template.bare.single,
+            (2, True): template.pair, (2, False): template.bare.pair,
+        }  # fmt: skip
+        self.added: int = sum(len(part.ids) for part in template.single)
+        self.trims_twice: bool = len(template.trim_offsets) > 1
         self.skipped: frozenset[int] = vocab.skipped - normalized
         self.has_plain: bool = any("plain" in flags for _, flags in flags_of)
         self.spelled: Callable[[int], Any] = cache(self._spell)
@@ -73,9 +87,9 @@ class Snapshot:
         odd = {token_id for word, token_id in ids.items() if not word.isascii() or word.startswith("<0x")}
         self.decoded_otherwise: frozenset[int] = frozenset(odd | normalized)
         self.one_template: bool = all(step["type"] == "ByteLevel" for step in steps[:-1])
-        self._unlike = unlike_characters(vocab)
+        self._unlike = OTHERWISE_IN_WORDS if "\\w" in repr(vocab.pattern) else ""
         self._form: Any = vocab.normalization
-        self.by_bytes: bool = (
+        self._by_bytes: bool = (
             self.one_template and tokenizer._pipeline is None and vocab.alphabet is None
             and isinstance(self._form, str | None) and all(vocab.find(bytes([byte])) is not None for byte in range(256))
         )  # fmt: skip
@@ -87,13 +101,13 @@ class Snapshot:
             return literal
         return encode_token(token) if vocab.alphabet is None else vocab.alphabet.spell(token, token_id)
 
-    def trusted(self, texts: Iterable[str]) -> bool:
+    def reads_alike(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes here and there."""
-        return not has_any(texts, self._unlike)
+        return not self._unlike or not any(char in text for text in texts for char in self._unlike)
 
     def placed_by_bytes(self, text: str) -> bool:
         """True if the bytes of a text's tokens, joined, are the text as given."""
-        return self.by_bytes and (self._form is None or normal_form(self._form)(text) == text)
+        return self._by_bytes and (self._form is None or normal_form(self._form)(text) == text)
 
 
 def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:
@@ -127,18 +141,6 @@ class BPE:
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{name} of the model cannot be set alone: change a models.BPE and set view.model to it")
-
-
-#: Methods of the twin that a view has as they are.
-OF_TWIN: list[str] = []
-
-
-def _of_twin(name: str) -> Any:
-    def ask(view: TokenizersView, *arguments: Any, **options: Any) -> Any:
-        return getattr(view._twin, name)(*arguments, **options)
-
-    OF_TWIN.append(name)
-    return ask
 
 
 def _copy(name: str, value: Any) -> Any:
@@ -184,6 +186,12 @@ class TokenizersView:
     def __repr__(self) -> str:
         return f"<TokenizersView of {self.snapshot.tokenizer!r}>"
 
+    def __getattr__(self, name: str) -> Any:
+        if name not in OF_TWIN:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
+        found = vars(self)[name] = getattr(self._twin, name)
+        return found
+
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot of the twin as it is now.
@@ -202,9 +210,7 @@ class TokenizersView:
         if self._made is None:
             with self.lock:
                 if self._made is None:
-                    made = Twin.from_str(self._content or "")
-                    vars(self).update({name: getattr(made, name) for name in OF_TWIN})  # without a call in between
-                    self._made = made
+                    self._made = Twin.from_str(self._content or "")
         return self._made
 
     def plain_twin(self) -> Twin:
@@ -230,18 +236,19 @@ class TokenizersView:
 
     def encode(
         self, sequence: Any, pair: Any = None, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> Encoding:
+    ) -> Any:
         """The encoding of a text or of a pair."""
         inputs = [sequence if pair is None else (sequence, pair)]
         return self.encode_batch(inputs, is_pretokenized, add_special_tokens)[0]
 
-    def encode_batch(
-        self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True
-    ) -> list[Encoding]:
-        """The encodings of texts or of pairs."""
+    def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Any]:
+        """The encodings of texts or of pairs: :class:`.tokenizers_encodings.Encoding`, or those of ``tokenizers``."""
         call = Call(add_special_tokens, is_pretokenized, self.encode_special_tokens, self.truncation, self.padding)
-        encodings: list[Encoding] = Batch(self, [*input], call)[:]
-        return encodings
+        inputs, snapshot = [*input], self.snapshot
+        try:
+            return [*Batch(self, inputs, call)]
+        except TwinNeeded:
+            return self.encode_on_twin(inputs, call, snapshot)
 
     encode_batch_fast = encode_batch
 
@@ -283,14 +290,7 @@ class TokenizersView:
         """:meth:`decode` of many."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # Tokens: these methods are those of the twin
-
-    get_vocab: Callable[..., dict[str, int]] = _of_twin("get_vocab")
-    get_vocab_size: Callable[..., int] = _of_twin("get_vocab_size")
-    get_added_tokens_decoder: Callable[..., dict[int, Any]] = _of_twin("get_added_tokens_decoder")
-    id_to_token: Callable[..., str | None] = _of_twin("id_to_token")
-    num_special_tokens_to_add: Callable[..., int] = _of_twin("num_special_tokens_to_add")
-    token_to_id: Callable[..., int | None] = _of_twin("token_to_id")
+    # Tokens
 
     def add_tokens(self, tokens: list[Any]) -> int:
         """Add tokens; returns the number of new ones."""
@@ -308,13 +308,10 @@ class TokenizersView:
 
     # Settings
 
-    def enable_truncation(
-        self, max_length: int, stride: int = 0, strategy: str = "longest_first", direction: str = "right"
-    ) -> None:
+    def enable_truncation(self, max_length: int, **options: Any) -> None:
         """Truncate rows from now on."""
-        wanted = {"max_length": max_length, "stride": stride, "strategy": strategy, "direction": direction}
         with self.lock:
-            self.truncation = self._configured(Call(truncation=wanted)).truncation
+            self.truncation = self._configured(Call(truncation={"max_length": max_length, **options})).truncation
 
     def no_truncation(self) -> None:
         """Stop truncating."""
