@@ -16,7 +16,7 @@ from ..analysis.scripts import escape, token_repr
 from ..errors import counted
 from .base import Command
 from .reports import check_report, say, show, show_json, show_report
-from .shared_options import KINDS, PACKAGED, load_tokenizer, report_options, special_option
+from .shared_options import PACKAGED, SOURCES, load_tokenizer, report_options, special_option
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -37,7 +37,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @click.argument("text", required=False)
 @click.option(
     "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True,
-    help=f"The tokenizer: {KINDS}; with --html further ones, shown beside it [default: {PACKAGED}].",
+    help=f"The tokenizer: {SOURCES}; with --html further ones, shown beside it [default: {PACKAGED}].",
 )
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")

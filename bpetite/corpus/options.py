@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
+from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
 
 from .read.pieces import MAX_DOCUMENT, Reading
 
@@ -109,15 +109,14 @@ class Options:
 
 
 @cache
-def choices_of(name: str) -> tuple[Any, ...]:
-    """The values that an option of a few values may have; () for any other option.
+def choices_of(name: str, options: type = Options) -> tuple[Any, ...]:
+    """The values that an option of a few values may have, a field of a class; () for any other option.
 
     >>> choices_of("eot"), choices_of("seed")
     ((None, 'append', 'prepend', 'none'), ())
     """
-    hint = get_type_hints(Options)[name]
-    literals = [one for one in (hint, *get_args(hint)) if get_args(one) and type(None) not in get_args(one)]
-    values = tuple(value for one in literals for value in get_args(one))
+    hint = get_type_hints(options)[name]
+    values = tuple(value for one in (hint, *get_args(hint)) if get_origin(one) is Literal for value in get_args(one))
     return (None, *values) if values and type(None) in get_args(hint) else values
 
 
