@@ -11,7 +11,7 @@ from ..corpus import count_corpus
 from ..errors import counted
 from .base import Command
 from .inputs import Files, corpus_options, max_errors_option, special_policy
-from .reports import bytes_read, refuse_nothing, report_problems, say, show, show_json
+from .reports import bytes_read, refuse_nothing, report_problems, say, show_json
 from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_option
 
 
@@ -61,5 +61,5 @@ def command(
     if as_json:
         show_json(totals)
     else:
-        show(str(totals["tokens"]))
+        click.echo(str(totals["tokens"]))
     refuse_nothing(totals)

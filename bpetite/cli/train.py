@@ -161,7 +161,7 @@ def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tok
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging", leave=False) as merging:
+        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
             warnings.simplefilter("always", TrainingWarning)
             warnings.showwarning = lambda message, *_, **__: say(str(message))
 
