@@ -139,7 +139,7 @@ def one_line(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, FileExistsError):
         return error.strerror
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    text = str(error.args[0]) if type(error) is KeyError and error.args else str(error)
     return " ".join(text.split()) or type(error).__name__
 
 

@@ -82,7 +82,7 @@ class Options:
             if value is not None and value < least:
                 raise ValueError(f"{name} {value} is not at least {least}")
         if not 0 <= self.rank < self.world_size:
-            raise ValueError(f"rank {self.rank} is not in 0..{self.world_size - 1}")
+            raise ValueError(f"rank {self.rank} is not in 0..{self.world_size - 1}; world_size is {self.world_size}")
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
         if self.separator == "":

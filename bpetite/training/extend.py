@@ -45,7 +45,7 @@ def extend(
     """
     add = check_integer("add", add, 0)
     if vocab.alphabet is not None:
-        raise ValueError("extend learns merges of bytes, and this vocabulary begins from characters")
+        raise ValueError("more tokens are learned as merges of bytes, and this vocabulary begins from characters")
     literals = distinct_literals(special_tokens)
     free = vocab.next_id
     if isinstance(special_tokens, Mapping):

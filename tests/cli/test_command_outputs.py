@@ -117,3 +117,9 @@ def test_a_failed_output_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"):
         fail()
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_ids_that_no_token_has() -> None:
+    said = "no token has the id 999 (ids[1]): the vocabulary has 271 tokens, with ids from 0 to 270"
+    done = run("decode", "97", "999", "-t", "tok.json")
+    assert (done.code, done.out, done.err) == (1, "", f"Error: {said}\n")
