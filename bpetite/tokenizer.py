@@ -383,7 +383,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
     def extend(
         self,
         corpus: Corpus,
-        n: int,
+        add: int,
         *,
         special_tokens: Specials = (),
         min_frequency: int = 1,
@@ -393,7 +393,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         num_threads: int | None = None,
         progress: Progress | None = None,
     ) -> Tokenizer:
-        """This tokenizer with ``n`` more tokens, learned from text after its own.
+        """This tokenizer with ``add`` more tokens, learned from text after its own.
 
         No id changes: new tokens have the ids after the highest one, new special tokens follow. Everything else is
         kept, and cuts the corpus as it cuts texts. A text without new tokens keeps its ids: no merge is learned for an
@@ -402,7 +402,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
         Args:
             corpus: One text or documents, as for :meth:`train`; or counts of pre-tokens, see :meth:`train_from_counts`.
-            n: The number of tokens to learn.
+            add: The number of tokens to learn.
             special_tokens: Further ones, as for :meth:`train`. They cut the corpus, as those of the tokenizer do.
             min_frequency, tie_break, max_token_bytes, num_threads, progress: As for :meth:`train`.
             superword_pattern: Unless None, learn superwords, tokens that span up to four words (SuperBPE), from text
@@ -413,7 +413,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             ValueError: A byte has no token; a merge takes what no byte or earlier merge gives; an option out of range;
                 counts that were made with another pattern, normalization, version of Unicode or other special tokens.
             UnicodeError: As for :meth:`train`.
-            TrainingWarning: Only a warning: too few pairs for ``n``; fewer tokens are learned.
+            TrainingWarning: Only a warning: too few pairs for ``add``; fewer tokens are learned.
 
         >>> tok = Tokenizer.train("ab ab", 257)
         >>> longer = tok.extend("ab ab ab", 1)
@@ -423,7 +423,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         from .training.extend import extend
 
         vocab = extend(
-            self._vocab, corpus, n, num_threads=num_threads, progress=progress, special_tokens=special_tokens,
+            self._vocab, corpus, add, num_threads=num_threads, progress=progress, special_tokens=special_tokens,
             superword_pattern=superword_pattern, min_frequency=min_frequency, tie_break=tie_break,
             max_token_bytes=max_token_bytes,
         )  # fmt: skip
@@ -435,6 +435,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         *,
         vocab_size: int | None = None,
         keep: Iterable[int | str | bytes] = (),
+        num_threads: int | None = None,
+        progress: Progress | None = None,
     ) -> Pruned:
         """This tokenizer without unused tokens, renumbered from 0 in the order of the ids.
 
@@ -447,6 +449,8 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
                 equally used ones the highest id first. The use of one that went counts for its parts. When None, all
                 go that neither ``keep`` nor ``corpus`` need.
             keep: Tokens that stay, as ids, ``str`` or ``bytes``.
+            num_threads: Threads that count, as for :meth:`train`.
+            progress: Called as ``progress("count", done, total)``, as for :meth:`train`.
 
         Raises:
             ValueError: No argument at all; ``vocab_size`` is less than the tokens that have to stay; an unknown token
@@ -461,7 +465,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .training.prune import prune
 
-        vocab, ids = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep)
+        vocab, ids = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep, num_threads, progress)
         return Pruned(self.from_vocab(vocab), ids)
 
     def to_ranks(self) -> Tokenizer:

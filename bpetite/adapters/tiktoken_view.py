@@ -148,10 +148,18 @@ class Encoding:
         return [self.decode_single_token_bytes(token) for token in tokens]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of tokens, and the position in it of the first character that has a byte of each token;
-        UnicodeDecodeError for tokens that are not UTF-8 together."""
-        data = self.decode_bytes(tokens)
-        return data.decode("utf-8"), [start for start, _ in self.tokenizer._char_spans(tokens, data)]
+        """The text of tokens, and the position in it of the first character that has a byte of each token.
+
+        Raises:
+            UnicodeDecodeError: The tokens are not UTF-8 together.
+            ValueError: Decoding puts other text in place of a token, as for CLIP.
+        """
+        data, joined = self.decode_bytes(tokens), b"".join(self.decode_tokens_bytes(tokens))
+        if not joined.endswith(data):
+            raise ValueError("this tokenizer's decoder rewrites tokens, so they have no offsets in its text")
+        left_out = len(joined) - len(data)  # spaces before the text, of a tokenizer that adds one to it
+        starts = (start for start, _ in self.tokenizer._char_spans(tokens, joined))
+        return data.decode("utf-8"), [max(0, start - left_out) for start in starts]
 
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8

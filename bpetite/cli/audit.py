@@ -8,7 +8,7 @@ import click
 
 from ..analysis import audit
 from .base import Command
-from .inputs import Sample, corpus_options
+from .inputs import Files, corpus_options
 from .reports import check_report, show_report
 from .shared_options import load_tokenizer, needed_tokenizer, report_options
 
@@ -44,9 +44,9 @@ def command(
     Exit codes: 0 done, 1 a fault with --strict, 2 an error.
     """
     check_report(page, overwrite, as_json)
-    sample = Sample.of(files, **reading)
+    corpus = Files.if_any(files, **reading)
     loaded = load_tokenizer(tokenizer)
-    texts, read = (None, []) if sample is None else (sample.texts(), sample.files)
+    texts, read = (None, []) if corpus is None else (corpus.texts(), corpus.names)
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)
     if strict and report.faults:

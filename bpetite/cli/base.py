@@ -1,4 +1,4 @@
-"""The parts that all commands have: examples, -q, --no-progress, exit codes, and errors in the words of a shell.
+"""The parts that all commands have: examples, -q, exit codes, and errors in the words of a shell.
 
 0 done, 1 a mistake, 2 usage error, 3 bad data, 4 another process writes the output, 5 no room,
 75 try again, 130 interrupted, 141 the reader of the output is gone. A command whose exit code is an answer (the
@@ -74,13 +74,10 @@ class Command(click.Command):
         self.verdict: bool = verdict
         self.on_data: bool = on_data
         self.after_interrupt: str = after_interrupt
-        for names, what in (
-            (["-q", "--quiet"], "Print only what was asked for, and errors: no messages, no progress."),
-            (["--no-progress"], "No line of progress."),
-        ):
-            self.params.append(click.Option(
-                names, is_flag=True, expose_value=False, is_eager=True, callback=_set_manner, help=what
-            ))
+        self.params.append(click.Option(
+            ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_set_quiet,
+            help="Print only what was asked for, and errors: no messages, no progress.",
+        ))
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
@@ -107,8 +104,8 @@ class Command(click.Command):
             raise click.Abort(self.after_interrupt) from stopped
 
 
-def _set_manner(ctx: click.Context, param: click.Parameter, value: Any) -> None:
-    setattr(reports.manner, str(param.name), value)
+def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    reports.manner.quiet = value
 
 
 def exit_code(error: Exception, on_data: bool) -> int:
@@ -142,7 +139,7 @@ def one_line(error: Exception) -> str:
         return f"{error.filename}: {error.strerror}"
     if isinstance(error, OSError) and error.strerror and not isinstance(error, FileExistsError):
         return error.strerror
-    text = str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error)
+    text = str(error.args[0]) if type(error) is KeyError and error.args else str(error)
     return " ".join(text.split()) or type(error).__name__
 
 

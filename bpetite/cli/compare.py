@@ -8,9 +8,9 @@ import click
 
 from ..analysis import compare
 from .base import Command
-from .inputs import Sample, corpus_options
+from .inputs import Files, corpus_options
 from .reports import check_report, show_report
-from .shared_options import COUNT_OR_NONE, KINDS, load_tokenizer, report_options
+from .shared_options import COUNT_OR_NONE, SOURCES, load_tokenizer, report_options
 
 
 @click.command(
@@ -25,7 +25,7 @@ from .shared_options import COUNT_OR_NONE, KINDS, load_tokenizer, report_options
 )
 @click.argument("a")
 @click.argument("b")
-@click.option("-t", "--tokenizer", "more", metavar="TOKENIZER", multiple=True, help=f"A further tokenizer: {KINDS}.")
+@click.option("-t", "--tokenizer", "more", metavar="TOKENIZER", multiple=True, help=f"A further tokenizer: {SOURCES}.")
 @click.option("--by", metavar="KEY|file|folder", help="Groups: a key of records, or the name of the file or folder.")
 @report_options
 @click.option("--places", type=COUNT_OR_NONE, default=10, show_default=True, help="Differing places to show.")
@@ -59,11 +59,11 @@ def command(
     given = [a, b, *more]
     names = [f"{name} ({at})" if name in given[: at - 1] else name for at, name in enumerate(given, 1)]  # may repeat
     loaded = dict(zip(names, map(load_tokenizer, given), strict=True))
-    sample = Sample.of(files, **reading)
+    corpus = Files.if_any(files, **reading)
     texts: Any = ()
-    if sample is not None:
-        texts = sample.texts() if by is None else sample.by_group(by)
-    report = compare(loaded, texts, by=by, places=places, files=() if sample is None else sample.files)
+    if corpus is not None:
+        texts = corpus.texts() if by is None else corpus.by_group(by)
+    report = compare(loaded, texts, by=by, places=places, files=() if corpus is None else corpus.names)
     show_report(report, page, overwrite, as_json)
     if strict and not report.same:
         raise click.exceptions.Exit(1)

@@ -7,11 +7,11 @@ from typing import Any
 import click
 
 from ..core._threads import job_count
-from ..corpus import Options, count_corpus
+from ..corpus import count_corpus
 from ..errors import counted
-from .base import Command, usage
-from .inputs import corpus_options, find_inputs, max_errors_option, special_policy
-from .reports import bytes_read, refuse_nothing, report_problems, say, show, show_json
+from .base import Command
+from .inputs import Files, corpus_options, max_errors_option, special_policy
+from .reports import bytes_read, refuse_nothing, report_problems, say, show_json
 from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_option
 
 
@@ -44,13 +44,10 @@ def command(
     The number goes to standard output. Special tokens are read as text unless --special says otherwise; `bpetite
     tokens` reads them as tokens.
     """
-    settings = Options(**options)
-    with usage():
-        settings.check()
     if not files and files_from is None and not sys.stdin.isatty():
         files = ("-",)  # as for tokens
     try:
-        sources = find_inputs(files, settings, files_from=files_from, null=null)
+        sources = Files(files, files_from=files_from, null=null, **options).sources
     except FileNotFoundError as missing:
         missing.strerror = f"{missing.strerror}; for the tokens of a text: bpetite tokens TEXT"
         raise
@@ -64,5 +61,5 @@ def command(
     if as_json:
         show_json(totals)
     else:
-        show(str(totals["tokens"]))
+        click.echo(str(totals["tokens"]))
     refuse_nothing(totals)

@@ -13,9 +13,9 @@ from ..corpus.run import run
 from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
-from .inputs import corpus_options, find_inputs, max_errors_option, option_of, special_policy
+from .inputs import Files, corpus_options, max_errors_option, special_policy
 from .reports import bytes_read, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
-from .shared_options import COUNT, jobs_option, json_option, load_tokenizer, needed_tokenizer, overwrite_option
+from .shared_options import jobs_option, json_option, load_tokenizer, needed_tokenizer, option_of, overwrite_option
 
 
 @click.command(
@@ -32,22 +32,22 @@ from .shared_options import COUNT, jobs_option, json_option, load_tokenizer, nee
 @click.option(
     "-o", "--output", required=True, help="A file name with or without suffix, or a folder, also as a URL."
 )
-@option_of("format", "-f", "--format")
+@option_of(Options, "format", "-f", "--format")
 @overwrite_option
 @needed_tokenizer
 @special_policy
 @jobs_option
 @corpus_options
-@option_of("dtype")
-@option_of("eot")
-@option_of("id_key")
-@option_of("rejected")
-@option_of("shard_tokens", type=COUNT)
-@option_of("val_fraction", type=click.FloatRange(0, 1, max_open=True))
-@option_of("seed", type=int)
-@option_of("rank", type=click.IntRange(0))
-@option_of("world_size", type=click.IntRange(1))
-@option_of("checkpoint_seconds", type=click.FloatRange(0))
+@option_of(Options, "dtype")
+@option_of(Options, "eot")
+@option_of(Options, "id_key")
+@option_of(Options, "rejected")
+@option_of(Options, "shard_tokens")
+@option_of(Options, "val_fraction", type=click.FloatRange(0, 1, max_open=True))
+@option_of(Options, "seed", type=int)
+@option_of(Options, "rank", type=click.IntRange(0))
+@option_of(Options, "world_size", type=click.IntRange(1))
+@option_of(Options, "checkpoint_seconds", type=click.FloatRange(0))
 @max_errors_option
 @click.option("--dry-run", is_flag=True, help="Check everything, and show what would be read; nothing is written.")
 @json_option
@@ -70,12 +70,10 @@ def command(
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
-    settings = Options(tokenizer_name=tokenizer, **options)
     with usage():
-        names_of(output, layout_of(settings.format))
-        settings.check()
-    sources = find_inputs(files, settings, files_from=files_from, null=null)
-    plan = make_plan(sources, output, load_tokenizer(tokenizer), settings, log=say)
+        names_of(output, layout_of(options["format"]))
+    corpus = Files(files, files_from=files_from, null=null, tokenizer_name=tokenizer, **options)
+    plan = make_plan(corpus.sources, output, load_tokenizer(tokenizer), corpus.settings, log=say)
     if output.startswith("memory://"):
         say(f"{output}: in the memory of this process; nothing will be left of it")
     if dry_run:

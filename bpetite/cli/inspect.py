@@ -18,7 +18,7 @@ from ..errors import FormatError, counted
 from ..tokenizer import Tokenizer
 from .base import Command
 from .outputs import find_output, open_listed, tokenizer_of, unknown_token
-from .reports import described, show, show_json
+from .reports import described, show_json
 from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
 
 
@@ -75,7 +75,7 @@ def command(
             if "text" in facts:
                 facts["text"] = json.dumps(facts["text"], ensure_ascii=False)
             for key, value in facts.items():
-                show(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
+                click.echo(f"{key}: {' '.join(map(str, value)) if isinstance(value, list) else value}")
 
 
 def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
@@ -91,7 +91,7 @@ def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
     if as_json:
         show_json({"file": name, "state": line.partition(",")[0], "rank": identity["rank"], **facts})
     else:
-        show(f"{name}: {line}")
+        click.echo(f"{name}: {line}")
 
 
 def _look(

@@ -6,11 +6,13 @@ import codecs
 import errno
 import json
 import os
+import shutil
 import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -25,28 +27,21 @@ if TYPE_CHECKING:
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
 
-#: Seconds between two lines.
-LINE_SECONDS = 30.0
+#: Seconds between two lines of progress: in a terminal, where each replaces the one before, and elsewhere.
+LINE_SECONDS = (0.1, 30.0)
 
+#: Takes a line of progress off a terminal.
+CLEAR = "\r\x1b[K"
 
-#: The amount of messages: the options -q and --no-progress of the command that runs.
-manner: SimpleNamespace = SimpleNamespace(quiet=False, no_progress=False)
+#: If ``-q`` was given, and if a line of progress stands in the terminal.
+manner: SimpleNamespace = SimpleNamespace(quiet=False, progress=False)
 
 
 def say(text: str, *, always: bool = False) -> None:
-    """A line for people, above the progress bars. ``-q`` hides it, unless it is one of those that are ``always``
-    shown."""
-    if manner.quiet and not always:
-        return
-    tqdm = sys.modules.get("tqdm")
-    if tqdm is None:
-        click.echo(text, file=sys.stderr)
-    else:
-        tqdm.tqdm.write(text, file=sys.stderr)
-
-
-def show(text: str, color: bool | None = None) -> None:
-    click.echo(text, file=sys.stdout, color=color)
+    """A line for people. ``-q`` hides it, unless it is one of those that are ``always`` shown."""
+    if always or not manner.quiet:
+        click.echo(CLEAR * manner.progress + text, err=True)
+        manner.progress = False
 
 
 def discard_output() -> None:
@@ -57,7 +52,7 @@ def discard_output() -> None:
 def show_json(content: Any, indent: int | None = None) -> None:
     """A JSON value on standard output, in ASCII where that is not UTF-8."""
     unicode = codecs.lookup(sys.stdout.encoding or "ascii").name == "utf-8"
-    show(json.dumps(content, ensure_ascii=not unicode, indent=indent))
+    click.echo(json.dumps(content, ensure_ascii=not unicode, indent=indent))
 
 
 def show_summary(summary: dict[str, Any], asked: bool) -> None:
@@ -79,11 +74,12 @@ def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, 
     if as_json:
         show_json(report.to_dict(), indent=1)
     elif text and (page is None or os.fspath(page) not in STDOUT):
-        show(str(report))
+        click.echo(str(report))
     if page is not None:
         with create_output(page, overwrite) as file:
             file.write(report.page().encode("utf-8"))
-        say(f"{named(page)}: written")
+        if os.fspath(page) not in STDOUT:
+            say(f"{page}: written")
 
 
 def report_problems(summary: dict[str, Any]) -> None:
@@ -108,53 +104,48 @@ def refuse_nothing(summary: dict[str, Any]) -> None:
 
 
 class ProgressLine:
-    """One line of progress on standard error, as tqdm writes it. In a terminal it stays in its place; elsewhere a line
-    comes every LINE_SECONDS, and tqdm, whose import takes longer than encoding a megabyte, only with the first one.
+    """One line of progress on standard error: in a terminal it stays in its place, elsewhere a new one comes now and
+    then.
 
     Args:
         total: The work, where it is known.
         unit: What it is counted in.
         desc: What is done.
-        leave: The line stays when the work is done.
     """
 
-    def __init__(self, total: int | None = None, unit: str = "B", desc: str = "", leave: bool = True) -> None:
+    def __init__(self, total: int | None = None, unit: str = "B", desc: str = "") -> None:
         self.total: int | None = total
         self.done: int = 0
         self.problems: int = 0
-        self._looks: dict[str, Any] = {"unit": unit, "unit_scale": True}
-        self._desc = desc
-        self._began = self._said = time.monotonic()
-        self._bar: Any = None
-        self._wanted = not (manner.quiet or manner.no_progress)
-        if self._wanted and sys.stderr.isatty():
-            from tqdm import tqdm
-
-            self._bar = tqdm(
-                total=total, desc=desc or None, leave=leave, file=sys.stderr, dynamic_ncols=True, **self._looks
-            )
+        self._unit, self._desc = unit, desc
+        self._in_place = sys.stderr.isatty()
+        self._began = self._drawn = time.monotonic()
 
     def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        if self._bar is not None:
-            self._bar.close()
+        click.echo(CLEAR * manner.progress, err=True, nl=False)
+        manner.progress = False
 
     def update(self, count: int, more: str = "") -> None:
         """So much more is done; ``more`` is said of it."""
         self.done += count
-        if self._bar is not None:
-            self._bar.total = self.total
-            self._bar.set_postfix_str(more, refresh=False)
-            self._bar.update(count)
-        elif self._wanted and (now := time.monotonic()) - self._said >= LINE_SECONDS:
-            from tqdm import tqdm
-
-            self._said = now
-            say(tqdm.format_meter(
-                self.done, self.total or 0, now - self._began, prefix=self._desc, postfix=more, ncols=0, **self._looks
-            ))
+        now = time.monotonic()
+        if manner.quiet or now - self._drawn < LINE_SECONDS[not self._in_place]:
+            return
+        self._drawn = now
+        rate = self.done / (now - self._began)
+        facts = [f"{_short(self.done)}{self._unit}", f"{_short(rate)}{self._unit}/s"]
+        if self.total:
+            facts[0] += f" of {_short(self.total)}{self._unit} ({self.done / self.total:.0%})"
+            facts.append(f"{timedelta(seconds=round((self.total - self.done) / max(rate, 1)))} left")
+        line = f"{self._desc} {', '.join([*facts, more])}".strip(" ,")
+        if not self._in_place:
+            say(line)
+            return
+        click.echo(CLEAR + line[: shutil.get_terminal_size().columns - 1], err=True, nl=False)
+        manner.progress = True
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.Progress` has it."""
@@ -162,6 +153,14 @@ class ProgressLine:
 
     def count_problems(self, count: int) -> None:
         self.problems = count
+
+
+def _short(number: float) -> str:
+    for unit in ("", "k", "M", "G"):
+        if number < 1000:
+            return f"{number:.3g}{unit}"
+        number /= 1000
+    return f"{number:,.0f}T"
 
 
 def bytes_read(inputs: Iterable[Input], desc: str = "") -> ProgressLine:
@@ -213,10 +212,9 @@ def check_output(path: str | os.PathLike[str] | None, overwrite: bool) -> None:
     folder = Path(os.path.abspath(name)).parent
     if not os.path.lexists(folder):  # it will be made
         folder = folder.parent
-    if not os.path.lexists(folder):
-        raise FileNotFoundError(errno.ENOENT, "no such folder; one level is made, not more", str(folder))
     if not folder.is_dir():
-        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        what = "not a folder" if os.path.lexists(folder) else "no such folder; one level is made, not more"
+        raise NotADirectoryError(errno.ENOTDIR, what, str(folder))
     if not os.access(folder, os.W_OK | os.X_OK):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
 

@@ -5,10 +5,11 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args, get_type_hints
 
 import click
 
+from ..corpus.options import choices_of
 from ..errors import amount_in
 from ..tokenizer import Tokenizer
 from .reports import say
@@ -64,21 +65,21 @@ SIZE = amount(1024, 1)
 COUNT = amount(1000, 1)
 COUNT_OR_NONE = amount(1000, 0)
 
-KINDS = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
+SOURCES = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
 
 
 def _needed(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
     if not value:
-        raise click.UsageError(f"no --tokenizer given: {KINDS} (in this package)", ctx)
+        raise click.UsageError(f"no --tokenizer given: {SOURCES} (in this package)", ctx)
     return value
 
 
 #: -t, where no tokenizer means the packaged one, and where one must be named.
 tokenizer_option: Options = click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {KINDS} [default: {PACKAGED}]."
+    "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {SOURCES} [default: {PACKAGED}]."
 )
 needed_tokenizer: Options = click.option(
-    "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {KINDS}."
+    "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {SOURCES}."
 )
 overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
 jobs_option: Options = click.option(
@@ -100,9 +101,25 @@ report_options: Options = all_of(
 )
 
 
-def help_of(name: str, options: type) -> str:
-    """The documentation of an option, from the docstring of its class."""
+def option_of(options: type, name: str, *spellings: str, **how: Any) -> Options:
+    """The click option of a field of a class of options: type, default and help are those that are declared there.
+
+    Args:
+        options: The class.
+        name: The field.
+        spellings: On the command line; --NAME when none are given.
+        how: Arguments of click for what is not declared.
+    """
+    default, choices, hint = getattr(options, name), choices_of(name, options), get_type_hints(options)[name]
+    if default is False:
+        how["is_flag"] = True
+    elif choices:
+        how["type"] = click.Choice([choice for choice in choices if choice is not None], case_sensitive=False)
+    elif int in (hint, *get_args(hint)):
+        how.setdefault("type", SIZE if name.endswith("_bytes") else COUNT)
     item = rf"^( *){name}: (.*?)(?=^\1\w+: |^ *$|^ *\"|\Z)"  # from Python 3.13 on there is less indentation
     found: Any = re.search(item, options.__doc__ or "", re.M | re.S)
     text = re.sub(r":\w+:`([^`]+)`|`", r"\1", " ".join(found[2].split()))
-    return re.sub(r"; None for [^.]*", "", text)  # a shell leaves the option out
+    how["help"] = re.sub(r"; None for [^.]*", "", text)  # a shell leaves the option out
+    how = {"default": default, "show_default": default not in (None, False), **how}
+    return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)

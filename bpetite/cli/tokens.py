@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,8 +14,8 @@ from ..analysis.cells import Cell, lay_out, listed
 from ..analysis.scripts import escape, token_repr
 from ..errors import counted
 from .base import Command
-from .reports import check_report, say, show, show_json, show_report
-from .shared_options import KINDS, PACKAGED, load_tokenizer, report_options, special_option
+from .reports import check_output, say, show_json, show_report
+from .shared_options import PACKAGED, SOURCES, load_tokenizer, report_options, special_option
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -37,7 +36,7 @@ _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 @click.argument("text", required=False)
 @click.option(
     "-t", "--tokenizer", "tokenizers", metavar="TOKENIZER", multiple=True,
-    help=f"The tokenizer: {KINDS}; with --html further ones, shown beside it [default: {PACKAGED}].",
+    help=f"The tokenizer: {SOURCES}; with --html further ones, shown beside it [default: {PACKAGED}].",
 )
 @click.option("--printable", "as_printable", is_flag=True, help="GPT-2's printable form: Ġ is a space, Ċ a line end.")
 @click.option("--ids", "as_ids", is_flag=True, help="Only the ids.")
@@ -57,31 +56,26 @@ def command(
     special: str,
     color: bool | None,
 ) -> None:
-    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere.
-
-    --html writes one page instead, which needs no network.
-    """
-    if as_printable + as_ids + as_json > 1:
-        raise click.UsageError("only one of --printable, --ids and --json")
+    """Show the tokens of TEXT (standard input without it, or for -): coloured in a terminal, one per line elsewhere;
+    with --html as a page, which needs no network."""
+    if as_printable + as_ids + as_json + (page is not None) > 1:
+        raise click.UsageError("only one of --printable, --ids, --json and --html")
     if why and (as_printable or as_ids):
-        raise click.UsageError("--why goes with --json, not with --printable or --ids")
+        raise click.UsageError("--why goes with --json or --html, not with --printable or --ids")
     if len(tokenizers) > 1 and (page is None or why):
         raise click.UsageError("several tokenizers are shown on a page: --html, without --why")
-    check_report(page, overwrite, as_json)
+    check_output(page, overwrite)
     if text not in (None, "-") and os.path.isfile(text):
         say(f"these are the tokens of the name {text}; those of the file: bpetite tokens < {text}")
-    text = _standard_input() if text in (None, "-") else _typed(text)
+    text = _text_of(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
     ordinary = special == "text"
-    if why:
-        show_report(explain(first, text, ordinary=ordinary), page, overwrite, as_json)
+    if why or page is not None:
+        report = explain(first, text, ordinary=ordinary) if why else view(
+            first, text, *others, ordinary=ordinary, names=tokenizers or [PACKAGED]
+        )
+        show_report(report, page, overwrite, as_json, text=why)
         return
-    if page is not None:
-        names = tokenizers or [PACKAGED]
-        shown = view(first, text, *others, ordinary=ordinary, names=names)
-        show_report(shown, page, overwrite, False, text=False)
-        if not (as_printable or as_ids or as_json):
-            return
     ids = first.encode_ordinary(text) if ordinary else first.encode(text)
     cells = lay_out(first, ids)
     length = sum(len(cell.text) for cell in cells)
@@ -92,37 +86,36 @@ def command(
         ]
         show_json({"tokens": tokens, "characters": length, "bytes": sum(len(cell.data) for cell in cells)})
     elif as_ids:
-        show(" ".join(map(str, ids)))
+        click.echo(" ".join(map(str, ids)))
     elif as_printable:
-        show(" ".join(bytelevel.encode_token(cell.data) for cell in cells))
+        click.echo(" ".join(bytelevel.encode_token(cell.data) for cell in cells))
     else:
         if _colours(color):
-            show(_coloured(cells), color=True)
+            click.echo(_coloured(cells), color=True)
         elif cells:
-            show(listed(cells))
+            click.echo(listed(cells))
         rate = f"{length / max(len(ids), 1):.2f} characters per token"
         specials = sum(cell.special for cell in cells)
         of_them = f" ({specials} special)" if specials else ""
         say(f"{counted(len(ids), 'token')}{of_them}, {counted(length, 'character')}, {rate}")
 
 
-def _standard_input() -> str:
-    if sys.stdin.isatty():
-        say("reading standard input, up to Ctrl-D")
+def _text_of(argument: str | None) -> str:
+    """TEXT, or standard input."""
+    if argument not in (None, "-"):
+        try:
+            argument.encode("utf-8")
+            return argument
+        except UnicodeEncodeError:  # Python reads what the locale cannot decode as surrogates
+            data, source = os.fsencode(argument), "TEXT"
+    else:
+        if sys.stdin.isatty():
+            say("reading standard input, up to Ctrl-D")
+        data, source = sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf"), "standard input"
     try:
-        return sys.stdin.buffer.read().removeprefix(b"\xef\xbb\xbf").decode("utf-8")
+        return data.decode("utf-8")
     except UnicodeDecodeError as wrong:
-        raise ValueError(f"standard input is not UTF-8 at byte {wrong.start}") from None
-
-
-def _typed(text: str) -> str:
-    """An argument; Python decodes it with surrogates where locale and terminal differ."""
-    try:
-        if re.search("[\ud800-\udfff]", text):
-            return os.fsencode(text).decode("utf-8")
-    except UnicodeDecodeError as wrong:
-        raise ValueError(f"TEXT is not UTF-8 at byte {wrong.start}") from None
-    return text
+        raise ValueError(f"{source} is not UTF-8 at byte {wrong.start}") from None
 
 
 def _colours(asked: bool | None) -> bool:

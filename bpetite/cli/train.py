@@ -8,9 +8,10 @@ from dataclasses import fields
 from functools import partial
 from inspect import signature
 from pathlib import Path
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from .. import formats
 from ..corpus.training import documents_for
@@ -22,37 +23,32 @@ from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable, log
 from .base import Command, usage
-from .inputs import Sample, corpus_options
+from .inputs import Files, corpus_options
 from .reports import ProgressLine, say
 from .saving import Target, output_options, special_tokens_of
-from .shared_options import COUNT, KINDS, SIZE, amount, help_of, jobs_option, load_tokenizer
+from .shared_options import COUNT, SOURCES, Options, all_of, amount, jobs_option, load_tokenizer, option_of
 
-#: The options of training that `vocab_size` goes with, by name.
-LEARNING = {one.name: one for one in fields(TrainingOptions) if one.name != "vocab_size"}
-
-
-def learning_options(command: Any) -> Any:
-    """The fields of `TrainingOptions` as options of a command; None where one is not given."""
-    hints = get_type_hints(TrainingOptions)
-    for name, option in reversed(LEARNING.items()):
-        default, hint = option.default, hints[name]
-        shown = " ".join(default) if isinstance(default, tuple) else default
-        text = help_of(name, TrainingOptions)
-        how: dict[str, Any] = {"help": f"{text}  [default: {shown}]" if shown else text}
-        if name == "special_tokens":
-            how |= {"multiple": True, "metavar": "LITERAL[=ID]", "callback": _special_tokens}
-        elif name == "normalization":
-            how["type"] = click.Choice(FORMS)
-        elif get_origin(hint) is Literal:
-            how["type"] = click.Choice(get_args(hint))
-        elif int in (hint, *get_args(hint)):
-            how["type"] = SIZE if name.endswith("_bytes") else COUNT
-        command = click.option(f"--{name.replace('_', '-')}", name, **how)(command)
-    return command
+#: The options of training that go with --vocab-size; with --add, those that `Tokenizer.extend` has.
+LEARNING: list[str] = [one.name for one in fields(TrainingOptions) if one.name != "vocab_size"]
 
 
 def _special_tokens(context: click.Context, option: click.Parameter, values: tuple[str, ...]) -> Any:
-    return special_tokens_of(values) if values else None
+    return special_tokens_of(values)
+
+
+learning_options: Options = all_of(
+    option_of(
+        TrainingOptions, "special_tokens", multiple=True, metavar="LITERAL[=ID]", callback=_special_tokens
+    ),
+    option_of(TrainingOptions, "special_ids"),
+    option_of(TrainingOptions, "pattern"),
+    option_of(TrainingOptions, "min_frequency"),
+    option_of(TrainingOptions, "tie_break"),
+    option_of(TrainingOptions, "normalization", type=click.Choice(FORMS)),
+    option_of(TrainingOptions, "max_token_bytes"),
+    option_of(TrainingOptions, "superwords_from"),
+    option_of(TrainingOptions, "superword_pattern"),
+)
 
 
 @click.command(
@@ -67,7 +63,9 @@ def _special_tokens(context: click.Context, option: click.Parameter, values: tup
     after_interrupt="nothing is written",
 )
 @click.option("-n", "--vocab-size", type=COUNT, help="256 bytes plus learned tokens, as 32k; specials on top.")
-@click.option("-t", "--tokenizer", metavar="TOKENIZER", help=f"With --add: learn more tokens for a tokenizer: {KINDS}.")
+@click.option(
+    "-t", "--tokenizer", metavar="TOKENIZER", help=f"With --add: the tokenizer to learn more tokens for: {SOURCES}."
+)
 @click.option("--add", type=COUNT, help="With -t: how many tokens to learn, as 500 or 1k; all ids stay.")
 @output_options
 @learning_options
@@ -97,22 +95,23 @@ def command(
     Special tokens in the text separate it and are in no merge.
     """
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
-    options = {name: value for name in LEARNING if (value := others.pop(name)) is not None}
+    source = click.get_current_context().get_parameter_source
+    options = {name: others.pop(name) for name in LEARNING}
+    options = {name: value for name, value in options.items() if source(name) is not ParameterSource.DEFAULT}
     if (tokenizer is None) != (add is None):
         raise click.UsageError("--tokenizer and --add go together")
     if (tokenizer is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --tokenizer and --add for more tokens")
     if tokenizer is None or add is None:
-        made = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Sample(files, **others))
+        made = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
         new = ""
     else:
-        for name in {**options, **{name: 1 for name, value in bounds.items() if value is not None}}:
+        for name in [*options, *(name for name, value in bounds.items() if value is not None)]:
             if name not in signature(Tokenizer.extend).parameters:
                 raise click.UsageError(f"--{name.replace('_', '-')} does not go with --tokenizer")
         given = load_tokenizer(tokenizer)
         given.extend({}, 0, **options)  # finds mistakes before the corpus is read
-        sample = Sample(files, **others)
-        made = _learned(sample.documents("counting"), lambda documents, progress: given.extend(
+        made = _learned(Files(files, **others).documents("counting"), lambda documents, progress: given.extend(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
         new = f", {len(made) - len(given):,} of them new"
@@ -121,7 +120,7 @@ def command(
 
 
 def _trained(
-    target: Target, options: dict[str, Any], bounds: dict[str, Any], jobs: int | None, sample: Sample
+    target: Target, options: dict[str, Any], bounds: dict[str, Any], jobs: int | None, files: Files
 ) -> Tokenizer:
     """A new tokenizer; mistakes in its options, and what the format cannot hold, are errors before the corpus is
     read."""
@@ -139,8 +138,8 @@ def _trained(
     train = partial(Tokenizer.train, num_threads=jobs, **options)
     if bounds["memory"] is not None:
         train = partial(_train_within, options, vars(chosen.cutting) | bounds | {"num_threads": jobs})
-    read = partial(sample.documents, "counting")
-    return _learned(documents_for(chosen, sample.settings, sample.sources.inputs, read), train)
+    read = partial(files.documents, "counting")
+    return _learned(documents_for(chosen, files.settings, files.sources.inputs, read), train)
 
 
 def _train_within(
@@ -162,7 +161,7 @@ def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tok
     log.addHandler(lines)
     log.setLevel(logging.INFO)
     try:
-        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging", leave=False) as merging:
+        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
             warnings.simplefilter("always", TrainingWarning)
             warnings.showwarning = lambda message, *_, **__: say(str(message))
 

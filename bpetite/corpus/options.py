@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_type_hints
+from typing import Any, Literal, TypeAlias, TypedDict, get_args, get_origin, get_type_hints
 
 from .read.pieces import MAX_DOCUMENT, Reading
 
@@ -82,7 +82,7 @@ class Options:
             if value is not None and value < least:
                 raise ValueError(f"{name} {value} is not at least {least}")
         if not 0 <= self.rank < self.world_size:
-            raise ValueError(f"rank {self.rank} is not in 0..{self.world_size - 1}")
+            raise ValueError(f"rank {self.rank} is not in 0..{self.world_size - 1}; world_size is {self.world_size}")
         if not 0 <= self.val_fraction < 1:
             raise ValueError(f"val_fraction {self.val_fraction} is not in 0 <= F < 1")
         if self.separator == "":
@@ -109,15 +109,14 @@ class Options:
 
 
 @cache
-def choices_of(name: str) -> tuple[Any, ...]:
-    """The values that an option of a few values may have; () for any other option.
+def choices_of(name: str, options: type = Options) -> tuple[Any, ...]:
+    """The values that an option of a few values may have, a field of a class; () for any other option.
 
     >>> choices_of("eot"), choices_of("seed")
     ((None, 'append', 'prepend', 'none'), ())
     """
-    hint = get_type_hints(Options)[name]
-    literals = [one for one in (hint, *get_args(hint)) if get_args(one) and type(None) not in get_args(one)]
-    values = tuple(value for one in literals for value in get_args(one))
+    hint = get_type_hints(options)[name]
+    values = tuple(value for one in (hint, *get_args(hint)) if get_origin(one) is Literal for value in get_args(one))
     return (None, *values) if values and type(None) in get_args(hint) else values
 
 

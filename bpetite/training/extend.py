@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from .. import patterns
 from ..engine.choice import engine_parts
 from ..errors import check_integer
 from ..patterns import PatternLike
+from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import Specials, distinct_literals
 from .counting.jobs import Progress
 from .counting.texts import Corpus, count_as
-from .merging._merger import Merger
 from .options import TrainingOptions, checked_ids, train_config
 from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger, warn_of_few
 
@@ -28,7 +29,7 @@ from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_
 def extend(
     vocab: Vocab,
     corpus: Corpus,
-    n: int,
+    add: int,
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
@@ -36,20 +37,25 @@ def extend(
     superword_pattern: PatternLike = None,
     **rules: Any,
 ) -> Vocab:
-    """The vocabulary with `n` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
+    """The vocabulary with `add` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
 
     >>> from bpetite import Tokenizer
     >>> extend(Tokenizer.train("ab ab", 257).to_vocab(), "ab ab ab", 1).merges
     ((97, 98), (32, 256))
     """
-    n = check_integer("n", n, 0)
+    add = check_integer("add", add, 0)
     if vocab.alphabet is not None:
-        raise ValueError("extend learns merges of bytes, and this vocabulary begins from characters")
-    special_tokens = dict(special_tokens) if isinstance(special_tokens, Mapping) else distinct_literals(special_tokens)
-    options = TrainingOptions(256 + n, special_tokens=(), **rules)
-    placed = _further_specials(special_tokens, vocab, n)
+        raise ValueError("more tokens are learned as merges of bytes, and this vocabulary begins from characters")
+    literals = distinct_literals(special_tokens)
+    free = vocab.next_id
+    if isinstance(special_tokens, Mapping):
+        known = {literal: vocab.special_tokens.get(literal, vocab.find(literal.encode())) for literal in literals}
+        special_tokens = checked_ids(special_tokens, known, partial(_taken, vocab, add))
+    else:
+        special_tokens = literals
+    options = TrainingOptions(256 + add, special_tokens=(), **rules)
     record = {name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
-    record |= {"n": n, "special_tokens": special_tokens}
+    record |= {"add": add, "special_tokens": special_tokens}
     before, max_words = vocab, 0
     if superword_pattern is not None:
         if vocab.merges is None:
@@ -59,58 +65,33 @@ def extend(
                              "whole, or has steps beyond a pattern")  # fmt: skip
         vocab, max_words = replace(vocab, pattern=patterns.resolve(superword_pattern)), MAX_WORDS
         record["superword_pattern"] = vocab.pattern
-    counts = count_as(vocab, corpus, num_threads, progress, literals=placed)
+    counts = count_as(vocab, corpus, num_threads, progress, literals=literals)
     merger = new_merger(options, max_words)
     ids = continue_from(vocab, counts, merger)
     del counts  # the merger has all it needs
     start = len(ids)
-    learn_until(merger, start + n, progress)
-    warn_of_few(merger.tokens - start, n, options, "new tokens", "extend with more text, or by fewer")
-    return _extended(vocab, merger, ids, start, placed, train_config("extend", record, before))
+    learn_until(merger, start + add, progress)
+    learned = merger.all_tokens()[start:]
+    warn_of_few(len(learned), add, options, "new tokens", "extend with more text, or by fewer")
+    check_no_special(learned, [*vocab.special_tokens, *literals])
+    ids |= dict(enumerate(range(free, free + len(learned)), start))
+    tokens = {**vocab.tokens, **dict(enumerate(learned, free))}
+    further: Any = [literal for literal in literals if literal not in vocab.special_tokens]
+    if isinstance(special_tokens, Mapping):
+        further = {literal: special_tokens[literal] for literal in further}
+    further, _, new = place_specials(further, tokens, vocab.find)
+    return replace(
+        vocab,
+        tokens=tokens | new,
+        merges=None if vocab.merges is None else [*vocab.merges, *merger.merges(list(ids.values()))],
+        special_tokens={**vocab.special_tokens, **further},
+        name=None,
+        train_config=train_config("extend", record, before),
+    )
 
 
-def _further_specials(special_tokens: Specials, vocab: Vocab, n: int) -> dict[str, int | None]:
-    """literal -> id of the new special tokens; None for the next free id."""
-    literals = distinct_literals(special_tokens)
-    known = {one: vocab.special_tokens.get(one, vocab.find(one.encode())) for one in literals}
-    if not isinstance(special_tokens, Mapping):
-        return {literal: known[literal] for literal in literals if literal not in vocab.special_tokens}
+def _taken(vocab: Vocab, add: int, token_id: int) -> str | None:
     free = vocab.next_id
-    ids = checked_ids({literal: special_tokens[literal] for literal in literals})
-    for literal, token_id in ids.items():
-        refusal = f"special token {literal!r} cannot have the id {token_id}"
-        if known[literal] is not None:
-            if known[literal] != token_id:
-                raise ValueError(f"{refusal}: it has {known[literal]}")
-        elif token_id in vocab.tokens:
-            raise ValueError(f"{refusal}: it belongs to {vocab.tokens[token_id]!r}")
-        elif free <= token_id < free + n:
-            raise ValueError(f"{refusal}: learned tokens have {free}..{free + n - 1}")
-    return {literal: token_id for literal, token_id in ids.items() if literal not in vocab.special_tokens}
-
-
-def _extended(
-    vocab: Vocab,
-    merger: Merger,
-    ids: dict[int, int],
-    start: int,
-    placed: Mapping[str, int | None],
-    config: dict[str, Any],
-) -> Vocab:
-    """The vocabulary with the learned tokens appended. IN: the merger's id -> id, up to `start`."""
-    free = vocab.next_id
-    learned = dict(enumerate(merger.all_tokens()[start:], free))
-    check_no_special(learned, [*vocab.special_tokens, *placed])
-    ids = ids | {start + number: free + number for number in range(merger.tokens - start)}
-    tokens = {**vocab.tokens, **learned}
-    free += len(learned)
-    special_tokens = dict(vocab.special_tokens)
-    for literal, token_id in placed.items():
-        if token_id is None:
-            token_id, free = free, free + 1
-        special_tokens[literal] = token_id
-        tokens[token_id] = literal.encode()
-    merges = None
-    if vocab.merges is not None:
-        merges = [*vocab.merges, *merger.merges(list(ids.values()))]
-    return replace(vocab, tokens=tokens, merges=merges, special_tokens=special_tokens, name=None, train_config=config)
+    if token_id in vocab.tokens:
+        return f"it belongs to {vocab.tokens[token_id]!r}"
+    return f"learned tokens have {free}..{free + add - 1}" if free <= token_id < free + add else None

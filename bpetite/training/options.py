@@ -1,7 +1,7 @@
 """The options of training: one declaration, from which checks, the command and clusters take them."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -72,16 +72,15 @@ class TrainingOptions:
         ):  # fmt: skip
             if getattr(self, name) is not None or name in ("vocab_size", "min_frequency"):
                 self._set(**{name: check_integer(name, getattr(self, name), least, why)})
-        for name, kind in (("tie_break", TieBreak), ("special_ids", SpecialIds)):
-            choices = [*map(repr, get_args(kind))]
+        for name, allowed in (("tie_break", TieBreak), ("special_ids", SpecialIds)):
+            choices = [*map(repr, get_args(allowed))]
             if repr(getattr(self, name)) not in choices:
                 known = f"{', '.join(choices[:-1])} or {choices[-1]}"
                 raise ValueError(f"{name} is {known}, not {getattr(self, name)!r}")
+        special_tokens: Specials = cutting.special_tokens
         if isinstance(self.special_tokens, Mapping):
-            self._set(special_tokens=checked_ids(self.special_tokens))
-            self._check_new_ids()
-        else:
-            self._set(special_tokens=cutting.special_tokens)
+            special_tokens = checked_ids(self.special_tokens, self.byte_specials, self._taken)
+        self._set(special_tokens=special_tokens)
         if self.superwords_from is None:
             if self.superword_pattern != SUPERWORDS:
                 raise ValueError("superword_pattern is for superwords_from, which is not given")
@@ -97,21 +96,28 @@ class TrainingOptions:
     def _set(self, **values: object) -> None:
         vars(self).update(values)  # while it is made; frozen after
 
-    def _check_new_ids(self) -> None:
-        ids: Any = self.special_tokens
-        own = [literal for literal in ids if len(literal.encode()) > 1]
-        shift = len(own) if self.special_ids == "before" else 0
-        for literal, token_id in ids.items():
-            refusal = f"special token {literal!r} cannot have the id {token_id}"
-            if literal not in own and token_id != literal.encode()[0] + shift:
-                raise ValueError(f"{refusal}: it is one byte, whose token has the id {literal.encode()[0] + shift}")
-            if literal in own and shift and token_id >= shift:
-                raise ValueError(f"{refusal}: with special_ids='before' the {shift} special tokens have 0..{shift - 1}")
-            if literal in own and not shift and token_id < self.vocab_size:
-                raise ValueError(
-                    f"{refusal}: bytes and learned tokens have 0..{self.vocab_size - 1}. Give ids from "
-                    f"{self.vocab_size} on, or with special_ids='before' the first ones"
-                )
+    @property
+    def first_byte(self) -> int:
+        """The id of the byte 0."""
+        longer = sum(len(literal.encode()) > 1 for literal in self.special_tokens)
+        return longer if self.special_ids == "before" else 0
+
+    @property
+    def byte_specials(self) -> dict[str, int]:
+        """literal -> id of special tokens that are one byte."""
+        single = [literal for literal in self.special_tokens if len(literal.encode()) == 1]
+        return {literal: ord(literal) + self.first_byte for literal in single}
+
+    def _taken(self, token_id: int) -> str | None:
+        end = self.first_byte
+        if end and token_id >= end:
+            return f"with special_ids='before' the {end} special tokens have 0..{end - 1}"
+        if not end and token_id < self.vocab_size:
+            return (
+                f"bytes and learned tokens have 0..{self.vocab_size - 1}. Give ids from {self.vocab_size} on, or with "
+                "special_ids='before' the first ones"
+            )
+        return None
 
     def record(self) -> dict[str, Any]:
         """All options with their values, for :func:`train_config`."""
@@ -121,16 +127,33 @@ class TrainingOptions:
         return values
 
 
-def checked_ids(ids: Mapping[str, Any]) -> dict[str, int]:
-    """Return literal -> id of special tokens; an id out of range or given twice is an error."""
+def checked_ids(
+    ids: Mapping[str, Any], known: Mapping[str, int | None], taken: Callable[[int], str | None]
+) -> dict[str, int]:
+    """Return literal -> id of special tokens, if a vocabulary can have them.
+
+    Args:
+        ids: literal -> id.
+        known: literal -> id of those that are tokens already, None for others.
+        taken: Says of an id who has it; None where nobody does.
+
+    Raises:
+        ValueError: An id out of range, given twice, or of another token.
+    """
     literal_of: dict[int, str] = {}
     for literal, token_id in ids.items():
-        refusal = f"special token {literal!r} cannot have the id {token_id!r}"
+        why: str | None = None
         if isinstance(token_id, bool) or not isinstance(token_id, int) or not 0 <= token_id <= MAX_ID:
-            raise ValueError(f"{refusal}: ids are int, 0..{MAX_ID}")
-        if literal_of.setdefault(token_id, literal) != literal:
-            raise ValueError(f"{refusal}: {literal_of[token_id]!r} has it")
-    return {literal: token_id for token_id, literal in literal_of.items()}
+            why = f"ids are int, 0..{MAX_ID}"
+        elif literal_of.setdefault(token_id, literal) != literal:
+            why = f"{literal_of[token_id]!r} has it"
+        elif (own := known.get(literal)) is None:
+            why = taken(token_id)
+        elif own != token_id:
+            why = f"it has {own}"
+        if why is not None:
+            raise ValueError(f"special token {literal!r} cannot have the id {token_id!r}: {why}")
+    return dict(ids)
 
 
 def train_config(method: str, options: Mapping[str, Any], before: Vocab | None = None) -> dict[str, Any]:

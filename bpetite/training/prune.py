@@ -10,6 +10,7 @@ from ..errors import check_integer, short_repr
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
 from .counting.counts import check_count
+from .counting.jobs import Progress
 from .counting.texts import Corpus, count_as
 from .options import train_config
 
@@ -23,6 +24,8 @@ def prune(
     corpus: Corpus | None,
     vocab_size: int | None,
     keep: Iterable[int | str | bytes],
+    num_threads: int | None,
+    progress: Progress | None,
 ) -> tuple[Vocab, dict[int, int]]:
     """The vocabulary without tokens that are not needed, and old id -> new id; :meth:`bpetite.Tokenizer.prune`
     documents the arguments."""
@@ -33,7 +36,7 @@ def prune(
     if corpus is None and vocab_size is None and not wanted:
         raise ValueError("prune needs texts or counts, vocab_size or keep")
     used = Counter[int]()
-    counts: Any = {} if corpus is None else count_as(vocab, corpus)
+    counts: Any = {} if corpus is None else count_as(vocab, corpus, num_threads, progress)
     for item in counts.items() if isinstance(counts, Mapping) else counts:
         pretoken, count = check_count(*item)
         for token_id in encode(pretoken) if count else ():

@@ -14,6 +14,7 @@ from typing import Any
 from .. import patterns
 from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
+from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import CountOptions, Cutting
 from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
@@ -234,37 +235,29 @@ def new_vocab(
     **changes: Any,
 ) -> Vocab:
     """The vocabulary of the learned tokens. `before` are merges, in its ids, that come first; `changes` are fields."""
-    own = [literal for literal in options.special_tokens if len(literal.encode()) > 1]
-    shift = len(own) if options.special_ids == "before" else 0
+    shift = options.first_byte
     learned = merger.all_tokens()
+    check_no_special(learned[256:], options.special_tokens)
     # the merger's id -> id: bytes have the ids that they are
     ids_of = [*(byte[0] + shift for byte in learned[:256]), *range(256 + shift, len(learned) + shift)]
     tokens = dict(zip(ids_of, learned, strict=True))
-    first = 0 if shift else len(learned)
-    if isinstance(options.special_tokens, Mapping):
-        ids = {literal: options.special_tokens[literal] for literal in own}
-    else:
-        ids = dict(zip(own, range(first, first + len(own)), strict=True))
-    check_no_special(tokens, own)
-    tokens |= {number: literal.encode() for literal, number in ids.items()}
+    single = {literal.encode(): number for literal, number in options.byte_specials.items()}
+    special_tokens, _, new = place_specials(options.special_tokens, tokens, single.get, 0 if shift else len(learned))
+    tokens |= new
     order = sorted(tokens)
     if order != list(tokens):
         tokens = {number: tokens[number] for number in order}
-    special_tokens = {
-        literal: ids[literal] if literal in ids else literal.encode()[0] + shift for literal in options.special_tokens
-    }
     cutting = options.cutting
     settings: Any = {"pattern": cutting.pattern, "normalization": cutting.normalization}
     return Vocab(tokens, [*before, *merger.merges(ids_of)], special_tokens, **settings | changes)
 
 
-def check_no_special(tokens: Mapping[int, bytes], literals: Iterable[str]) -> None:
+def check_no_special(learned: Iterable[bytes], literals: Iterable[str]) -> None:
     """Refuse a learned token that spells a special token. Counting cuts these out; ready counts may hold one."""
     literal_of = {literal.encode(): literal for literal in literals}
-    if literal_of.keys().isdisjoint(tokens.values()):
-        return
-    literal = next(literal_of[token] for token in tokens.values() if token in literal_of)
-    raise ValueError(
-        f"the counts hold the special token {literal!r} as text: count with special_tokens=[{literal!r}], so that it "
-        "is cut out"
-    )
+    for token in learned:
+        if token in literal_of:
+            raise ValueError(
+                f"the counts hold the special token {literal_of[token]!r} as text: count with "
+                f"special_tokens=[{literal_of[token]!r}], so that it is cut out"
+            )

@@ -31,14 +31,15 @@ def check_literal(literal: object) -> bytes:
 
 
 def place_specials(
-    special_tokens: SpecialTokens, tokens: Mapping[int, bytes], find: Callable[[bytes], int | None]
+    special_tokens: SpecialTokens, tokens: Mapping[int, bytes], find: Callable[[bytes], int | None],
+    free: int | None = None,
 ) -> tuple[dict[str, int], dict[str, tuple[str, ...]], dict[int, bytes]]:
     """Three dicts: literal -> id; literal -> flags of the literals that are the only token of a byte; id -> bytes of
     the literals that were no tokens. `find` gives the id of a token by its bytes, or None.
 
-    A literal without an id keeps the id of the token with its bytes; others get the ids after the highest one, in the
-    order given. If literals share an id, the token keeps its bytes if they are one of the literals; else it gets the
-    bytes of the first one.
+    A literal without an id keeps the id of the token with its bytes; others get the ids from `free` on, or after the
+    highest one, in the order given. If literals share an id, the token keeps its bytes if they are one of the literals;
+    else it gets the bytes of the first one.
 
     >>> place_specials(["<s>", "a"], {0: b"a"}, {b"a": 0}.get)
     ({'<s>': 1, 'a': 0}, {}, {1: b'<s>'})
@@ -57,7 +58,8 @@ def place_specials(
     given = special_tokens if isinstance(special_tokens, Mapping) else dict.fromkeys(special_tokens)
     new: dict[int, bytes] = {}
     ids: dict[bytes, int] = {}
-    free = tokens.next_id if hasattr(tokens, "next_id") else max(tokens, default=-1) + 1
+    if free is None:
+        free = tokens.next_id if hasattr(tokens, "next_id") else max(tokens, default=-1) + 1
     for literal, wanted in given.items():
         data = check_literal(literal)
         known = ids[data] if data in ids else find(data)

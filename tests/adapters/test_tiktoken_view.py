@@ -19,6 +19,7 @@ from bpetite import Tokenizer, Vocab
 from bpetite.adapters.tiktoken_view import Encoding
 from bpetite.formats.encodings import PUBLISHED
 from bpetite.steps.splits import Split
+from bpetite.vocabulary.alphabet import Alphabet
 
 tiktoken = pytest.importorskip("tiktoken")
 
@@ -255,6 +256,18 @@ def test_the_same_ids_of_any_text_and_text_of_any_ids(text: str, some: list[int]
     assert OURS.decode_with_offsets(ids) == THEIRS.decode_with_offsets(ids)
     assert OURS.decode(some) == THEIRS.decode(some)
     assert OURS.decode_bytes(some) == THEIRS.decode_bytes(some)
+
+
+def test_offsets_of_a_tokenizer_that_adds_a_space() -> None:
+    """As SentencePiece does for Llama 2: the space before the text has a token, and decoding leaves it out."""
+    tokens = {0: b" ", 1: b"a", 2: b"b", 3: b" a", 4: b" b"}
+    vocab = Vocab(tokens, ((0, 1), (0, 2)), {}, pattern=None, alphabet=Alphabet(space="\u2581", strip="one"))
+    view = Encoding(Tokenizer.from_vocab(vocab), "small")
+    assert view.decode_with_offsets([3, 2, 4]) == ("ab b", [0, 1, 2])
+    assert view.decode_with_offsets([0, 1, 4]) == ("a b", [0, 0, 1])
+    marked = Vocab({0: b"a", 1: b"a</w>"}, (), {}, pattern=None, alphabet=Alphabet(suffix="</w>", decoding="marks"))
+    with pytest.raises(ValueError, match="no offsets"):
+        Encoding(Tokenizer.from_vocab(marked), "small").decode_with_offsets([1, 1])
 
 
 parts = ["the", " ", "\n", "\t", "ca", "é", "中", "'", "1", "\u3000", "\x1c", "\x85", "<|fim|>"]

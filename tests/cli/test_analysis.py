@@ -76,7 +76,10 @@ def test_tokens_as_a_page(files: Path, tmp_path: Path) -> None:
     assert (done.code, done.out, done.err) == (0, "", f"{page}: written\n")
     assert page.read_text(encoding="utf-8").count('class="text"') == 2 * 5
     assert "several tokenizers are shown on a page" in run(*both, "the cat").err
-    assert run("tokens", "-t", files / "a.json", "the cat", "--html", "-").out.startswith("<!doctype html>")
+    alone = run("tokens", "-t", files / "a.json", "the cat", "--html", "-")
+    assert (alone.out[:15], alone.out.rstrip()[-7:], alone.err) == ("<!doctype html>", "</html>", "")
+    for other in ("--ids", "--printable", "--json"):
+        assert "only one of" in run("tokens", "-t", files / "a.json", "the cat", "--html", page, other).err
 
 
 def test_tokens(files: Path) -> None:

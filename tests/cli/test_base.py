@@ -1,4 +1,4 @@
-"""What all commands have: the examples of their help, -q and --no-progress, exit codes, words of errors, Ctrl-C."""
+"""What all commands have: the examples of their help, -q, exit codes, words of errors, Ctrl-C."""
 import errno
 import gzip
 import json
@@ -75,7 +75,7 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
     said = capsys.readouterr().out
     assert left.value.code == 0
     assert f"\n  bpetite {name} " in said[said.index("Examples:") :]
-    for option in ("-q, --quiet", "--no-progress", "-h, --help"):
+    for option in ("-q, --quiet", "-h, --help"):
         assert option in said
     assert not re.search(r"Raises:|\bNone\b|:\w+:`", said)  # which docstrings say to programmers
     spelled: dict[str, object] = {}
@@ -88,8 +88,8 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "slow"),
     [
-        (["--help"], ["numpy", "tqdm", "bpetite.tokenizer", "bpetite.corpus"]),
-        (["count", "corpus.txt", "-t", "bpetite-32k"], ["concurrent.futures", "tqdm", "multiprocessing", "pyarrow"]),
+        (["--help"], ["numpy", "bpetite.tokenizer", "bpetite.corpus"]),
+        (["count", "corpus.txt", "-t", "bpetite-32k"], ["concurrent.futures", "multiprocessing", "pyarrow"]),
     ],
 )
 def test_a_command_loads_no_slow_module(folder: Path, arguments: list[str], slow: list[str]) -> None:

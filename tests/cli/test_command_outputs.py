@@ -100,7 +100,7 @@ def test_what_is_in_the_way_stays(arguments: tuple[object, ...]) -> None:
     wrong = 2 if arguments[0] in ("audit", "compare") else 1
     done = run(*arguments, "there")
     assert (done.code, done.err.splitlines()[-1]) == (wrong, "Error: there: the file exists; --overwrite replaces it")
-    assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: Not a directory")
+    assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: not a folder")
     assert Path("there").read_text() == "mine"
     Path("folder").mkdir()
     assert "a folder has this name" in run(*arguments, "folder").err
@@ -117,3 +117,9 @@ def test_a_failed_output_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no"):
         fail()
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_ids_that_no_token_has() -> None:
+    said = "no token has the id 999 (ids[1]): the vocabulary has 271 tokens, with ids from 0 to 270"
+    done = run("decode", "97", "999", "-t", "tok.json")
+    assert (done.code, done.out, done.err) == (1, "", f"Error: {said}\n")

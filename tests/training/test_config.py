@@ -45,7 +45,7 @@ def test_it_is_no_content() -> None:
 def test_what_is_made_of_a_tokenizer_says_of_which() -> None:
     tok = Tokenizer.train(TEXTS, 258)
     for made, method, options in (
-        (tok.extend(TEXTS, 1), "extend", {"n": 1, "special_tokens": [], "min_frequency": 1, "tie_break": "ids",
+        (tok.extend(TEXTS, 1), "extend", {"add": 1, "special_tokens": [], "min_frequency": 1, "tie_break": "ids",
                                          "max_token_bytes": None}),
         (tok.prune(keep=[256]).tokenizer, "prune", {"keep": [256], "vocab_size": None}),
     ):  # fmt: skip

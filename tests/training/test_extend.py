@@ -200,8 +200,8 @@ def test_too_few_pairs_and_progress() -> None:
         (Tokenizer({0: b"a"}, []), {}, ValueError, "no token for the byte 0x00"),
         (Tokenizer(BYTES | {256: b"ab", 257: b"abc"}, [(b"ab", b"c"), (b"a", b"b")]), {}, ValueError,
          "merge 0 takes b'ab', which no byte or earlier merge gives"),
-        (Tokenizer.train("ab", 256), {"n": -1}, ValueError, "n must be at least 0, not -1"),
-        (Tokenizer.train("ab", 256), {"n": "9"}, TypeError, "n is an int, not '9'"),
+        (Tokenizer.train("ab", 256), {"add": -1}, ValueError, "add must be at least 0, not -1"),
+        (Tokenizer.train("ab", 256), {"add": "9"}, TypeError, "add is an int, not '9'"),
         (Tokenizer.train("ab", 256), {"corpus": {"ab": 1}}, TypeError, "a pre-token is bytes"),
         (Tokenizer.train("ab", 256), {"corpus": __file__}, ValueError, "the path of a file"),
         (Tokenizer.train("ab", 256, special_tokens=["aa"]), {"corpus": {b"aa": 2}}, ValueError, "'aa' as text"),
@@ -209,6 +209,6 @@ def test_too_few_pairs_and_progress() -> None:
 )  # fmt: skip
 def test_what_cannot_be(tok: Tokenizer, arguments: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        tok.extend(**{"corpus": "ab ab", "n": 3} | arguments)
+        tok.extend(**{"corpus": "ab ab", "add": 3} | arguments)
 
 

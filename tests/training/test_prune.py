@@ -156,3 +156,11 @@ def test_what_cannot_be() -> None:
             tok.prune(keep=keep)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="is negative"):
         tok.prune({b"ab": -1})
+
+
+def test_counting_takes_threads_and_tells_its_progress() -> None:
+    tok = Tokenizer.train("ab ab ab cd", 260)
+    calls: list[tuple[object, ...]] = []
+    pruned = tok.prune(["ab ab"], num_threads=2, progress=lambda *call: calls.append(call))
+    assert pruned == tok.prune(["ab ab"])
+    assert calls == [("count", 5, 5)]
