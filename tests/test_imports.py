@@ -121,7 +121,7 @@ def test_functions_of_servers_use_no_private_name_of_others() -> None:
 
 #: What loading a tokenizer and encoding to lists does without, and so does not wait for.
 NOT_AT_THE_START = {
-    "numpy", "click", "huggingface_hub", "pyarrow", "transformers", "hashlib", "pathlib", "concurrent.futures",
+    "numpy", "click", "tqdm", "huggingface_hub", "pyarrow", "transformers", "hashlib", "pathlib", "concurrent.futures",
     *(f"bpetite.{name}" for name in (
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",

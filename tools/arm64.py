@@ -34,7 +34,7 @@ COMPILER = "aarch64-linux-gnu-gcc"
 
 #: apt adds what these depend on. libstdc++6 is for wheels.
 PACKAGES = ["python3-minimal", "libpython3-stdlib", "libpython3-dev", "libstdc++6"]
-WHEELS = ["numpy", "regex", "click", "pytest>=8", "hypothesis>=6.100", "tokenizers>=0.22,<1"]
+WHEELS = ["numpy", "regex", "click", "tqdm", "pytest>=8", "hypothesis>=6.100", "tokenizers>=0.22,<1"]
 PLATFORMS = ["manylinux2014_aarch64", "manylinux_2_28_aarch64"]
 
 

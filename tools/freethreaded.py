@@ -32,7 +32,7 @@ SOURCES = f"deb-src [signed-by={KEYS}] http://deb.debian.org/debian trixie main\
 PACKAGE, VERSION = "python3.13", "3.13"
 MACHINE = platform.machine()
 OPTIONS = {"free": ["--disable-gil"], "ordinary": [], "sanitized": ["--disable-gil", "--with-thread-sanitizer"]}
-WHEELS = ["numpy", "regex", "click", "pytest>=8", "hypothesis>=6.100"]
+WHEELS = ["numpy", "regex", "click", "tqdm", "pytest>=8", "hypothesis>=6.100"]
 
 
 class NotHere(Exception):

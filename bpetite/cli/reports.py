@@ -6,13 +6,11 @@ import codecs
 import errno
 import json
 import os
-import shutil
 import stat
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -27,21 +25,22 @@ if TYPE_CHECKING:
 #: Names of standard output.
 STDOUT = ("-", "/dev/stdout")
 
-#: Seconds between two lines of progress: in a terminal, where each replaces the one before, and elsewhere.
-LINE_SECONDS = (0.1, 30.0)
+#: Seconds between two lines of progress where there is no terminal.
+LINE_SECONDS = 30.0
 
-#: Takes a line of progress off a terminal.
-CLEAR = "\r\x1b[K"
-
-#: If ``-q`` was given, and if a line of progress stands in the terminal.
-manner: SimpleNamespace = SimpleNamespace(quiet=False, progress=False)
+#: If ``-q`` was given to the command that runs.
+manner: SimpleNamespace = SimpleNamespace(quiet=False)
 
 
 def say(text: str, *, always: bool = False) -> None:
-    """A line for people. ``-q`` hides it, unless it is one of those that are ``always`` shown."""
-    if always or not manner.quiet:
-        click.echo(CLEAR * manner.progress + text, err=True)
-        manner.progress = False
+    """A line for people, above a line of progress. ``-q`` hides it, unless it is one of those that are ``always``
+    shown."""
+    if manner.quiet and not always:
+        return
+    if "tqdm" in sys.modules:
+        sys.modules["tqdm"].tqdm.write(text, file=sys.stderr)
+    else:
+        click.echo(text, err=True)
 
 
 def discard_output() -> None:
@@ -104,8 +103,8 @@ def refuse_nothing(summary: dict[str, Any]) -> None:
 
 
 class ProgressLine:
-    """One line of progress on standard error: in a terminal it stays in its place, elsewhere a new one comes now and
-    then.
+    """One line of progress on standard error, as tqdm writes it. In a terminal it stays in its place until the work is
+    done; elsewhere a line comes every LINE_SECONDS.
 
     Args:
         total: The work, where it is known.
@@ -117,35 +116,38 @@ class ProgressLine:
         self.total: int | None = total
         self.done: int = 0
         self.problems: int = 0
-        self._unit, self._desc = unit, desc
-        self._in_place = sys.stderr.isatty()
-        self._began = self._drawn = time.monotonic()
+        self._looks: dict[str, Any] = {"unit": unit, "unit_scale": True}
+        self._desc = desc
+        self._began = self._said = time.monotonic()
+        self._bar: Any = None
+        if sys.stderr.isatty() and not manner.quiet:
+            from tqdm import tqdm  # not at the top: its import takes longer than encoding a megabyte
+
+            self._bar = tqdm(
+                total=total, desc=desc or None, leave=False, file=sys.stderr, dynamic_ncols=True, **self._looks
+            )
 
     def __enter__(self) -> ProgressLine:
         return self
 
     def __exit__(self, *raised: object) -> None:
-        click.echo(CLEAR * manner.progress, err=True, nl=False)
-        manner.progress = False
+        if self._bar is not None:
+            self._bar.close()
 
     def update(self, count: int, more: str = "") -> None:
         """So much more is done; ``more`` is said of it."""
         self.done += count
-        now = time.monotonic()
-        if manner.quiet or now - self._drawn < LINE_SECONDS[not self._in_place]:
-            return
-        self._drawn = now
-        rate = self.done / (now - self._began)
-        facts = [f"{_short(self.done)}{self._unit}", f"{_short(rate)}{self._unit}/s"]
-        if self.total:
-            facts[0] += f" of {_short(self.total)}{self._unit} ({self.done / self.total:.0%})"
-            facts.append(f"{timedelta(seconds=round((self.total - self.done) / max(rate, 1)))} left")
-        line = f"{self._desc} {', '.join([*facts, more])}".strip(" ,")
-        if not self._in_place:
-            say(line)
-            return
-        click.echo(CLEAR + line[: shutil.get_terminal_size().columns - 1], err=True, nl=False)
-        manner.progress = True
+        if self._bar is not None:
+            self._bar.total = self.total
+            self._bar.set_postfix_str(more, refresh=False)
+            self._bar.update(count)
+        elif not manner.quiet and (now := time.monotonic()) - self._said >= LINE_SECONDS:
+            from tqdm import tqdm
+
+            self._said = now
+            say(tqdm.format_meter(
+                self.done, self.total or 0, now - self._began, prefix=self._desc, postfix=more, ncols=0, **self._looks
+            ))
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.Progress` has it."""
@@ -153,14 +155,6 @@ class ProgressLine:
 
     def count_problems(self, count: int) -> None:
         self.problems = count
-
-
-def _short(number: float) -> str:
-    for unit in ("", "k", "M", "G"):
-        if number < 1000:
-            return f"{number:.3g}{unit}"
-        number /= 1000
-    return f"{number:,.0f}T"
 
 
 def bytes_read(inputs: Iterable[Input], desc: str = "") -> ProgressLine:

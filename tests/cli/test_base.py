@@ -88,8 +88,8 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
 @pytest.mark.parametrize(
     ("arguments", "slow"),
     [
-        (["--help"], ["numpy", "bpetite.tokenizer", "bpetite.corpus"]),
-        (["count", "corpus.txt", "-t", "bpetite-32k"], ["concurrent.futures", "multiprocessing", "pyarrow"]),
+        (["--help"], ["numpy", "tqdm", "bpetite.tokenizer", "bpetite.corpus"]),
+        (["count", "corpus.txt", "-t", "bpetite-32k"], ["concurrent.futures", "tqdm", "multiprocessing", "pyarrow"]),
     ],
 )
 def test_a_command_loads_no_slow_module(folder: Path, arguments: list[str], slow: list[str]) -> None:
