@@ -214,7 +214,8 @@ def _is_of_white_space(step: Normalizer, removed: str) -> bool:
     if not isinstance(step, Replace) or not step.content:
         return False
     found = _char_set(step.pattern)
-    return found is not None and {*_members(found[0]), *step.content} <= {*_white_space()} <= {*removed}
+    members = "" if found is None else _members(found[0])
+    return members != "" and {*members, *step.content} <= {*_white_space()} <= {*removed}
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
