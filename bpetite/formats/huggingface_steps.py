@@ -17,7 +17,7 @@ from ..bytelevel import ALPHABET, encode_token
 from ..errors import FormatError, short_repr
 from ..patterns import as_setting, as_tuple
 from ..steps.charsmap import Precompiled
-from ..steps.normalizers import FORMS, MAPS, Mapped, Normalization, Normalizer, Prepend, Replace
+from ..steps.normalizers import FORMS, MAPS, BertNormalizer, Mapped, Normalization, Normalizer, Prepend, Replace
 from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
 from ..steps.template import BARE, Template, TemplatePart
 from ..vocabulary.alphabet import Alphabet, Decoding, Strip
@@ -146,6 +146,13 @@ def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[
             made += [Replace(STRIP[key], "") for key in STRIP if _value(step, at, key, bool, True)]
         elif step["type"] == "Nmt":
             made += NMT
+        elif step["type"] == "BertNormalizer":
+            lowercase = _value(step, at, "lowercase", bool, True)
+            accents = step.get("strip_accents")
+            made.append(BertNormalizer(
+                _value(step, at, "clean_text", bool, True), _value(step, at, "handle_chinese_chars", bool, True),
+                lowercase if accents is None else _value(step, at, "strip_accents", bool), lowercase,
+            ))  # fmt: skip
         elif step["type"] == "Precompiled":
             charsmap = _value(step, at, "precompiled_charsmap", str)
             own = step if native else {}
@@ -444,6 +451,8 @@ def write_normalizer(normalization: Normalization, *, native: bool = False) -> A
             if not own and (not one.graphemes or one.kept):
                 raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
             made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap} | own)
+        elif isinstance(one, BertNormalizer):
+            made.append({"type": "BertNormalizer", **vars(one)})
         else:
             made.append({"type": one.name if isinstance(one, Mapped) else one})
     return _sequence(made, "normalizers")
