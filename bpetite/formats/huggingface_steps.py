@@ -156,8 +156,9 @@ def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[
         elif step["type"] == "Precompiled":
             charsmap = _value(step, at, "precompiled_charsmap", str)
             own = step if native else {}
-            graphemes, kept = _value(own, at, "graphemes", bool, True), _value(own, at, "kept", str, "")
-            made.append(Precompiled(charsmap, graphemes, kept))
+            graphemes = _value(own, at, "graphemes", bool, True)
+            kept, ending = (_value(own, at, key, str, "") for key in ("kept", "ending"))
+            made.append(Precompiled(charsmap, graphemes, kept, ending))
         else:
             raise FormatError(f"{at}: bpetite does not have the normalizer {step['type']}")
     return as_setting(made), bytelevel
@@ -448,7 +449,8 @@ def write_normalizer(normalization: Normalization, *, native: bool = False) -> A
             made.append({"type": "Replace", "pattern": pattern, "content": one.content})
         elif isinstance(one, Precompiled):
             own = {"graphemes": one.graphemes, "kept": one.kept} if native else {}
-            if not own and (not one.graphemes or one.kept):
+            own |= {"ending": one.ending} if native and one.ending else {}
+            if not native and one != Precompiled(one.charsmap, graphemes=True):
                 raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
             made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap} | own)
         elif isinstance(one, BertNormalizer):

@@ -63,20 +63,20 @@ class Rules(NamedTuple):
     def steps(self, kept: Sequence[str] = ()) -> Normalization:
         """The steps of a :class:`Vocab`, whose map leaves some pieces as they are."""
         made: list[Normalizer] = []
+        appends = self.prefix and self.suffix
+        unchanged = [*map(re.escape, sorted(kept, key=len, reverse=True))]
+        if appends and not self.trim:  # also to a text that the map empties
+            made.append(Replace(r"(?<=[\s\S])\Z", SPACE))
+            unchanged += [rf"{SPACE}\Z"] if kept else []
         if self.charsmap:
-            longest_first = sorted(kept, key=len, reverse=True)
-            made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
-        appends = self.prefix and self.suffix and not self.trim
-        if appends and not kept:  # also after a text that the map empties
-            made.insert(0, Replace(r"(?<=[\s\S])\Z", SPACE))
+            ending = SPACE if appends and self.trim else ""
+            made.append(Precompiled(self.charsmap, kept="|".join(unchanged), ending=ending))
         before, after = trimming(SPACE)
         made += before if self.trim else ()
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
         made.append(Replace(" ", SPACE))
-        if appends and kept:
-            made.append(Replace(r"(?<=[\s\S])\Z", SPACE))
-        elif self.prefix and self.suffix and self.trim:  # the trimmed text may end in spaces that are spelled
+        if appends and self.trim:  # the trimmed text may end in spaces that are spelled
             made.append(Replace(rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z", SPACE))
         elif self.trim:
             made.append(after)

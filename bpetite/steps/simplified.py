@@ -182,7 +182,7 @@ def rewriter_of(normalization: Normalization, space: str) -> tuple[Rewriter | No
     characters; or what a model of SentencePiece does, which also trims spaces. None and all steps for others."""
     steps = as_tuple(normalization)
     (leading, runs), trailing = trimming(space)
-    maps = tuple(step for step in steps if isinstance(step, Precompiled) and not step.graphemes and not step.kept)
+    maps = tuple(step for step in steps if isinstance(step, Precompiled) and step == Precompiled(step.charsmap))
     for rest in ((Replace(" ", space),), (Prepend(space), Replace(" ", space))):
         if steps == (*maps, leading, runs, *rest, trailing):
             return (compiled_map(maps[0], trims=True) if maps else CharsMap(b"", True)), rest

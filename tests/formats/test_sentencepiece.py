@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer
-from bpetite.formats import dump
+from bpetite.formats import dump, native
+from bpetite.formats._json_tokens import members
 from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
 from bpetite.serving import encode_segments
 
@@ -251,15 +252,20 @@ def test_settings_that_are_repeated_are_merged() -> None:
     assert spelled(tok, "a") == [b"a", b" "]
 
 
-def test_a_text_that_the_map_empties_gets_its_space_behind_it_too() -> None:
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize("defined", [[], ["AA", "\u3000\u3000", "\x01\x01"]])
+def test_a_text_that_the_map_empties_gets_its_space_behind_it_too(trims: bool, defined: list[str]) -> None:
     data = trained(
         random.Random(3), normalization_rule_name="nmt_nfkc", treat_whitespace_as_suffix=True, add_dummy_prefix=True,
-        remove_extra_whitespaces=False, user_defined_symbols=[],
+        remove_extra_whitespaces=trims, user_defined_symbols=defined,
     )  # fmt: skip
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
     tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
-    for text in ("\x01", "", "a\x01", "\x01 ", "\u3000", "the cat"):
-        assert tok.encode(text, allowed_special=()) == theirs.encode(text), text
+    draw, pieces = random.Random(4), ["\x01", "\x01", " ", "\u3000", "▁", "a", "the cat", "\u200b", "AA"]
+    for text in ["", *("".join(draw.choices(pieces, k=draw.randint(1, 4))) for _ in range(400))]:
+        assert tok.encode(text, allowed_special=defined) == theirs.encode(text), text
+    again = native.read(dump(tok.to_vocab(), "native"), "m", members(dump(tok.to_vocab(), "native")))
+    assert again == tok.to_vocab()
 
 
 @pytest.mark.parametrize(("data", "message"), [
