@@ -28,13 +28,12 @@ from .huggingface_steps import (
     read_byte_alphabet,
     read_decoder,
     read_normalizer,
-    read_post_processor,
     read_pre_tokenizer,
     write_decoder,
     write_normalizer,
-    write_post_processor,
     write_pre_tokenizer,
 )
+from .huggingface_templates import read_post_processor, write_post_processor
 from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
 
 if TYPE_CHECKING:

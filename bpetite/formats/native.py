@@ -53,7 +53,7 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
         },
     }
     if vocab.template is not None:
-        from .huggingface_steps import write_post_processor  # not at the top: few vocabularies have one
+        from .huggingface_templates import write_post_processor  # not at the top: few vocabularies have one
 
         rare["template"] = write_post_processor(vocab.template, vocab.tokens)
     if vocab.alphabet is not None:
@@ -207,7 +207,7 @@ def _read_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
         raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
     settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
     if "template" in content:
-        from .huggingface_steps import read_post_processor  # not at the top: few files have one
+        from .huggingface_templates import read_post_processor  # not at the top: few files have one
 
         settings["template"] = read_post_processor(content["template"], f"{name}: template")
     if not isinstance(settings["kept"], dict):
