@@ -15,6 +15,10 @@ from ..vocabulary.vocab import Vocab
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
+#: key -> (start, stop) of its value in a JSON object, as :func:`bpetite.formats._json_tokens.members` finds them; empty
+#: for other files.
+Spans: TypeAlias = Mapping[Any, tuple[int, int]]
+
 Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 

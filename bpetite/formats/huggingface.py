@@ -20,7 +20,18 @@ from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import CONFIG, FILES, TEMPLATES, WRITTEN, errors_named, parse_json, read_file, settings_in, with_settings
+from .files import (
+    CONFIG,
+    FILES,
+    TEMPLATES,
+    WRITTEN,
+    Spans,
+    errors_named,
+    parse_json,
+    read_file,
+    settings_in,
+    with_settings,
+)
 from .huggingface_steps import (
     falls_back,
     is_bytelevel,
@@ -112,15 +123,14 @@ def from_object(source: Any) -> Vocab:
         return with_settings(read(content, name), folder)
 
 
-def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
-    """True for a JSON object that looks like tokenizer.json; ``spans`` are its :func:`members`."""
+def recognizes(data: bytes, spans: Spans) -> bool:
+    """True for a JSON object that looks like tokenizer.json."""
     return "model" in spans and data.startswith(b"{", spans["model"][0])
 
 
 @without_collector()
-def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = None) -> Vocab:
-    """The vocabulary in the bytes of a tokenizer.json. ``name`` is for error messages, ``spans`` are its
-    :func:`members`.
+def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
+    """The vocabulary in the bytes of a tokenizer.json. ``name`` is for error messages.
 
     Tokens and merges come straight from the bytes; the rest is parsed as JSON.
     """

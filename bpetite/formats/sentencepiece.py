@@ -24,7 +24,7 @@ from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
-from .files import errors_named
+from .files import Spans, errors_named
 
 #: The kinds of pieces, and of models.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -83,14 +83,14 @@ class Rules(NamedTuple):
         return tuple(made)
 
 
-def recognizes(data: bytes) -> bool:
+def recognizes(data: bytes, spans: Spans) -> bool:
     """True for bytes that begin with a piece and its score or kind."""
     end = 4 + data[3] if len(data) > 4 else 0
     return data[:1] == data[2:3] == b"\n" and data[end : end + 1] in (b"\x15", b"\x18")
 
 
 @without_collector()
-def from_bytes(data: bytes, name: str) -> Vocab:
+def read(data: bytes, name: str, spans: Spans) -> Vocab:
     """The vocabulary in a model; ``name`` is for error messages."""
     pieces: list[Piece] = []
     parts: dict[int, dict[int, Any]] = {}
