@@ -97,7 +97,7 @@ class Pipeline:
             vocab.alphabet is None or self._alphabet is None or not (vocab.alphabet.suffix or self._alphabet.lacking)
         )
         if vocab.alphabet is not None:
-            self._cut_into_words(vocab, as_tuple(vocab.pattern), rewriter, rest)
+            self._cut_into_words(vocab, steps, rewriter, rest)
         self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
 
     def _cut_into_words(

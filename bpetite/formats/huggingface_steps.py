@@ -308,7 +308,12 @@ def read_alphabet(
     """The alphabet of a file with this normalization and pattern."""
     model = content["model"]
     space, byte_tokens, strip = read_decoder(content.get("decoder"), name)
-    if space and space not in _written_spaces(normalization, pattern):
+    from ..steps.simplified import written_for_spaces
+    from ..steps.splits import Metaspace
+    from ..vocabulary.alphabet import Alphabet
+
+    written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
+    if space and space not in written | written_for_spaces(normalization):
         raise FormatError(
             f"{name}: decoder makes a space of {space!r}, and neither normalizer nor pre-tokenizer writes it for one"
         )
@@ -325,8 +330,6 @@ def read_alphabet(
     unknown = model.get("unk_token")
     if unknown is not None and unknown not in ids:
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
-    from ..vocabulary.alphabet import Alphabet
-
     with errors_named(name):
         return Alphabet(
             byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip,
@@ -370,20 +373,6 @@ def read_byte_alphabet(content: dict[str, Any], ids: SpelledIds, name: str) -> A
         (), None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), units="bytes", suffix=suffix,
         missing="drop" if lacking and unknown is None else "refuse", decoding=decoding,
     )
-
-
-def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[str]:
-    """Characters that replace every space: one of them is written for each."""
-    from ..steps.normalizers import Replace
-    from ..steps.splits import Metaspace
-
-    steps = as_tuple(normalization)
-    written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
-    for number, step in enumerate(steps):
-        puts_in = [getattr(one, "text", getattr(one, "content", " ")) for one in steps[number + 1 :]]
-        if isinstance(step, Replace) and not any(" " in text for text in puts_in):
-            written.add(step.writes_spaces)
-    return written
 
 
 # Writing

@@ -160,14 +160,28 @@ def _written(chars: CharSet) -> str:
     return f"(?i:[{'^' * chars.negated}{members}])" if ignoring_case else f"[{'^' * chars.negated}{members}]"
 
 
+def written_for_spaces(normalization: Normalization) -> set[str]:
+    """What a normalization writes for every space: each of these texts stands for one, and no space is left.
+
+    >>> written_for_spaces((Replace(" ", "_"), Prepend("_"))), written_for_spaces((Replace(" ", "_"), Prepend(" ")))
+    ({'_'}, set())
+    """
+    steps = as_tuple(normalization)
+    written = set()
+    for number, step in enumerate(steps):
+        puts_in = [getattr(one, "text", getattr(one, "content", " ")) for one in steps[number + 1 :]]
+        if isinstance(step, Replace) and step.writes_spaces and not any(" " in one for one in (step.content, *puts_in)):
+            written.add(step.content)
+    return written
+
+
 def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
     """The pattern without its splits at spaces, where the normalization writes something else for each of them.
 
     >>> seen((Split(" ", "removed"), Split("a", "removed")), Replace(" ", "_"))
     (Split(pattern='a', behavior='removed', invert=False),)
     """
-    last = as_tuple(normalization)[-1:]
-    if not (last and isinstance(last[0], Replace) and " " not in last[0].writes_spaces != ""):
+    if not written_for_spaces(normalization):
         return pattern
     return tuple(one for one in as_tuple(pattern) if not _is_at_spaces(one))
 
@@ -227,8 +241,6 @@ def space_before(normalization: Normalization, steps: tuple[Step, ...], space: s
     """
     rewriting = as_tuple(normalization)
     steps_left = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
-    if space and len(steps_left) < len(rewriting):  # then no step sees a space
-        steps = tuple(step for step in steps if not _is_at_spaces(step))
     if not steps_left and not steps:
         return ""
     if not space or len(steps_left) + len(steps) > 1:
