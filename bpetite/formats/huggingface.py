@@ -147,11 +147,16 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     vocab, listed = (spans[part] for part in PARTS)
     settings, as_bytes = _steps(content, name)
     characters = as_bytes is None
-    table, ids, hidden, space = _read_tokens(data, vocab, content, characters, name)
+    decoder = read_decoder(content, name, characters=characters)
+    space = decoder.space if characters else None
+    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(content["model"], decoder), name)
     if not characters and content["model"].get("byte_fallback"):
         _check_byte_fallback(ids, name)
-    steps = settings["normalization"], settings["pattern"]
-    alphabet = read_alphabet(content, ids, *steps, name) if characters else read_byte_alphabet(content, ids, name)
+    alphabet: Alphabet | None
+    if characters:
+        alphabet = read_alphabet(content, decoder, ids, settings, name)
+    else:
+        alphabet = read_byte_alphabet(content["model"], decoder, ids, name)
     added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
@@ -194,22 +199,21 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
 
 
 def _read_tokens(
-    data: bytes, span: tuple[int, int], content: dict[str, Any], characters: bool, name: str
-) -> tuple[TokenTable, SpelledIds, frozenset[int], str | None]:
-    """The tokens of the model, their ids by spelling, the ids that are not found by their bytes, and the character for
-    a space, None where merges begin from bytes."""
-    space = read_decoder(content.get("decoder"), name)[0] if characters else None
+    data: bytes, span: tuple[int, int], space: str | None, bytes_apart: bool, name: str
+) -> tuple[TokenTable, SpelledIds, frozenset[int]]:
+    """The tokens of the model, their ids by spelling, and the ids that are not found by their bytes. ``space`` is the
+    character for a space, None where merges begin from bytes; ``bytes_apart`` if tokens such as <0x0A> are bytes."""
     with errors_named(f"{name}: model.vocab"):
         if space is None:
             table, odd, hidden = read_tokens(data, *span)
-            return table, SpelledIds(table, odd), hidden, None
+            return table, SpelledIds(table, odd), hidden
         from ..vocabulary.alphabet import Alphabet  # not at the top: most files do without it
 
         table, byte_ids, odd, hidden = read_characters(data, *span, space)
-        if not falls_back(content, name):  # then these are tokens as others are
+        if not bytes_apart:
             spelled = {token_id: b"<0x%02X>" % byte for byte, token_id in enumerate(byte_ids) if token_id is not None}
             table, byte_ids, hidden = table.with_tokens(spelled, hidden - spelled.keys()), [], hidden - spelled.keys()
-        return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden, space
+        return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden
 
 
 def _check_spelled(
@@ -232,7 +236,6 @@ def _check_spelled(
 
 
 def _steps(content: dict[str, Any], name: str) -> Steps:
-    _check_model(content["model"], name)
     characters = not is_bytelevel(content, name)
     normalization, as_bytes = read_normalizer(content.get("normalizer"), f"{name}: normalizer")
     where = f"{name}: pre_tokenizer"

@@ -8,8 +8,8 @@ Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import patterns
 from ..bytelevel import ALPHABET, encode_token
@@ -250,97 +250,90 @@ def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
     return pattern if behavior == "Isolated" else _step("Split", pattern, own, invert)
 
 
-#: Decoders of files whose merges begin from characters, by their letters in read_decoder.
-DECODERS = "R?B?(?:FS?)?|MB?F?|E"
+class Decoder(NamedTuple):
+    """The decoder of a file.
 
-
-def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
-    """Read the decoder of a file with merges of characters.
-
-    Returns:
-        The character that it turns into a space, or ""; True if it reads byte tokens; and what it takes from the
-        beginning of a text.
+    Args:
+        space: The character of which it makes a space, or "".
+        reads_bytes: It reads byte tokens.
+        strip: What it takes from the beginning of a text.
+        decoding: The text that it makes of tokens.
     """
-    space, order = "", ""
+
+    space: str = ""
+    reads_bytes: bool = False
     strip: Strip = "none"
-    for step, where in steps_of(content, f"{name}: decoder", "decoders"):
-        kind = step["type"]
-        if kind == "Replace" and step.get("content") == " " and len(_string(step)) == 1:
-            space, letter = _string(step), "R"
-        elif kind == "Metaspace":
+    decoding: Decoding = "bytes"
+
+
+#: The decoders that are read, in this order, by their letters in read_decoder: of files whose merges begin from
+#: characters, and of others.
+OF_CHARACTERS, OF_BYTES = "R?B?(?:FS?)?|MB?F?|E", "L*|E"
+
+
+def read_decoder(content: dict[str, Any], name: str, *, characters: bool) -> Decoder:
+    """The decoder of a file; ``characters`` if its merges begin from these."""
+    found, order = Decoder(decoding="bytes" if content.get("decoder") is not None else "spaced"), ""
+    for step, where in steps_of(content.get("decoder"), f"{name}: decoder", "decoders"):
+        kind, pattern = step["type"], step.get("pattern")
+        text = pattern.get("String") if isinstance(pattern, dict) else None
+        letter = {"ByteLevel": "L", "ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
+        if kind == "Replace" and step.get("content") == " " and isinstance(text, str) and len(text) == 1:
+            found, letter = found._replace(space=text), "R"
+        elif kind == "Metaspace" and characters:
             made = _metaspace(step, where)
-            space, strip, letter = made.space, "none" if made.prefix == "never" else "token", "M"
+            found, letter = found._replace(space=made.space, strip="none" if made.prefix == "never" else "token"), "M"
         elif kind == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
-            strip, letter = "one", "S"
-        else:
-            letter = {"ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
+            found, letter = found._replace(strip="one"), "S"
         order += letter
-        if not re.fullmatch(DECODERS, order):
-            raise FormatError(f"{where}: bpetite does not have the decoder {short_repr(step)}, or not there")
-    return space, "B" in order, strip
-
-
-def _read_decoding(content: dict[str, Any], name: str) -> Decoding:
-    """The text that a file's decoder makes of tokens."""
-    types = [step["type"] for step, _ in steps_of(content.get("decoder"), f"{name}: decoder", "decoders")]
-    if types != ["BPEDecoder"]:
-        return "bytes" if content.get("decoder") is not None else "spaced"
-    marks = [step.get("suffix") for step, _ in steps_of(content["decoder"], name, "decoders")]
-    if marks != [content["model"].get("end_of_word_suffix")] or not marks[0]:
-        raise FormatError(
-            f"{name}: decoder makes a space of {short_repr(marks[0])}, and model.end_of_word_suffix is not this mark"
-        )
-    return "marks"
-
-
-def _string(step: dict[str, Any]) -> str:
-    pattern = step.get("pattern")
-    text = pattern.get("String") if isinstance(pattern, dict) else None
-    return text if isinstance(text, str) else ""
+        if not re.fullmatch(OF_CHARACTERS if characters else OF_BYTES, order):
+            raise FormatError(f"{where}: bpetite does not have the decoder {kind} here: {short_repr(step)}")
+        mark = step.get("suffix")
+        if letter == "E" and not (mark and mark == content["model"].get("end_of_word_suffix")):
+            raise FormatError(
+                f"{name}: decoder makes a space of {short_repr(mark)}, and model.end_of_word_suffix is not this mark"
+            )
+    return found._replace(reads_bytes="B" in order, decoding="marks" if order == "E" else found.decoding)
 
 
 # Vocabularies of characters
 
 
 def read_alphabet(
-    content: dict[str, Any], ids: SpelledIds, normalization: Normalization, pattern: SplitPattern, name: str
+    content: dict[str, Any], decoder: Decoder, ids: SpelledIds, settings: Mapping[str, Any], name: str
 ) -> Alphabet:
-    """The alphabet of a file with this normalization and pattern."""
-    model = content["model"]
-    space, byte_tokens, strip = read_decoder(content.get("decoder"), name)
+    """The alphabet of a file whose merges begin from characters; ``settings`` has its normalization and pattern."""
     from ..steps.simplified import written_for_spaces
     from ..steps.splits import Metaspace
     from ..vocabulary.alphabet import Alphabet
 
-    written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
-    if space and space not in written | written_for_spaces(normalization):
+    model, space = content["model"], decoder.space
+    written = {step.space for step in as_tuple(settings["pattern"]) if isinstance(step, Metaspace)}
+    if space and space not in written | written_for_spaces(settings["normalization"]):
         raise FormatError(
             f"{name}: decoder makes a space of {space!r}, and neither normalizer nor pre-tokenizer writes it for one"
         )
     if space and space not in ids:
         raise FormatError(f"{name}: the character for a space, {space!r}, is no token")
-    spelled = [f"<0x{byte:02X}>" for byte in range(256)] if falls_back(content, name) else []
-    byte_ids: tuple[int | None, ...] = tuple(map(ids.get, spelled))
+    byte_ids = tuple(ids.get(f"<0x{byte:02X}>") for byte in range(256)) if falls_back(model, decoder) else ()
     if not any(byte is not None for byte in byte_ids):
         byte_ids = ()
-    if byte_ids and not (model.get("byte_fallback") and byte_tokens):
+    if byte_ids and not (model.get("byte_fallback") and decoder.reads_bytes):
         raise FormatError(
             f"{name}: byte tokens such as <0x0A> take both model.byte_fallback and the decoder ByteFallback, or neither"
         )
-    unknown = model.get("unk_token")
-    if unknown is not None and unknown not in ids:
-        raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
+    unknown = _unknown(model, ids, name)
+    drops = unknown is None and not _has_all_bytes(byte_ids, ids)
     with errors_named(name):
         return Alphabet(
-            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip,
-            suffix=model.get("end_of_word_suffix") or "", decoding=_read_decoding(content, name),
-            missing="drop" if unknown is None and not _has_all_bytes(byte_ids, ids) else "refuse",
-        )
+            byte_ids, unknown, bool(model.get("fuse_unk")), space, decoder.strip, decoding=decoder.decoding,
+            suffix=model.get("end_of_word_suffix") or "", missing="drop" if drops else "refuse",
+        )  # fmt: skip
 
 
-def falls_back(content: dict[str, Any], name: str) -> bool:
+def falls_back(model: Mapping[str, Any], decoder: Decoder) -> bool:
     """True if the model or the decoder of a file of characters knows byte tokens."""
-    return bool(content["model"].get("byte_fallback")) or read_decoder(content.get("decoder"), name)[1]
+    return bool(model.get("byte_fallback")) or decoder.reads_bytes
 
 
 def _has_all_bytes(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
@@ -351,28 +344,30 @@ def _has_all_bytes(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
     )
 
 
-def read_byte_alphabet(content: dict[str, Any], ids: SpelledIds, name: str) -> Alphabet | None:
+def read_byte_alphabet(model: Mapping[str, Any], decoder: Decoder, ids: SpelledIds, name: str) -> Alphabet | None:
     """The alphabet of a file whose merges begin from bytes; None for bytes that all have tokens, without marks."""
-    model = content["model"]
-    decoding = _read_decoding(content, name)
-    for step, where in steps_of(content.get("decoder"), f"{name}: decoder", "decoders"):
-        if step["type"] != "ByteLevel" and decoding == "bytes":
-            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
-    suffix, unknown = model.get("end_of_word_suffix") or "", model.get("unk_token")
+    suffix = model.get("end_of_word_suffix") or ""
     if not suffix.isascii() or encode_token(suffix) != suffix:
         raise FormatError(f"{name}: model.end_of_word_suffix {short_repr(suffix)} is not of visible ASCII characters")
     letters = [character for byte, character in enumerate(ALPHABET[:0xF5]) if not 0xC0 <= byte < 0xC2]
     lacking = [one for one in letters for mark in {"", suffix} if one + mark not in ids]
-    if not (lacking or suffix) and decoding == "bytes":
+    if not (lacking or suffix) and decoder.decoding == "bytes":
         return None
-    if unknown is not None and unknown not in ids:
-        raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
     from ..vocabulary.alphabet import Alphabet
 
+    unknown = _unknown(model, ids, name)
     return Alphabet(
-        (), None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), units="bytes", suffix=suffix,
-        missing="drop" if lacking and unknown is None else "refuse", decoding=decoding,
-    )
+        (), unknown, bool(model.get("fuse_unk")), units="bytes", suffix=suffix, decoding=decoder.decoding,
+        missing="drop" if lacking and unknown is None else "refuse",
+    )  # fmt: skip
+
+
+def _unknown(model: Mapping[str, Any], ids: SpelledIds, name: str) -> int | None:
+    """The id for what has no token."""
+    unknown = model.get("unk_token")
+    if unknown is not None and unknown not in ids:
+        raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
+    return None if unknown is None else ids.get(unknown)
 
 
 # Writing
