@@ -31,7 +31,7 @@ from ..steps.normalizers import (
     normalizer,
     replacements,
 )
-from ..steps.simplified import kept, rewriter_of, space_before, unseen
+from ..steps.simplified import removing_apart, rewriter_of, space_before, without_white_space_steps
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.special_literals import overlap
@@ -80,8 +80,8 @@ class Pipeline:
         self.scanned_alone: bool = False
         #: Of the core, if that does all.
         self.rewriter: Rewriter | None = None
-        rewriter, rest = rewriter_of(unseen(self._normalization, pattern), self._space)
-        cuts, dropped = kept(plain) if self._whole is None else (plain, "")
+        rewriter, rest = rewriter_of(without_white_space_steps(self._normalization, pattern), self._space)
+        cuts, dropped = removing_apart(plain) if self._whole is None else (plain, "")
         if is_plain(cuts) and not self._late_steps:
             self.pretokenizer, self.dropped = pretokenizer(cuts or None), dropped
             self._steps = ()

@@ -171,12 +171,8 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
             for literal, entry in added.items()
         }
     _check_spelled(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
-    unreachable = hidden - held.keys()
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
-    if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
-        table = table.with_tokens(held, unreachable)
-    elif new:
-        table = grown(table, new, unreachable)
+    table, unreachable = _with_added(table, held, new, hidden), hidden - held.keys()
     with errors_named(f"{name}: model.merges"):
         merges = read_merge_list(data, *listed, table, ids, unreachable, space)
         for token_id in merges.parts_among(new):
@@ -214,6 +210,16 @@ def _read_tokens(
             spelled = {token_id: b"<0x%02X>" % byte for byte, token_id in enumerate(byte_ids) if token_id is not None}
             table, byte_ids, hidden = table.with_tokens(spelled, hidden - spelled.keys()), [], hidden - spelled.keys()
         return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden
+
+
+def _with_added(
+    table: TokenTable, held: dict[int, bytes], new: dict[int, bytes], hidden: frozenset[int]
+) -> TokenTable:
+    """The tokens with the added ones, some of them `new`; `hidden` ids are not found by their bytes unless added."""
+    unreachable = hidden - held.keys()
+    if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
+        return table.with_tokens(held, unreachable)
+    return grown(table, new, unreachable) if new else table
 
 
 def _check_spelled(
@@ -266,7 +272,7 @@ def _check_model(model: dict[str, Any], name: str) -> None:
 
 
 def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
-    """Raise FormatError for a token that has the mark elsewhere than at its end."""
+    """Raise FormatError for a token with the mark in another place than at its end."""
     mark = suffix.encode("utf-8")
     for token in tokens:
         if mark in token.removesuffix(mark):
@@ -340,7 +346,7 @@ def _flags(
 
 
 def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
-    """Raise FormatError for a token that is normalized to nothing, which is found everywhere and cuts all text."""
+    """Raise FormatError for a token that is normalized to nothing: it would be found everywhere, and cut all text."""
     for literal, some in flags.items():
         if normalization is not None and "normalized" in some:
             from ..steps.normalizers import normalizer  # not at the top: few files have such tokens
@@ -352,8 +358,8 @@ def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
-    """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte without a token as such
-    tokens as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
+    """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte that has no token as tokens
+    such as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
     for character in ALPHABET:
         spelled = [f"<0x{byte:02X}>" for byte in character.encode("utf-8")]
         if character not in ids and all(token in ids for token in spelled):
@@ -364,7 +370,7 @@ def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
 
 
 def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) -> None:
-    """Raise FormatError for flags of tokens that are searched for in printable form, where a space is a letter."""
+    """Raise FormatError for flags of tokens that are found in printable form, where a space is a letter."""
     for literal, entry in added.items():
         late = entry.get("normalized", not entry.get("special", False))
         flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]

@@ -14,7 +14,7 @@ from ._rewriting import CharsMap, NormalForm, Rewriter
 from .charsmap import Precompiled, compiled, mapped
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-#: Characters that steps may make of each one, and in any case.
+#: The characters that a step may make of a text: `MOST` for each character, and `SPARE` more.
 MOST, SPARE = 64, 1024
 FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
 MAPS = ("Lowercase", "StripAccents")
@@ -44,11 +44,11 @@ class Replace:
 
     @property
     def writes_spaces(self) -> str:
-        """The text that it writes for every space; "" if it does something else."""
+        """The text that the step writes for every space; "" if it does something else."""
         return self.content if self.pattern == " " else ""
 
     def made(self, match: str) -> str:
-        """What a match becomes."""
+        """The text that a match becomes."""
         return self.content
 
 
@@ -61,8 +61,8 @@ class _Surround(Replace):
 
 @dataclass(frozen=True)
 class Mapped:
-    """Map each character alone as ``tokenizers`` 0.23.3 does in the normalizer `name`, one of :data:`MAPS`: to lower
-    case, or to nothing if it is an accent. `tools/character_maps.py` writes the file."""
+    """Map each character by itself, as the normalizer `name` of ``tokenizers`` 0.23.3, one of :data:`MAPS`, does: to
+    lower case, or to nothing if it is an accent. `tools/character_maps.py` writes the file."""
 
     saved_name: ClassVar[str] = "Mapped"
     name: str
@@ -105,8 +105,8 @@ BERT_CHINESE = _Surround(
 
 
 def trimming(space: str) -> tuple[tuple[Replace, ...], Replace]:
-    """The steps that take spaces from the start of a text and all but one of several, and the one that takes spaces, by
-    then written as `space`, from its end."""
+    """The steps that remove spaces from the start of a text and leave one of several; and the step that removes spaces,
+    by then written as `space`, from its end."""
     return (Replace(r"\A +", ""), Replace(" {2,}", " ")), Replace(rf"{space}+\Z", "")
 
 
@@ -202,8 +202,8 @@ def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def check_growth(step: Normalizer, made: int, given: int) -> None:
-    """Raise ValueError if a step has made more than :data:`MOST` characters for each one given, and :data:`SPARE`: a
-    few steps that each double a text would take all memory."""
+    """Raise ValueError if the steps have made more characters than :data:`MOST` and :data:`SPARE` allow: a few steps
+    that each double a text would take all memory."""
     if made > MOST * given + SPARE:
         raise ValueError(
             f"normalization {short_repr(step)} makes more than {MOST} times its length and {SPARE} characters "
@@ -231,7 +231,7 @@ def normal_form(form: str) -> NormalForm:
 
 @cache
 def character_map(name: str, first: Rewriter | None = None) -> CharsMap:
-    """The function of a step :class:`Mapped`, after that of the steps `first`.
+    """The function of a step :class:`Mapped`, applied to what the rewriter `first` makes of a text.
 
     >>> character_map("Lowercase")("ÉΣ")
     'éσ'
