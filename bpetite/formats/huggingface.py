@@ -358,8 +358,8 @@ def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
-    """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte that has no token as tokens
-    such as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
+    """Raise FormatError if ``byte_fallback`` applies to some byte. The library writes a byte without a token as such
+    tokens as ``<0xC4>``, one for each byte of its printable form in UTF-8, if it has them all."""
     for character in ALPHABET:
         spelled = [f"<0x{byte:02X}>" for byte in character.encode("utf-8")]
         if character not in ids and all(token in ids for token in spelled):
