@@ -9,7 +9,7 @@ Source: https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -160,17 +160,17 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
-    if as_bytes:
-        _check_flags_in_printable_form(added, name)
     flags = _flags(added, ids, settings["normalization"] is not None, alphabet)
-    _check_found(flags, settings["normalization"], name)
     # an added token takes the place of a token of the model that is spelled alike
     with errors_named(name):
         held = {
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    _check_spelled(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
+    with errors_named(name):
+        for literal, entry in added.items():
+            of_model = _token_of_model(literal, ids, alphabet, bool(content["model"].get("ignore_merges")))
+            _check_added(entry, held[entry["id"]], of_model, settings["normalization"], bool(as_bytes))
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
     table, unreachable = _with_added(table, held, new, hidden), hidden - held.keys()
     with errors_named(f"{name}: model.merges"):
@@ -220,25 +220,6 @@ def _with_added(
     if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
         return table.with_tokens(held, unreachable)
     return grown(table, new, unreachable) if new else table
-
-
-def _check_spelled(
-    added: dict[str, dict[str, Any]], ids: SpelledIds, held: Mapping[int, bytes], alphabet: Alphabet | None,
-    ignore_merges: bool, name: str,
-) -> None:
-    """Raise FormatError for an added token that the model takes for other bytes without a merge."""
-    read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
-    suffix = "" if alphabet is None else alphabet.suffix
-    for literal, entry in added.items():
-        if literal in ids and (
-            len(literal.removesuffix(suffix)) == 1 or (ignore_merges and read is not decode_or_utf8)
-        ):
-            token = read(literal)
-            if token != held[entry["id"]]:
-                raise FormatError(
-                    f"{name}: added token {short_repr(literal)}, which stands for {held[entry['id']]!r}, is also how "
-                    f"the model spells {token!r}"
-                )
 
 
 def _steps(content: dict[str, Any], name: str) -> Steps:
@@ -345,16 +326,32 @@ def _flags(
     return made
 
 
-def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
-    """Raise FormatError for a token that is normalized to nothing: it would be found everywhere, and cut all text."""
-    for literal, some in flags.items():
-        if normalization is not None and "normalized" in some:
+def _token_of_model(literal: str, ids: SpelledIds, alphabet: Alphabet | None, ignore_merges: bool) -> bytes | None:
+    """The bytes for which the model takes a token that is spelled so without a merge; None if it does not."""
+    read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
+    is_letter = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
+    taken = literal in ids and (is_letter or (ignore_merges and read is not decode_or_utf8))
+    return read(literal) if taken else None
+
+
+def _check_added(
+    entry: dict[str, Any], token: bytes, of_model: bytes | None, normalization: Normalization, in_printable_form: bool
+) -> None:
+    """Raise FormatError for an added token that ``tokenizers`` finds in other places, or takes for other bytes."""
+    literal, fault = entry["content"], ""
+    if of_model not in (None, token):
+        fault = f", which stands for {token!r}, is also how the model spells {of_model!r}"
+    elif entry.get("normalized", not entry.get("special", False)):
+        strips = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+        if in_printable_form and strips:  # a space is a letter there
+            fault = f": {strips[0]} of a normalized token, after the normalizer ByteLevel, is not supported"
+        elif normalization is not None:
             from ..steps.normalizers import normalizer  # not at the top: few files have such tokens
 
             if not (normalizer(normalization) or str)(literal):
-                raise FormatError(
-                    f"{name}: added token {short_repr(literal)} is normalized to nothing, and found everywhere"
-                )
+                fault = " is normalized to nothing, and found everywhere"
+    if fault:
+        raise FormatError(f"added token {short_repr(literal)}{fault}")
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
@@ -366,18 +363,6 @@ def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
             raise FormatError(
                 f"{name}: model.byte_fallback: the byte {decode_token_bytes(character)!r} has no token, and tokenizers "
                 f"writes it as {' '.join(spelled)}, which bpetite does not"
-            )
-
-
-def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) -> None:
-    """Raise FormatError for flags of tokens that are found in printable form, where a space is a letter."""
-    for literal, entry in added.items():
-        late = entry.get("normalized", not entry.get("special", False))
-        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]
-        if flags:
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)}: {flags[0]} of a normalized token, after the normalizer "
-                "ByteLevel, is not supported"
             )
 
 
