@@ -93,6 +93,7 @@ def steps_of(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[
 
 
 def value_of(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
+    """The setting of a step, which has to be of this type; ``default`` if the step does not have it."""
     value = step.get(key, default)
     if type(value) is not kind:
         raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(value)}")
