@@ -7,16 +7,15 @@ Ids are compared with the definition before anything is timed.
 """
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
 
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from bpetite import Tokenizer
-from bpetite.steps.normalizers import Mapped, Replace
-from bpetite.steps.splits import Split
+from bpetite import Tokenizer, patterns
 
 from . import texts
 
@@ -102,19 +101,54 @@ def test_first_call(benchmark: BenchmarkFixture, cache: str) -> None:
     benchmark.pedantic(lambda tok: tok.encode_to_numpy(whole), setup=fresh, rounds=10)
 
 
-#: What models do to a text before it is split: those of Qwen 3, and of CLIP, which drops white space.
-REWRITTEN: dict[str, dict[str, Any]] = {
-    "NFC": {"normalization": "NFC"},
-    "NFC, lower case": {
-        "normalization": ("NFC", Replace(r"\s+", " "), Mapped("Lowercase")),
-        "pattern": Split(r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+", "removed", invert=True),
-    },
-}
+#: What CLIP's tokenizer.json holds beside its model and its added tokens.
+CLIP_PATTERN = r"'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+
+
+def clip() -> Tokenizer:
+    """A small tokenizer with the steps of CLIP: marks at the ends of words, lower case, no white space."""
+    tokenizers = pytest.importorskip("tokenizers")
+    steps, cuts = tokenizers.normalizers, tokenizers.pre_tokenizers
+    made = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=texts.END, end_of_word_suffix="</w>"))
+    made.normalizer = steps.Sequence([steps.NFC(), steps.Replace(tokenizers.Regex(r"\s+"), " "), steps.Lowercase()])
+    split = cuts.Split(tokenizers.Regex(CLIP_PATTERN), "removed", invert=True)
+    made.pre_tokenizer = cuts.Sequence([split, cuts.ByteLevel(add_prefix_space=False, use_regex=False)])
+    made.decoder = tokenizers.decoders.ByteLevel()
+    letters = cuts.ByteLevel.alphabet()
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=4000, special_tokens=[texts.END, *(letter + "</w>" for letter in letters)], show_progress=False,
+        initial_alphabet=letters, end_of_word_suffix="</w>",
+    )  # fmt: skip
+    made.train_from_iterator([texts.text(name, 200_000) for name in texts.NAMES], trainer)
+    content = json.loads(made.to_str())
+    del content["added_tokens"][1:]
+    return Tokenizer.from_huggingface(content)
+
+
+def sentencepiece(folder: Path) -> Tokenizer:
+    """A small .model file, with the map of characters that sentencepiece takes by default."""
+    trainer, file = pytest.importorskip("sentencepiece").SentencePieceTrainer, folder / "tokenizer.model"
+    lines = [line for name in texts.NAMES for line in texts.text(name, 200_000).splitlines()]
+    trainer.train(
+        sentence_iterator=iter(lines), model_prefix=str(file.with_suffix("")), model_type="bpe", vocab_size=4000,
+        byte_fallback=True, normalization_rule_name="nmt_nfkc", minloglevel=3,
+    )  # fmt: skip
+    return Tokenizer.load(file)
+
+
+@pytest.fixture(scope="module", params=["Qwen 3", "CLIP", "nmt_nfkc"])
+def model(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Tokenizer:
+    """A tokenizer with the steps of a model that people run."""
+    if request.param == "Qwen 3":
+        vocab = replace(texts.tokenizer().to_vocab(), normalization="NFC", pattern=patterns.QWEN2)
+        return Tokenizer.from_vocab(vocab)
+    return clip() if request.param == "CLIP" else sentencepiece(tmp_path_factory.mktemp("model"))
 
 
 @pytest.mark.parametrize("name", texts.NAMES)
-@pytest.mark.parametrize("steps", REWRITTEN)
-def test_rewritten_text(benchmark: BenchmarkFixture, steps: str, name: str) -> None:
-    tok, whole = Tokenizer.from_vocab(replace(texts.tokenizer().to_vocab(), **REWRITTEN[steps])), texts.text(name)
-    assert tok.scanner == "vector"
-    timed(benchmark, name, len(whole.encode()), lambda: tok.encode_to_numpy(whole))
+def test_model(benchmark: BenchmarkFixture, model: Tokenizer, name: str) -> None:
+    """The core does all that the steps of the model ask for."""
+    whole = texts.text(name)
+    assert model.scanner in ("vector", "words")
+    assert model.encode_to_numpy(whole[:20_000]).tolist() == model.encode_with_offsets(whole[:20_000])[0]
+    timed(benchmark, name, len(whole.encode()), lambda: model.encode_to_numpy(whole))

@@ -1,9 +1,10 @@
-"""Writes `bpetite/data/character-maps.bin`: what Lowercase and StripAccents of `tokenizers` make of characters.
+"""Writes `bpetite/data/character-maps.bin`: what `tokenizers` makes of characters in some normalizers.
 
     python tools/character_maps.py
 
-They have tables of their own: Lowercase that of Rust, for each character alone; StripAccents an older class Mn. Each is
-a map of SentencePiece (`bpetite/headers/charsmap.h`): its nodes are put where the first free units are.
+They have tables of their own: Lowercase that of Rust, for each character alone; StripAccents, and BertNormalizer after
+NFD, two classes of marks. Each is a map of SentencePiece (`bpetite/headers/charsmap.h`): its nodes are put where the
+first free units are.
 """
 from __future__ import annotations
 
@@ -15,16 +16,18 @@ from typing import Any
 
 from tokenizers import normalizers
 
-from bpetite.steps.normalizers import MAPS, MAPS_FILE
+from bpetite.steps.normalizers import BERT_ACCENTS, MAPS, MAPS_FILE
 
 
 def main() -> None:
     made: dict[str, bytes] = {}
-    for name in MAPS:
-        normalize = getattr(normalizers, name)().normalize_str
+    bert = normalizers.BertNormalizer(False, False, strip_accents=True, lowercase=False)
+    steps = dict(zip((*MAPS, BERT_ACCENTS), (normalizers.Lowercase(), normalizers.StripAccents(), bert), strict=True))
+    for name, normalizer in steps.items():
+        chars = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
         made[name] = charsmap({
-            chr(code): mapped for code in range(0x110000) if not 0xD800 <= code < 0xE000
-            and (mapped := normalize(chr(code))) != chr(code)
+            char: mapped for char in chars if (mapped := normalizer.normalize_str(char)) != char
+            and (name != BERT_ACCENTS or not mapped)
         })  # fmt: skip
     Path(MAPS_FILE).write_bytes(zlib.compress(marshal.dumps(made, 2), 9))
 

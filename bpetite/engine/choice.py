@@ -17,9 +17,9 @@ def engine_parts(vocab: Vocab) -> tuple[Pretokenizer, Rewriter | None, Pipeline 
     than the compiled core does."""
     pattern = vocab.pattern
     if vocab.alphabet is not None:
-        from ..steps.simplified import seen
+        from ..steps.simplified import without_splits_at_spaces
 
-        pattern = seen(pattern, vocab.normalization)
+        pattern = without_splits_at_spaces(pattern, vocab.normalization)
     if not is_plain(pattern):
         from ..steps.simplified import simplified
 

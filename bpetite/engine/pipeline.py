@@ -26,11 +26,12 @@ from ..steps.normalizers import (
     Prepend,
     Replace,
     check_growth,
+    expanded,
     normal_form,
     normalizer,
     replacements,
 )
-from ..steps.simplified import kept, rewriter_of, space_before, unseen
+from ..steps.simplified import removing_apart, rewriter_of, space_before, without_white_space_steps
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.special_literals import overlap
@@ -57,7 +58,7 @@ class Pipeline:
         self._flags = vocab.token_flags
         self._special_tokens = vocab.special_tokens
         self._tokens = vocab.tokens
-        self._normalization = vocab.normalization
+        self._normalization = expanded(vocab.normalization)
         self._normalize = normalizer(vocab.normalization)
         self._space, self._alphabet = "" if vocab.alphabet is None else vocab.alphabet.space, vocab.alphabet_table
         # pre-tokens that are looked up as their file spells them: id by spelling, where it is not that of the bytes
@@ -79,8 +80,8 @@ class Pipeline:
         self.scanned_alone: bool = False
         #: Of the core, if that does all.
         self.rewriter: Rewriter | None = None
-        rewriter, rest = rewriter_of(unseen(vocab.normalization, pattern), self._space)
-        cuts, dropped = kept(plain) if self._whole is None else (plain, "")
+        rewriter, rest = rewriter_of(without_white_space_steps(self._normalization, pattern), self._space)
+        cuts, dropped = removing_apart(plain) if self._whole is None else (plain, "")
         if is_plain(cuts) and not self._late_steps:
             self.pretokenizer, self.dropped = pretokenizer(cuts or None), dropped
             self._steps = ()
@@ -96,7 +97,7 @@ class Pipeline:
             vocab.alphabet is None or self._alphabet is None or not (vocab.alphabet.suffix or self._alphabet.lacking)
         )
         if vocab.alphabet is not None:
-            self._cut_into_words(vocab, as_tuple(vocab.pattern), rewriter, rest)
+            self._cut_into_words(vocab, steps, rewriter, rest)
         self._finders: dict[tuple[Specials | None, bool], tuple[_Finder, _Finder]] = {}
 
     def _cut_into_words(
@@ -323,7 +324,7 @@ class Pipeline:
         ends: Sequence[int] = range(edge + 1, edge + len(text) + 1)
         sources: Sequence[int]
         given = len(text)
-        for one in as_tuple(self._normalization):
+        for one in self._normalization:
             if isinstance(one, Prepend):
                 put_in = len(one.text) if text else 0
                 text = one.text[:put_in] + text

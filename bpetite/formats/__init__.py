@@ -132,31 +132,27 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
         return _load_directory(name, format)
     if format == "gguf" or (format is None and is_gguf(name)):
         return cast("Vocab", _module("gguf").read(name))
-    data = read_file(name)
-    is_model = data[:1] == b"\n" and _module("sentencepiece").recognizes(data)
-    if format == "sentencepiece" or (format is None and is_model):
-        return cast("Vocab", _module("sentencepiece").from_bytes(data, name))
-    if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
-        kind = "a JSON array"
-        if data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
-            from ._json_tokens import members
+    data, spans = read_file(name), {}
+    known_formats: tuple[Format, ...] = "tiktoken", "sentencepiece"
+    start = data.lstrip(b"\xef\xbb\xbf \t\r\n")[:1]
+    if start == b"{":
+        from ._json_tokens import members
 
-            with errors_named(name):
-                spans = members(data)
-            likely = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"
-            for known in (likely, "native", "huggingface", "tekken", "gpt2"):  # mostly, one module is imported
-                if format == known or (format is None and _module(known).recognizes(data, spans)):
-                    return cast("Vocab", _module(known).read(data, name, spans))
-            keys = [repr(key) for key in spans if isinstance(key, str)][:8]
-            kind = f"a JSON object with the keys {', '.join(keys)}" if keys else "{}"
-    else:
-        if format == "tiktoken" or (format is None and _module("tiktoken").recognizes(data)):
-            return cast("Vocab", _module("tiktoken").from_bytes(data, name))
-        kind = f"a file that starts with {data[:24]!r}"
-        if data.startswith(b"\x80"):
-            kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
-        elif data.startswith((b"\x1f\x8b", b"#version")) or re.match(rb"\S+ \S+( [0-9]+)?\r?\n", data):
-            kind = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
+        with errors_named(name):
+            spans = members(data)
+        likely: Format = "huggingface" if "model" in spans else "tekken" if "config" in spans else "native"
+        known_formats = likely, "native", "huggingface", "tekken", "gpt2"  # mostly, one module is imported
+    for known in known_formats:
+        if format == known or (format is None and _module(known).recognizes(data, spans)):
+            return cast("Vocab", _module(known).read(data, name, spans))
+    kind = f"a file that starts with {data[:24]!r}"
+    if start in (b"{", b"["):
+        keys = [repr(key) for key in spans if isinstance(key, str)][:8]
+        kind = "a JSON array" if start == b"[" else f"a JSON object with the keys {', '.join(keys)}" if keys else "{}"
+    elif data.startswith(b"\x80"):
+        kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+    elif data.startswith((b"\x1f\x8b", b"#version")) or re.match(rb"\S+ \S+( [0-9]+)?\r?\n", data):
+        kind = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
     raise FormatError(f"{name}: {kind} is no tokenizer in {known_as}")
 

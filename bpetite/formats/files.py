@@ -15,6 +15,10 @@ from ..vocabulary.vocab import Vocab
 #: A path as callers give it.
 Source: TypeAlias = str | os.PathLike[str]
 
+#: key -> (start, stop) of its value in a JSON object, as :func:`bpetite.formats._json_tokens.members` finds them; empty
+#: for other files.
+Spans: TypeAlias = Mapping[Any, tuple[int, int]]
+
 Format: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken", "tekken", "sentencepiece", "gguf"]
 WritableFormat: TypeAlias = Literal["native", "huggingface", "gpt2", "tiktoken"]
 
@@ -55,7 +59,7 @@ def errors_named(name: str, errors: type[Exception] | tuple[type[Exception], ...
 
 
 def read_file(path: Source) -> bytes:
-    """The bytes of a file, at least one.
+    """The content of a file that is not empty.
 
     Raises:
         FormatError: The path is a directory, or the file has 0 bytes.
@@ -94,7 +98,7 @@ def parse_json(data: bytes, name: str, apart: Collection[tuple[int, int]] = ()) 
     Args:
         data: The text.
         name: The file, for error messages.
-        apart: The (start, stop) of values that others read from the text; 0 stands for them.
+        apart: The (start, stop) of values that the caller reads from the text: each is 0 in the result.
 
     Raises:
         FormatError: The text is not such JSON; names the line and the column, or the key.
@@ -108,7 +112,7 @@ def parse_json(data: bytes, name: str, apart: Collection[tuple[int, int]] = ()) 
 
 
 def _rest(data: bytes, apart: Collection[tuple[int, int]], *, blank: bool = False) -> bytes:
-    """A JSON text with 0 in place of some values; with `blank`, all else has its line and column."""
+    """A JSON text with 0 in place of some values; with `blank`, white space keeps the other values where they are."""
     kept, at = [], 0
     for start, stop in sorted(apart):
         kept += [data[at:start], b"0"]

@@ -10,8 +10,6 @@ name under which ``transformers`` kept them: literal -> id.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
-from typing import Any
 
 from .. import patterns
 from ..bytelevel import decode_tokens_bytes
@@ -21,7 +19,7 @@ from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import WRITTEN, Source, errors_named, parse_json, read_file
+from .files import WRITTEN, Source, Spans, errors_named, parse_json, read_file
 from .spelling import SpelledIds, check_ids, refuse_aliases, spell
 
 VOCAB, MERGES, ADDED = WRITTEN["gpt2"]
@@ -85,12 +83,12 @@ def load_directory(folder: Source) -> Vocab:
     return load(os.path.join(folder, VOCAB), os.path.join(folder, MERGES), specials)
 
 
-def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
-    """True for a JSON object that looks like vocab.json, with integers alone; ``spans`` are its :func:`members`."""
+def recognizes(data: bytes, spans: Spans) -> bool:
+    """True for a JSON object that looks like vocab.json, with integers alone."""
     return bool(spans) and all(data[start] in b"-0123456789" for start, _ in spans.values())
 
 
-def read(data: bytes, name: str, _: object = None) -> Vocab:
+def read(data: bytes, name: str, spans: Spans) -> Vocab:
     """The vocabulary in a vocab.json with its merges.txt in the same directory."""
     merges_filepath = os.path.join(os.path.dirname(name), MERGES)
     if not os.path.exists(merges_filepath):

@@ -10,15 +10,15 @@ from . import load as load_local
 from . import named, unknown_name
 from .files import BESIDE, FILES, TEMPLATES, Source
 
-#: The seconds that the Hub has for its first answer.
+#: The time for the Hub's first answer, in seconds.
 TIMEOUT = 10
 
 
 def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
     """Load a vocabulary by name, with the arguments and errors of :meth:`bpetite.Tokenizer.from_pretrained`.
 
-    "gpt2" names an encoding and a repository, which give the same ids: where the ranks of the encoding cannot be had,
-    a cached copy of the repository will do.
+    "gpt2" names an encoding and a repository, which give the same ids: if the ranks of the encoding cannot be
+    downloaded, a cached copy of the repository is used.
     """
     name = os.fspath(name_or_directory)
     if os.path.exists(name):
@@ -37,7 +37,7 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
 
 
 def _from_hub(name: str, revision: str | None, lost: str | None = None) -> Vocab:
-    """The vocabulary in a repository; ``lost`` says why the Hub cannot be asked, and then its cache has to do."""
+    """The vocabulary in a repository. ``lost`` is the reason why the Hub cannot be asked: then its cache is used."""
     with importing(f"loading {name!r} from the Hugging Face Hub", "huggingface_hub", "hub"):
         from huggingface_hub import constants, snapshot_download
         from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError

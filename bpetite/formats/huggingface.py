@@ -9,7 +9,7 @@ Source: https://github.com/huggingface/tokenizers
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,18 @@ from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
-from .files import CONFIG, FILES, TEMPLATES, WRITTEN, errors_named, parse_json, read_file, settings_in, with_settings
+from .files import (
+    CONFIG,
+    FILES,
+    TEMPLATES,
+    WRITTEN,
+    Spans,
+    errors_named,
+    parse_json,
+    read_file,
+    settings_in,
+    with_settings,
+)
 from .huggingface_steps import (
     falls_back,
     is_bytelevel,
@@ -28,13 +39,12 @@ from .huggingface_steps import (
     read_byte_alphabet,
     read_decoder,
     read_normalizer,
-    read_post_processor,
     read_pre_tokenizer,
     write_decoder,
     write_normalizer,
-    write_post_processor,
     write_pre_tokenizer,
 )
+from .huggingface_templates import read_post_processor, write_post_processor
 from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
 
 if TYPE_CHECKING:
@@ -113,15 +123,14 @@ def from_object(source: Any) -> Vocab:
         return with_settings(read(content, name), folder)
 
 
-def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
-    """True for a JSON object that looks like tokenizer.json; ``spans`` are its :func:`members`."""
+def recognizes(data: bytes, spans: Spans) -> bool:
+    """True for a JSON object that looks like tokenizer.json."""
     return "model" in spans and data.startswith(b"{", spans["model"][0])
 
 
 @without_collector()
-def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = None) -> Vocab:
-    """The vocabulary in the bytes of a tokenizer.json. ``name`` is for error messages, ``spans`` are its
-    :func:`members`.
+def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
+    """The vocabulary in the bytes of a tokenizer.json. ``name`` is for error messages.
 
     Tokens and merges come straight from the bytes; the rest is parsed as JSON.
     """
@@ -138,31 +147,32 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
     vocab, listed = (spans[part] for part in PARTS)
     settings, as_bytes = _steps(content, name)
     characters = as_bytes is None
-    table, ids, hidden, space = _read_tokens(data, vocab, content, characters, name)
+    decoder = read_decoder(content, name, characters=characters)
+    space = decoder.space if characters else None
+    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(content["model"], decoder), name)
     if not characters and content["model"].get("byte_fallback"):
         _check_byte_fallback(ids, name)
-    steps = settings["normalization"], settings["pattern"]
-    alphabet = read_alphabet(content, ids, *steps, name) if characters else read_byte_alphabet(content, ids, name)
+    alphabet: Alphabet | None
+    if characters:
+        alphabet = read_alphabet(content, decoder, ids, settings, name)
+    else:
+        alphabet = read_byte_alphabet(content["model"], decoder, ids, name)
     added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
-    if as_bytes:
-        _check_flags_in_printable_form(added, name)
     flags = _flags(added, ids, settings["normalization"] is not None, alphabet)
-    _check_found(flags, settings["normalization"], name)
     # an added token takes the place of a token of the model that is spelled alike
     with errors_named(name):
         held = {
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    _check_spelled(added, ids, held, alphabet, bool(content["model"].get("ignore_merges")), name)
-    unreachable = hidden - held.keys()
+    with errors_named(name):
+        for literal, entry in added.items():
+            of_model = _token_of_model(literal, ids, alphabet, bool(content["model"].get("ignore_merges")))
+            _check_added(entry, held[entry["id"]], of_model, settings["normalization"], bool(as_bytes))
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
-    if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
-        table = table.with_tokens(held, unreachable)
-    elif new:
-        table = grown(table, new, unreachable)
+    table, unreachable = _with_added(table, held, new, hidden), hidden - held.keys()
     with errors_named(f"{name}: model.merges"):
         merges = read_merge_list(data, *listed, table, ids, unreachable, space)
         for token_id in merges.parts_among(new):
@@ -185,45 +195,34 @@ def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]] | None = N
 
 
 def _read_tokens(
-    data: bytes, span: tuple[int, int], content: dict[str, Any], characters: bool, name: str
-) -> tuple[TokenTable, SpelledIds, frozenset[int], str | None]:
-    """The tokens of the model, their ids by spelling, the ids that are not found by their bytes, and the character for
-    a space, None where merges begin from bytes."""
-    space = read_decoder(content.get("decoder"), name)[0] if characters else None
+    data: bytes, span: tuple[int, int], space: str | None, bytes_apart: bool, name: str
+) -> tuple[TokenTable, SpelledIds, frozenset[int]]:
+    """The tokens of the model, their ids by spelling, and the ids that are not found by their bytes. ``space`` is the
+    character for a space, None where merges begin from bytes; ``bytes_apart`` if tokens such as <0x0A> are bytes."""
     with errors_named(f"{name}: model.vocab"):
         if space is None:
             table, odd, hidden = read_tokens(data, *span)
-            return table, SpelledIds(table, odd), hidden, None
+            return table, SpelledIds(table, odd), hidden
         from ..vocabulary.alphabet import Alphabet  # not at the top: most files do without it
 
         table, byte_ids, odd, hidden = read_characters(data, *span, space)
-        if not falls_back(content, name):  # then these are tokens as others are
+        if not bytes_apart:
             spelled = {token_id: b"<0x%02X>" % byte for byte, token_id in enumerate(byte_ids) if token_id is not None}
             table, byte_ids, hidden = table.with_tokens(spelled, hidden - spelled.keys()), [], hidden - spelled.keys()
-        return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden, space
+        return table, SpelledIds(table, odd, Alphabet(tuple(byte_ids), space=space)), hidden
 
 
-def _check_spelled(
-    added: dict[str, dict[str, Any]], ids: SpelledIds, held: Mapping[int, bytes], alphabet: Alphabet | None,
-    ignore_merges: bool, name: str,
-) -> None:
-    """Raise FormatError for an added token that the model takes for other bytes without a merge."""
-    read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
-    suffix = "" if alphabet is None else alphabet.suffix
-    for literal, entry in added.items():
-        if literal in ids and (
-            len(literal.removesuffix(suffix)) == 1 or (ignore_merges and read is not decode_or_utf8)
-        ):
-            token = read(literal)
-            if token != held[entry["id"]]:
-                raise FormatError(
-                    f"{name}: added token {short_repr(literal)}, which stands for {held[entry['id']]!r}, is also how "
-                    f"the model spells {token!r}"
-                )
+def _with_added(
+    table: TokenTable, held: dict[int, bytes], new: dict[int, bytes], hidden: frozenset[int]
+) -> TokenTable:
+    """The tokens with the added ones, some of them `new`; `hidden` ids are not found by their bytes unless added."""
+    unreachable = hidden - held.keys()
+    if len(unreachable) < len(hidden) or any(table.get(token_id, token) != token for token_id, token in held.items()):
+        return table.with_tokens(held, unreachable)
+    return grown(table, new, unreachable) if new else table
 
 
 def _steps(content: dict[str, Any], name: str) -> Steps:
-    _check_model(content["model"], name)
     characters = not is_bytelevel(content, name)
     normalization, as_bytes = read_normalizer(content.get("normalizer"), f"{name}: normalizer")
     where = f"{name}: pre_tokenizer"
@@ -254,7 +253,7 @@ def _check_model(model: dict[str, Any], name: str) -> None:
 
 
 def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
-    """Raise FormatError for a token that has the mark elsewhere than at its end."""
+    """Raise FormatError for a token with the mark in another place than at its end."""
     mark = suffix.encode("utf-8")
     for token in tokens:
         if mark in token.removesuffix(mark):
@@ -327,16 +326,32 @@ def _flags(
     return made
 
 
-def _check_found(flags: dict[str, tuple[str, ...]], normalization: Normalization, name: str) -> None:
-    """Raise FormatError for a token that is normalized to nothing, which is found everywhere and cuts all text."""
-    for literal, some in flags.items():
-        if normalization is not None and "normalized" in some:
+def _token_of_model(literal: str, ids: SpelledIds, alphabet: Alphabet | None, ignore_merges: bool) -> bytes | None:
+    """The bytes for which the model takes a token that is spelled so without a merge; None if it does not."""
+    read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
+    is_letter = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
+    taken = literal in ids and (is_letter or (ignore_merges and read is not decode_or_utf8))
+    return read(literal) if taken else None
+
+
+def _check_added(
+    entry: dict[str, Any], token: bytes, of_model: bytes | None, normalization: Normalization, in_printable_form: bool
+) -> None:
+    """Raise FormatError for an added token that ``tokenizers`` finds in other places, or takes for other bytes."""
+    literal, fault = entry["content"], ""
+    if of_model not in (None, token):
+        fault = f", which stands for {token!r}, is also how the model spells {of_model!r}"
+    elif entry.get("normalized", not entry.get("special", False)):
+        strips = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+        if in_printable_form and strips:  # a space is a letter there
+            fault = f": {strips[0]} of a normalized token, after the normalizer ByteLevel, is not supported"
+        elif normalization is not None:
             from ..steps.normalizers import normalizer  # not at the top: few files have such tokens
 
             if not (normalizer(normalization) or str)(literal):
-                raise FormatError(
-                    f"{name}: added token {short_repr(literal)} is normalized to nothing, and found everywhere"
-                )
+                fault = " is normalized to nothing, and found everywhere"
+    if fault:
+        raise FormatError(f"added token {short_repr(literal)}{fault}")
 
 
 def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
@@ -348,18 +363,6 @@ def _check_byte_fallback(ids: SpelledIds, name: str) -> None:
             raise FormatError(
                 f"{name}: model.byte_fallback: the byte {decode_token_bytes(character)!r} has no token, and tokenizers "
                 f"writes it as {' '.join(spelled)}, which bpetite does not"
-            )
-
-
-def _check_flags_in_printable_form(added: dict[str, dict[str, Any]], name: str) -> None:
-    """Raise FormatError for flags of tokens that are searched for in printable form, where a space is a letter."""
-    for literal, entry in added.items():
-        late = entry.get("normalized", not entry.get("special", False))
-        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if late and entry.get(flag)]
-        if flags:
-            raise FormatError(
-                f"{name}: added token {short_repr(literal)}: {flags[0]} of a normalized token, after the normalizer "
-                "ByteLevel, is not supported"
             )
 
 

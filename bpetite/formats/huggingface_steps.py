@@ -1,37 +1,39 @@
-"""The steps around the model in tokenizer.json, read and written: normalizer, pre-tokenizer, post-processor, decoder;
-and what they say of vocabularies of characters, their alphabet and the spelling of their tokens.
+"""The steps around the model in tokenizer.json, read and written: normalizer, pre-tokenizer, decoder; and the alphabet
+of which they tell. The modules of the steps are imported where a file has some: many have none.
 
 In error messages a step is named by its path in the file, such as ``tokenizer.json: pre_tokenizer[1]``.
 
-Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers,pre_tokenizers,processors}``
+Source: https://github.com/huggingface/tokenizers, ``tokenizers/src/{normalizers,pre_tokenizers,decoders}``
 """
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .. import patterns
 from ..bytelevel import ALPHABET, encode_token
 from ..errors import FormatError, short_repr
 from ..patterns import as_setting, as_tuple
-from ..steps.charsmap import Precompiled
-from ..steps.normalizers import FORMS, MAPS, Mapped, Normalization, Normalizer, Prepend, Replace
-from ..steps.splits import BEHAVIORS, Metaspace, PrefixSpace, Printable, Split, SplitPattern, Step
-from ..steps.template import BARE, Template, TemplatePart
-from ..vocabulary.alphabet import Alphabet, Decoding, Strip
 from .files import errors_named
 from .spelling import SpelledIds
 
-#: The names of behaviors in the file: "MergedWithNext" for "merged_with_next".
-NAMES = {behavior: behavior.title().replace("_", "") for behavior in BEHAVIORS}
+if TYPE_CHECKING:
+    from ..steps.normalizers import Normalization, Normalizer
+    from ..steps.splits import Metaspace, SplitPattern, Step
+    from ..vocabulary.alphabet import Alphabet, Decoding, Strip
+
+#: The names of behaviors in the file, for those of a Split.
+NAMES = {
+    "isolated": "Isolated", "removed": "Removed", "merged_with_previous": "MergedWithPrevious",
+    "merged_with_next": "MergedWithNext", "contiguous": "Contiguous",
+}  # fmt: skip
 #: The patterns that the normalizer Strip removes, by its settings.
 STRIP = {"strip_left": r"^\s+", "strip_right": r"(?<!\s)\s++\Z"}
 #: The normalizer Nmt: characters that it removes, and characters that become spaces.
 NMT = (
-    Replace(r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
-    Replace(r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),
+    (r"[\x01-\x08\x0B\x0E-\x1F\x7F\x8F\x9F]", ""),
+    (r"[\t\n\x0C\r\u1680\u200B-\u200F\u2028\u2029\u2581\uFEFF\uFFFD]", " "),
 )
 #: The library's digits: the numbers of Unicode 17.0, thirteen of which 16.0 does not have.
 DIGIT = "[\\p{N}\U00011de0-\U00011de9\U00016ff4-\U00016ff6]"
@@ -59,24 +61,20 @@ PUNCTUATION = (
     "]"
 )
 
-#: Pre-tokenizers that leave white space out.
-WORDS: dict[str, tuple[Step, ...]] = {
-    "Whitespace": (Split(r"\w+|[^\w\s]+", "removed", True),),
-    "WhitespaceSplit": (Split(r"\s", "removed"),),
-    "BertPreTokenizer": (Split(r"\s", "removed"), PUNCTUATION),
-}
+#: Pre-tokenizers that leave white space out, as the fields of a Split.
+WORDS = {"Whitespace": (r"\w+|[^\w\s]+", "removed", True), "WhitespaceSplit": (r"\s", "removed", False)}
 
 #: Regular expressions that Oniguruma and `regex` read alike.
 ALIKE = patterns.STAGES - {patterns.CL100K_POSSESSIVE}
 
-#: Steps that native files have beside those of tokenizer.json.
-OWN: dict[str, Step] = {"PrefixSpace": PrefixSpace(), "Printable": Printable()}
+#: Steps without settings that native files have beside those of tokenizer.json.
+OWN = ("PrefixSpace", "Printable")
 
 #: The depth to which sequences may be nested.
 DEEPEST = 32
 
 
-def _steps(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
+def steps_of(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
     """(step, its path) for one step, or for each step under ``key`` of a Sequence; nothing for null."""
     if step is None:
         return
@@ -91,10 +89,11 @@ def _steps(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[di
     if not isinstance(inner, list):
         raise FormatError(f"{where}.{key} must be an array, not {short_repr(inner)}")
     for number, one in enumerate(inner):
-        yield from _steps(one, f"{where}[{number}]", key, depth + 1)
+        yield from steps_of(one, f"{where}[{number}]", key, depth + 1)
 
 
-def _value(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
+def value_of(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
+    """The setting of a step, which has to be of this type; ``default`` if the step does not have it."""
     value = step.get(key, default)
     if type(value) is not kind:
         raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(value)}")
@@ -127,9 +126,14 @@ def _read_pattern(step: dict[str, Any], where: str, native: bool = False) -> str
 
 def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[Normalization, bool]:
     """The normalization of a file, and True if it ends with ByteLevel: then the text is in printable form."""
+    if content is None:
+        return None, False
+    from ..steps.charsmap import Precompiled
+    from ..steps.normalizers import FORMS, MAPS, BertNormalizer, Mapped, Prepend, Replace
+
     made: list[Normalizer] = []
     bytelevel = False
-    for step, at in _steps(content, where, "normalizers"):
+    for step, at in steps_of(content, where, "normalizers"):
         if bytelevel:
             raise FormatError(f"{at}: bpetite has no normalizer after ByteLevel, only before it")
         if step["type"] == "ByteLevel":
@@ -139,18 +143,26 @@ def read_normalizer(content: Any, where: str, *, native: bool = False) -> tuple[
         elif step["type"] in MAPS:
             made.append(Mapped(step["type"]))
         elif step["type"] == "Prepend":
-            made.append(Prepend(_value(step, at, "prepend", str)))
+            made.append(Prepend(value_of(step, at, "prepend", str)))
         elif step["type"] == "Replace":
-            made.append(Replace(_read_pattern(step, at, native), _value(step, at, "content", str)))
+            made.append(Replace(_read_pattern(step, at, native), value_of(step, at, "content", str)))
         elif step["type"] == "Strip":
-            made += [Replace(STRIP[key], "") for key in STRIP if _value(step, at, key, bool, True)]
+            made += [Replace(STRIP[key], "") for key in STRIP if value_of(step, at, key, bool, True)]
         elif step["type"] == "Nmt":
-            made += NMT
+            made += [Replace(*fields) for fields in NMT]
+        elif step["type"] == "BertNormalizer":
+            lowercase = value_of(step, at, "lowercase", bool, True)
+            accents = step.get("strip_accents")
+            made.append(BertNormalizer(
+                value_of(step, at, "clean_text", bool, True), value_of(step, at, "handle_chinese_chars", bool, True),
+                lowercase if accents is None else value_of(step, at, "strip_accents", bool), lowercase,
+            ))  # fmt: skip
         elif step["type"] == "Precompiled":
-            charsmap = _value(step, at, "precompiled_charsmap", str)
+            charsmap = value_of(step, at, "precompiled_charsmap", str)
             own = step if native else {}
-            graphemes, kept = _value(own, at, "graphemes", bool, True), _value(own, at, "kept", str, "")
-            made.append(Precompiled(charsmap, graphemes, kept))
+            graphemes = value_of(own, at, "graphemes", bool, True)
+            kept, ending = (value_of(own, at, key, str, "") for key in ("kept", "ending"))
+            made.append(Precompiled(charsmap, graphemes, kept, ending))
         else:
             raise FormatError(f"{at}: bpetite does not have the normalizer {step['type']}")
     return as_setting(made), bytelevel
@@ -161,9 +173,17 @@ def is_bytelevel(content: dict[str, Any], name: str) -> bool:
     types = (
         step["type"]
         for key, inner in (("normalizer", "normalizers"), ("pre_tokenizer", "pretokenizers"), ("decoder", "decoders"))
-        for step, _ in _steps(content.get(key), f"{name}: {key}", inner)
+        for step, _ in steps_of(content.get(key), f"{name}: {key}", inner)
     )
     return "ByteLevel" in types
+
+
+def _step(name: str, *fields: Any) -> Step:
+    """A step of a pre-tokenizer, by its name in :mod:`bpetite.steps.splits`."""
+    from ..steps import splits
+
+    made: Step = getattr(splits, name)(*fields)
+    return made
 
 
 def read_pre_tokenizer(
@@ -172,49 +192,54 @@ def read_pre_tokenizer(
     """The split pattern of a file. ``printable``: its normalizer leaves text in printable form; ``characters``: merges
     begin from characters."""
     made: list[Step] = []
-    bytelevel = printable
-    for step, at in _steps(content, where, "pretokenizers"):
-        if bytelevel and Printable() not in made:
-            made.append(Printable())
+    bytelevel, seen = printable, False
+    for step, at in steps_of(content, where, "pretokenizers"):
+        if bytelevel and not seen:
+            made.append(_step("Printable"))
+            seen = True
         if step["type"] == "ByteLevel":
             if bytelevel:
                 raise FormatError(f"{at}: a second ByteLevel{', after that of the normalizer' * printable}")
             bytelevel = True
-            if _value(step, at, "add_prefix_space", bool, True):
-                made.append(PrefixSpace())
-            if _value(step, at, "use_regex", bool, True):
+            if value_of(step, at, "add_prefix_space", bool, True):
+                made.append(_step("PrefixSpace"))
+            if value_of(step, at, "use_regex", bool, True):
                 made.append(patterns.GPT2)
         elif step["type"] == "Split":
-            invert = _value(step, at, "invert", bool, False)
-            made.append(_split(_read_pattern(step, at, native), _value(step, at, "behavior", str), invert, at))
+            invert = value_of(step, at, "invert", bool, False)
+            made.append(_split(_read_pattern(step, at, native), value_of(step, at, "behavior", str), invert, at))
         elif step["type"] == "Punctuation":
-            made.append(_split(PUNCTUATION, _value(step, at, "behavior", str, "Isolated"), False, at))
+            made.append(_split(PUNCTUATION, value_of(step, at, "behavior", str, "Isolated"), False, at))
         elif step["type"] == "Digits":
-            made.append(DIGIT if _value(step, at, "individual_digits", bool, False) else f"{DIGIT}+")
+            made.append(DIGIT if value_of(step, at, "individual_digits", bool, False) else f"{DIGIT}+")
         elif step["type"] in WORDS:
-            made += WORDS[step["type"]]
+            made.append(_step("Split", *WORDS[step["type"]]))
+        elif step["type"] == "BertPreTokenizer":
+            made += [_step("Split", *WORDS["WhitespaceSplit"]), PUNCTUATION]
         elif step["type"] == "FixedLength":
-            made.append(rf"[\s\S]{{1,{_value(step, at, 'length', int, 5)}}}")
+            made.append(rf"[\s\S]{{1,{value_of(step, at, 'length', int, 5)}}}")
         elif step["type"] == "CharDelimiterSplit":
-            delimiter = _value(step, at, "delimiter", str)
+            delimiter = value_of(step, at, "delimiter", str)
             made.append(_split(_read_pattern({"pattern": {"String": delimiter}}, at), "Removed", False, at))
         elif step["type"] == "Metaspace" and (characters or native):
             made.append(_metaspace(step, at))
         elif native and step["type"] in OWN:
-            made.append(OWN[step["type"]])
+            made.append(_step(step["type"]))
         else:
             raise FormatError(f"{at}: bpetite does not have the pre-tokenizer {step['type']}")
     return as_setting(made)  # type: ignore[no-any-return]
 
 
 def _metaspace(step: dict[str, Any], where: str) -> Metaspace:
-    prefix = _value(step, where, "prepend_scheme", str, "always")
+    prefix = value_of(step, where, "prepend_scheme", str, "always")
     if step.get("add_prefix_space") is False and prefix != "never":
         raise FormatError(f"{where}.add_prefix_space is false, and prepend_scheme is {prefix!r}")
     split = step.get("split")
+    from ..steps.splits import Metaspace
+
     with errors_named(where):
         return Metaspace(
-            _value(step, where, "replacement", str), prefix, split if split is not None else True
+            value_of(step, where, "replacement", str), prefix, split if split is not None else True
         )
 
 
@@ -223,167 +248,93 @@ def _split(pattern: str, behavior: str, invert: bool, where: str) -> Step:
     if own is None:
         raise FormatError(f"{where}.behavior {behavior!r} is not one of {', '.join(NAMES.values())}")
     # "Isolated" cuts at both ends of each match, inverted or not, as a pattern alone does
-    return pattern if behavior == "Isolated" else Split(pattern, own, invert)
+    return pattern if behavior == "Isolated" else _step("Split", pattern, own, invert)
 
 
-def read_post_processor(content: Any, where: str) -> Template | None:
-    """The template of a file."""
-    template: Template | None = None
-    trims: list[bool] = []
-    for step, at in _steps(content, where, "processors"):
-        # without these settings the library takes a RobertaProcessing for a BertProcessing
-        roberta = step["type"] == "RobertaProcessing" and {"trim_offsets", "add_prefix_space"} <= step.keys()
-        if (step["type"] == "ByteLevel" or roberta) and _value(step, at, "trim_offsets", bool, True):
-            trims.append(_value(step, at, "add_prefix_space", bool, True))
-        if step["type"] == "ByteLevel":
-            continue
-        if template is not None:
-            raise FormatError(f"{at}: a second post-processor that adds tokens")
-        if step["type"] in ("RobertaProcessing", "BertProcessing"):
-            template = _roberta_or_bert(step, at, roberta)
-        elif step["type"] == "TemplateProcessing":
-            ids = _template_ids(step, at)
-            single = _parts(step.get("single"), ids, f"{at}.single")
-            pair = _parts(step.get("pair"), ids, f"{at}.pair")
-            with errors_named(at):
-                template = Template(single, pair)
-        else:
-            raise FormatError(f"{at}: bpetite does not have the post-processor {step['type']}")
-    return replace(template or BARE, trim_offsets=tuple(trims)) if trims else template
+class Decoder(NamedTuple):
+    """The decoder of a file.
 
-
-def _roberta_or_bert(step: dict[str, Any], where: str, roberta: bool) -> Template:
-    ids = []
-    for key in ("cls", "sep"):
-        pair = step.get(key)
-        if not isinstance(pair, list) or len(pair) != 2 or type(pair[1]) is not int:
-            raise FormatError(f"{where}.{key} must be [token, id], not {short_repr(pair)}")
-        ids.append(pair[1])
-    begin, end = TemplatePart((ids[0],)), TemplatePart((ids[1],))
-    first = (begin, TemplatePart(text="A"), end)
-    if roberta:
-        return Template(first, (*first, end, TemplatePart(text="B"), end))
-    return Template(first, (*first, TemplatePart(text="B", type_id=1), TemplatePart((ids[1],), type_id=1)))
-
-
-def _template_ids(step: dict[str, Any], where: str) -> dict[str, tuple[int, ...]]:
-    entries = step.get("special_tokens")
-    if not isinstance(entries, dict):
-        raise FormatError(f"{where}.special_tokens must be an object, not {short_repr(entries)}")
-    made = {}
-    for key, entry in entries.items():
-        ids = entry.get("ids") if isinstance(entry, dict) else None
-        if not isinstance(ids, list) or not all(type(one) is int for one in ids):
-            raise FormatError(
-                f"{where}.special_tokens[{short_repr(key)}] must have an array of ids, not {short_repr(entry)}"
-            )
-        made[key] = tuple(ids)
-    return made
-
-
-def _parts(entries: Any, ids: dict[str, tuple[int, ...]], where: str) -> tuple[TemplatePart, ...]:
-    if not isinstance(entries, list):
-        raise FormatError(f"{where} must be an array, not {short_repr(entries)}")
-    return tuple(_part(entry, ids, f"{where}[{number}]") for number, entry in enumerate(entries))
-
-
-def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> TemplatePart:
-    kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
-    if isinstance(inner, dict) and type(inner.get("type_id")) is int:
-        name = inner.get("id")
-        if kind == "Sequence" and name in ("A", "B"):
-            return TemplatePart(text=name, type_id=inner["type_id"])
-        if kind == "SpecialToken" and isinstance(name, str) and name in ids:
-            return TemplatePart(ids[name], type_id=inner["type_id"])
-    raise FormatError(f"{where} is no part of a template: {short_repr(entry)}")
-
-
-#: Decoders of files whose merges begin from characters, by their letters in read_decoder.
-DECODERS = "R?B?(?:FS?)?|MB?F?|E"
-
-
-def read_decoder(content: Any, name: str) -> tuple[str, bool, Strip]:
-    """Read the decoder of a file with merges of characters.
-
-    Returns:
-        The character that it turns into a space, or ""; True if it reads byte tokens; and what it takes from the
-        beginning of a text.
+    Args:
+        space: The character of which it makes a space, or "".
+        reads_bytes: It reads byte tokens.
+        strip: What it takes from the beginning of a text.
+        decoding: The text that it makes of tokens.
     """
-    space, order = "", ""
+
+    space: str = ""
+    reads_bytes: bool = False
     strip: Strip = "none"
-    for step, where in _steps(content, f"{name}: decoder", "decoders"):
-        kind = step["type"]
-        if kind == "Replace" and step.get("content") == " " and len(_string(step)) == 1:
-            space, letter = _string(step), "R"
-        elif kind == "Metaspace":
+    decoding: Decoding = "bytes"
+
+
+#: The decoders that are read, in this order, by their letters in read_decoder: of files whose merges begin from
+#: characters, and of others.
+OF_CHARACTERS, OF_BYTES = "R?B?(?:FS?)?|MB?F?|E", "L*|E"
+
+
+def read_decoder(content: dict[str, Any], name: str, *, characters: bool) -> Decoder:
+    """The decoder of a file; ``characters`` if its merges begin from these."""
+    found, order = Decoder(decoding="bytes" if content.get("decoder") is not None else "spaced"), ""
+    for step, where in steps_of(content.get("decoder"), f"{name}: decoder", "decoders"):
+        kind, pattern = step["type"], step.get("pattern")
+        text = pattern.get("String") if isinstance(pattern, dict) else None
+        letter = {"ByteLevel": "L", "ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
+        if kind == "Replace" and step.get("content") == " " and isinstance(text, str) and len(text) == 1:
+            found, letter = found._replace(space=text), "R"
+        elif kind == "Metaspace" and characters:
             made = _metaspace(step, where)
-            space, strip, letter = made.space, "none" if made.prefix == "never" else "token", "M"
+            found, letter = found._replace(space=made.space, strip="none" if made.prefix == "never" else "token"), "M"
         elif kind == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
-            strip, letter = "one", "S"
-        else:
-            letter = {"ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
+            found, letter = found._replace(strip="one"), "S"
         order += letter
-        if not re.fullmatch(DECODERS, order):
-            raise FormatError(f"{where}: bpetite does not have the decoder {short_repr(step)}, or not there")
-    return space, "B" in order, strip
-
-
-def _read_decoding(content: dict[str, Any], name: str) -> Decoding:
-    """The text that a file's decoder makes of tokens."""
-    types = [step["type"] for step, _ in _steps(content.get("decoder"), f"{name}: decoder", "decoders")]
-    if types != ["BPEDecoder"]:
-        return "bytes" if content.get("decoder") is not None else "spaced"
-    marks = [step.get("suffix") for step, _ in _steps(content["decoder"], name, "decoders")]
-    if marks != [content["model"].get("end_of_word_suffix")] or not marks[0]:
-        raise FormatError(
-            f"{name}: decoder makes a space of {short_repr(marks[0])}, and model.end_of_word_suffix is not this mark"
-        )
-    return "marks"
-
-
-def _string(step: dict[str, Any]) -> str:
-    pattern = step.get("pattern")
-    text = pattern.get("String") if isinstance(pattern, dict) else None
-    return text if isinstance(text, str) else ""
+        if not re.fullmatch(OF_CHARACTERS if characters else OF_BYTES, order):
+            raise FormatError(f"{where}: bpetite does not have the decoder {kind} here: {short_repr(step)}")
+        mark = step.get("suffix")
+        if letter == "E" and not (mark and mark == content["model"].get("end_of_word_suffix")):
+            raise FormatError(
+                f"{name}: decoder makes a space of {short_repr(mark)}, and model.end_of_word_suffix is not this mark"
+            )
+    return found._replace(reads_bytes="B" in order, decoding="marks" if order == "E" else found.decoding)
 
 
 # Vocabularies of characters
 
 
 def read_alphabet(
-    content: dict[str, Any], ids: SpelledIds, normalization: Normalization, pattern: SplitPattern, name: str
+    content: dict[str, Any], decoder: Decoder, ids: SpelledIds, settings: Mapping[str, Any], name: str
 ) -> Alphabet:
-    """The alphabet of a file with this normalization and pattern."""
-    model = content["model"]
-    space, byte_tokens, strip = read_decoder(content.get("decoder"), name)
-    if space and space not in _written_spaces(normalization, pattern):
+    """The alphabet of a file whose merges begin from characters; ``settings`` has its normalization and pattern."""
+    from ..steps.simplified import written_for_spaces
+    from ..steps.splits import Metaspace
+    from ..vocabulary.alphabet import Alphabet
+
+    model, space = content["model"], decoder.space
+    written = {step.space for step in as_tuple(settings["pattern"]) if isinstance(step, Metaspace)}
+    if space and space not in written | written_for_spaces(settings["normalization"]):
         raise FormatError(
             f"{name}: decoder makes a space of {space!r}, and neither normalizer nor pre-tokenizer writes it for one"
         )
     if space and space not in ids:
         raise FormatError(f"{name}: the character for a space, {space!r}, is no token")
-    spelled = [f"<0x{byte:02X}>" for byte in range(256)] if falls_back(content, name) else []
-    byte_ids: tuple[int | None, ...] = tuple(map(ids.get, spelled))
+    byte_ids = tuple(ids.get(f"<0x{byte:02X}>") for byte in range(256)) if falls_back(model, decoder) else ()
     if not any(byte is not None for byte in byte_ids):
         byte_ids = ()
-    if byte_ids and not (model.get("byte_fallback") and byte_tokens):
+    if byte_ids and not (model.get("byte_fallback") and decoder.reads_bytes):
         raise FormatError(
             f"{name}: byte tokens such as <0x0A> take both model.byte_fallback and the decoder ByteFallback, or neither"
         )
-    unknown = model.get("unk_token")
-    if unknown is not None and unknown not in ids:
-        raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
+    unknown = _unknown(model, ids, name)
+    drops = unknown is None and not _has_all_bytes(byte_ids, ids)
     with errors_named(name):
         return Alphabet(
-            byte_ids, None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), space, strip,
-            suffix=model.get("end_of_word_suffix") or "", decoding=_read_decoding(content, name),
-            missing="drop" if unknown is None and not _has_all_bytes(byte_ids, ids) else "refuse",
-        )
+            byte_ids, unknown, bool(model.get("fuse_unk")), space, decoder.strip, decoding=decoder.decoding,
+            suffix=model.get("end_of_word_suffix") or "", missing="drop" if drops else "refuse",
+        )  # fmt: skip
 
 
-def falls_back(content: dict[str, Any], name: str) -> bool:
+def falls_back(model: Mapping[str, Any], decoder: Decoder) -> bool:
     """True if the model or the decoder of a file of characters knows byte tokens."""
-    return bool(content["model"].get("byte_fallback")) or read_decoder(content.get("decoder"), name)[1]
+    return bool(model.get("byte_fallback")) or decoder.reads_bytes
 
 
 def _has_all_bytes(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
@@ -394,37 +345,30 @@ def _has_all_bytes(byte_ids: tuple[int | None, ...], ids: SpelledIds) -> bool:
     )
 
 
-def read_byte_alphabet(content: dict[str, Any], ids: SpelledIds, name: str) -> Alphabet | None:
+def read_byte_alphabet(model: Mapping[str, Any], decoder: Decoder, ids: SpelledIds, name: str) -> Alphabet | None:
     """The alphabet of a file whose merges begin from bytes; None for bytes that all have tokens, without marks."""
-    model = content["model"]
-    decoding = _read_decoding(content, name)
-    for step, where in _steps(content.get("decoder"), f"{name}: decoder", "decoders"):
-        if step["type"] != "ByteLevel" and decoding == "bytes":
-            raise FormatError(f"{where}: bpetite does not have the decoder {step['type']}, only ByteLevel")
-    suffix, unknown = model.get("end_of_word_suffix") or "", model.get("unk_token")
+    suffix = model.get("end_of_word_suffix") or ""
     if not suffix.isascii() or encode_token(suffix) != suffix:
         raise FormatError(f"{name}: model.end_of_word_suffix {short_repr(suffix)} is not of visible ASCII characters")
     letters = [character for byte, character in enumerate(ALPHABET[:0xF5]) if not 0xC0 <= byte < 0xC2]
     lacking = [one for one in letters for mark in {"", suffix} if one + mark not in ids]
-    if not (lacking or suffix) and decoding == "bytes":
+    if not (lacking or suffix) and decoder.decoding == "bytes":
         return None
+    from ..vocabulary.alphabet import Alphabet
+
+    unknown = _unknown(model, ids, name)
+    return Alphabet(
+        (), unknown, bool(model.get("fuse_unk")), units="bytes", suffix=suffix, decoding=decoder.decoding,
+        missing="drop" if lacking and unknown is None else "refuse",
+    )  # fmt: skip
+
+
+def _unknown(model: Mapping[str, Any], ids: SpelledIds, name: str) -> int | None:
+    """The id for what has no token."""
+    unknown = model.get("unk_token")
     if unknown is not None and unknown not in ids:
         raise FormatError(f"{name}: model.unk_token {short_repr(unknown)} is not in the vocabulary")
-    return Alphabet(
-        (), None if unknown is None else ids.get(unknown), bool(model.get("fuse_unk")), units="bytes", suffix=suffix,
-        missing="drop" if lacking and unknown is None else "refuse", decoding=decoding,
-    )
-
-
-def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[str]:
-    """Characters that replace every space: one of them is written for each."""
-    steps = as_tuple(normalization)
-    written = {step.space for step in as_tuple(pattern) if isinstance(step, Metaspace)}
-    for number, step in enumerate(steps):
-        puts_in = [getattr(one, "text", getattr(one, "content", " ")) for one in steps[number + 1 :]]
-        if isinstance(step, Replace) and not any(" " in text for text in puts_in):
-            written.add(step.writes_spaces)
-    return written
+    return None if unknown is None else ids.get(unknown)
 
 
 # Writing
@@ -432,6 +376,9 @@ def _written_spaces(normalization: Normalization, pattern: SplitPattern) -> set[
 
 def write_normalizer(normalization: Normalization, *, native: bool = False) -> Any:
     """The normalizer in a file."""
+    from ..steps.charsmap import Precompiled
+    from ..steps.normalizers import BertNormalizer, Mapped, Prepend, Replace
+
     made: list[dict[str, Any]] = []
     for one in as_tuple(normalization):
         if isinstance(one, Prepend):
@@ -441,19 +388,24 @@ def write_normalizer(normalization: Normalization, *, native: bool = False) -> A
             made.append({"type": "Replace", "pattern": pattern, "content": one.content})
         elif isinstance(one, Precompiled):
             own = {"graphemes": one.graphemes, "kept": one.kept} if native else {}
-            if not own and (not one.graphemes or one.kept):
+            own |= {"ending": one.ending} if native and one.ending else {}
+            if not native and one != Precompiled(one.charsmap, graphemes=True):
                 raise FormatError("tokenizer.json cannot hold a map of SentencePiece: tokenizers looks graphemes up")
             made.append({"type": "Precompiled", "precompiled_charsmap": one.charsmap} | own)
+        elif isinstance(one, BertNormalizer):
+            made.append({"type": "BertNormalizer", **vars(one)})
         else:
             made.append({"type": one.name if isinstance(one, Mapped) else one})
-    return _sequence(made, "normalizers")
+    return sequence_of(made, "normalizers")
 
 
 def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False, native: bool = False) -> Any:
     """The pre-tokenizer in a file; ``characters`` if merges begin from these."""
+    from ..steps.splits import PrefixSpace, Printable
+
     steps = list(as_tuple(pattern))
     if characters or native:
-        return _sequence([_write_split(step, native) for step in steps], "pretokenizers")
+        return sequence_of([_write_split(step, native) for step in steps], "pretokenizers")
     at = steps.index(Printable()) if Printable() in steps else len(steps)
     before, after = steps[:at], steps[at + 1 :]
     # ByteLevel itself can hold the last two steps before it: a prefix space, then GPT-2's pattern, which OpenAI writes
@@ -470,22 +422,23 @@ def write_pre_tokenizer(pattern: SplitPattern, *, characters: bool = False, nati
         "trim_offsets": False,
         "use_regex": use_regex,
     }
-    return _sequence([*map(_write_split, before), bytelevel, *map(_write_split, after)], "pretokenizers")
+    return sequence_of([*map(_write_split, before), bytelevel, *map(_write_split, after)], "pretokenizers")
 
 
 def _write_split(step: Step, native: bool = False) -> dict[str, Any]:
-    for name, own in OWN.items():
-        if native and step == own:
-            return {"type": name}
+    from ..steps.splits import Metaspace, PrefixSpace, Printable, Split
+
     if isinstance(step, PrefixSpace | Printable):
+        if native:
+            return {"type": step.saved_name}
         raise FormatError("tokenizer.json holds a PrefixSpace only right before GPT-2's pattern or at the end")
     if isinstance(step, Metaspace):
         return {
             "type": "Metaspace", "replacement": step.space, "prepend_scheme": step.prefix, "split": step.split
         }  # fmt: skip
     if not native:
-        for name, steps in WORDS.items():
-            if steps == (step,):
+        for name, fields in WORDS.items():
+            if step == Split(*fields):
                 return {"type": name}
     split = Split(step) if isinstance(step, str) else step
     if split.pattern == PUNCTUATION and not (native or split.invert):
@@ -511,34 +464,6 @@ def _write_pattern(pattern: str, part: str, native: bool = False) -> dict[str, s
         raise FormatError(f"tokenizer.json cannot hold the {part}: {bad}") from None
 
 
-def write_post_processor(template: Template | None, tokens: Mapping[int, bytes]) -> Any:
-    """The post-processor in a file."""
-    if template is None:
-        return {"type": "ByteLevel", "add_prefix_space": True, "trim_offsets": False, "use_regex": True}
-    made: list[dict[str, Any]] = [
-        {"type": "ByteLevel", "add_prefix_space": keeps_space, "trim_offsets": True, "use_regex": True}
-        for keeps_space in template.trim_offsets
-    ]
-    if made and replace(template, trim_offsets=()) == BARE:
-        return _sequence(made, "processors")
-    special: dict[str, dict[str, Any]] = {}
-
-    def write(part: TemplatePart) -> dict[str, Any]:
-        if part.text:
-            return {"Sequence": {"id": part.text, "type_id": part.type_id}}
-        names = [tokens[one].decode("utf-8", "replace") for one in part.ids]
-        key = " ".join(names)
-        while special.get(key, {}).get("ids", [*part.ids]) != [*part.ids]:
-            key += "'"  # bytes that are not UTF-8 have one name
-        special[key] = {"id": key, "ids": list(part.ids), "tokens": names}
-        return {"SpecialToken": {"id": key, "type_id": part.type_id}}
-
-    single = [write(part) for part in template.single]
-    pair = [write(part) for part in template.pair]
-    made.append({"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": special})
-    return _sequence(made, "processors")
-
-
 def write_decoder(alphabet: Alphabet | None) -> dict[str, Any] | None:
     """The decoder in a file."""
     if alphabet is not None and alphabet.decoding != "bytes":
@@ -553,10 +478,10 @@ def write_decoder(alphabet: Alphabet | None) -> dict[str, Any] | None:
     made += [{"type": "ByteFallback"}, {"type": "Fuse"}] if alphabet.byte_ids else [{"type": "Fuse"}]
     if alphabet.strip == "one":
         made.append({"type": "Strip", "content": " ", "start": 1, "stop": 0})
-    return _sequence(made, "decoders")  # type: ignore[no-any-return]
+    return sequence_of(made, "decoders")  # type: ignore[no-any-return]
 
 
-def _sequence(made: list[dict[str, Any]], key: str) -> Any:
+def sequence_of(made: list[dict[str, Any]], key: str) -> Any:
     if not made:
         return None
     return made[0] if len(made) == 1 else {"type": "Sequence", key: made}

@@ -7,7 +7,6 @@ and, for people, the version of ``regex`` it was written with; loading does not 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from .. import patterns
@@ -19,7 +18,7 @@ from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import Vocab, literal_bytes
 from ._json_tokens import read_merge_list, read_tokens
-from .files import errors_named, expect_keys, parse_json
+from .files import Spans, errors_named, expect_keys, parse_json
 from .spelling import SpelledIds, check_ids
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def head_of(vocab: Vocab) -> dict[str, Any]:
         },
     }
     if vocab.template is not None:
-        from .huggingface_steps import write_post_processor  # not at the top: few vocabularies have one
+        from .huggingface_templates import write_post_processor  # not at the top: few vocabularies have one
 
         rare["template"] = write_post_processor(vocab.template, vocab.tokens)
     if vocab.alphabet is not None:
@@ -112,8 +111,8 @@ def _lines(value: dict[str, int] | list[str]) -> str:
     return f"{text[0]}\n  {text[1:-1]}\n {text[-1]}" if value else text
 
 
-def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
-    """True for a JSON object that claims to be of this format; ``spans`` are its :func:`members`."""
+def recognizes(data: bytes, spans: Spans) -> bool:
+    """True for a JSON object that claims to be of this format."""
     return "format" in spans and data[slice(*spans["format"])].strip() == b'"bpetite"'
 
 
@@ -161,8 +160,8 @@ def _read_unreachable(content: dict[str, Any], name: str) -> dict[int, bytes]:
 
 
 @without_collector()
-def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
-    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`.
+def read(data: bytes, name: str, spans: Spans) -> Vocab:
+    """The vocabulary in a file. ``name`` is for error messages.
 
     Tokens and merges come straight from the bytes of the file; the rest is parsed as JSON.
     """
@@ -207,7 +206,7 @@ def _read_settings(content: dict[str, Any], name: str) -> dict[str, Any]:
         raise ValueError(f"token_flags must be an object of arrays, not {short_repr(flags)}")
     settings["token_flags"] = {literal: tuple(some) for literal, some in flags.items()}
     if "template" in content:
-        from .huggingface_steps import read_post_processor  # not at the top: few files have one
+        from .huggingface_templates import read_post_processor  # not at the top: few files have one
 
         settings["template"] = read_post_processor(content["template"], f"{name}: template")
     if not isinstance(settings["kept"], dict):

@@ -24,7 +24,7 @@ from ..vocabulary._merge_builder import last_steps
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
-from .files import errors_named
+from .files import Spans, errors_named
 
 #: The kinds of pieces, and of models.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
@@ -63,34 +63,34 @@ class Rules(NamedTuple):
     def steps(self, kept: Sequence[str] = ()) -> Normalization:
         """The steps of a :class:`Vocab`, whose map leaves some pieces as they are."""
         made: list[Normalizer] = []
+        appends = self.prefix and self.suffix
+        unchanged = [*map(re.escape, sorted(kept, key=len, reverse=True))]
+        if appends and not self.trim:  # also to a text that the map empties
+            made.append(Replace(r"(?<=[\s\S])\Z", SPACE))
+            unchanged += [rf"{SPACE}\Z"] if kept else []
         if self.charsmap:
-            longest_first = sorted(kept, key=len, reverse=True)
-            made.append(Precompiled(self.charsmap, kept="|".join(map(re.escape, longest_first))))
-        appends = self.prefix and self.suffix and not self.trim
-        if appends and not kept:  # also after a text that the map empties
-            made.insert(0, Replace(r"(?<=[\s\S])\Z", SPACE))
+            ending = SPACE if appends and self.trim else ""
+            made.append(Precompiled(self.charsmap, kept="|".join(unchanged), ending=ending))
         before, after = trimming(SPACE)
         made += before if self.trim else ()
         if self.prefix and not self.suffix:  # also before a text that the map empties
             made.insert(len(made) if self.trim or kept else 0, Prepend(SPACE))
         made.append(Replace(" ", SPACE))
-        if appends and kept:
-            made.append(Replace(r"(?<=[\s\S])\Z", SPACE))
-        elif self.prefix and self.suffix and self.trim:  # the trimmed text may end in spaces that are spelled
+        if appends and self.trim:  # the trimmed text may end in spaces that are spelled
             made.append(Replace(rf"(?:(?<=[^{SPACE}]){SPACE}*|\A{SPACE}+)\Z", SPACE))
         elif self.trim:
             made.append(after)
         return tuple(made)
 
 
-def recognizes(data: bytes) -> bool:
+def recognizes(data: bytes, spans: Spans) -> bool:
     """True for bytes that begin with a piece and its score or kind."""
     end = 4 + data[3] if len(data) > 4 else 0
     return data[:1] == data[2:3] == b"\n" and data[end : end + 1] in (b"\x15", b"\x18")
 
 
 @without_collector()
-def from_bytes(data: bytes, name: str) -> Vocab:
+def read(data: bytes, name: str, spans: Spans) -> Vocab:
     """The vocabulary in a model; ``name`` is for error messages."""
     pieces: list[Piece] = []
     parts: dict[int, dict[int, Any]] = {}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
-    """``ids``, if it is a JSON object of ids without repeats; otherwise a FormatError that names the position."""
+    """Return ``ids`` if they are a JSON object of different ids; otherwise raise FormatError with the position."""
     if not isinstance(ids, dict):
         raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(ids)}")
     if set(map(type, ids.values())) - {int}:
@@ -35,8 +35,8 @@ class SpelledIds:
 
     Args:
         tokens: The tokens.
-        odd: The ids of those that are not found by their bytes, by their spelling.
-        alphabet: The characters of which they are spelled; None for the printable form.
+        odd: spelling -> id of the tokens that are not found by their bytes.
+        alphabet: The alphabet that spells them; None for the printable form.
 
     >>> SpelledIds(TokenTable({5: b" a"}), {}).get("Ġa")
     5
@@ -82,7 +82,7 @@ class SpelledIds:
 
 
 def decode_or_utf8(spelled: str) -> bytes:
-    """The bytes of a token. A token that is not in printable form, which no text reaches, decodes as it is spelled."""
+    """The bytes of a token. A token in no printable form, which no text reaches, stands for its spelling."""
     try:
         return decode_token_bytes(spelled)
     except ValueError:

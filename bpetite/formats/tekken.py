@@ -9,7 +9,6 @@ Source: https://github.com/mistralai/mistral-common/blob/main/src/mistral_common
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from itertools import starmap
 from typing import Any
 
@@ -19,7 +18,7 @@ from ..vocabulary._tokens import TokenTable
 from ..vocabulary.special_literals import check_literal
 from ..vocabulary.vocab import MAX_ID, Vocab
 from .dialects import from_rust
-from .files import errors_named, parse_json
+from .files import Spans, errors_named, parse_json
 from .tiktoken import canonical_base64
 
 #: ``Tekkenizer.DEPRECATED_SPECIAL_TOKENS`` of mistral-common, by id.
@@ -32,15 +31,15 @@ UNLISTED = (
 UNLISTED_VERSIONS = (None, "v1", "v2", "v3", "v7")
 
 
-def recognizes(data: bytes, spans: Mapping[Any, tuple[int, int]]) -> bool:
-    """True for a JSON object that looks like tekken.json; ``spans`` are its :func:`members`."""
+def recognizes(data: bytes, spans: Spans) -> bool:
+    """True for a JSON object that looks like tekken.json."""
     parts = ("config", b"{"), ("vocab", b"[")
     return all(key in spans and data.startswith(opening, spans[key][0]) for key, opening in parts)
 
 
 @without_collector()
-def read(data: bytes, name: str, spans: Mapping[Any, tuple[int, int]]) -> Vocab:
-    """The vocabulary in a file. ``name`` is for error messages, ``spans`` are its :func:`members`."""
+def read(data: bytes, name: str, spans: Spans) -> Vocab:
+    """The vocabulary in a file. ``name`` is for error messages."""
     if not recognizes(data, spans):
         raise FormatError(f'{name}: no tekken.json: no "config" and "vocab" in it')
     content = parse_json(data, name)

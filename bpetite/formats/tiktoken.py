@@ -22,7 +22,7 @@ from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
-from .files import Source, errors_named, read_file
+from .files import Source, Spans, errors_named, read_file
 
 if TYPE_CHECKING:
     from ..steps.splits import SplitPattern, SplitPatternLike
@@ -57,9 +57,7 @@ def load(
         raise FileNotFoundError(errno.ENOENT, f"no such file; Tokenizer.load({source!r}) finds published ranks", source)
     if isinstance(source, str | os.PathLike):
         file = os.fspath(source)
-        return from_bytes(
-            read_file(file), file, pattern=pattern, special_tokens=special_tokens, encoding=name
-        )
+        return read(read_file(file), file, {}, pattern=pattern, special_tokens=special_tokens, encoding=name)
     if not hasattr(source, "_mergeable_ranks"):
         raise TypeError(f"from_tiktoken takes a path or a tiktoken.Encoding, not {source!r}")
     return from_encoding(source, pattern, special_tokens)
@@ -83,16 +81,17 @@ def from_encoding(encoding: Any, pattern: SplitPatternLike, special_tokens: Spec
     return vocab_of_tokens(table, f"encoding {encoding.name!r}", split, special_tokens, encoding.name)
 
 
-def recognizes(data: bytes) -> bool:
+def recognizes(data: bytes, spans: Spans) -> bool:
     """True for a file whose first line looks like base64 and a rank."""
     line = data[: data.find(b"\n") + 1 or None].split()
     return len(line) == 2 and line[1].isdigit() and (line[0] == EMPTY or canonical_base64(line[0]) is not None)
 
 
 @without_collector()
-def from_bytes(
+def read(
     data: bytes,
     name: str,
+    spans: Spans,
     *,
     pattern: SplitPatternLike = BY_NAME,
     special_tokens: SpecialTokens = None,

@@ -25,15 +25,18 @@ class Precompiled:
         graphemes: Look up whole graphemes and single characters, as ``tokenizers`` does; false for the longest entry at
             each place, as SentencePiece does.
         kept: A regular expression of what stays as it is; "" for nothing.
+        ending: Put after a text, also one that the map empties, but not after spaces alone.
     """
 
     saved_name: ClassVar[str] = "Precompiled"
     charsmap: str
     graphemes: bool = False
     kept: str = ""
+    ending: str = ""
 
     def __repr__(self) -> str:  # of nmt_nfkc, the map has 320,000 characters
-        return f"Precompiled({short_repr(self.charsmap)}, graphemes={self.graphemes}, kept={self.kept!r})"
+        shown = f"graphemes={self.graphemes}, kept={self.kept!r}, ending={self.ending!r}"
+        return f"Precompiled({short_repr(self.charsmap)}, {shown})"
 
 
 @lru_cache(maxsize=8)
@@ -57,7 +60,12 @@ def mapped(step: Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     if step.graphemes:
         yield from _of_graphemes(charsmap, text)
         return
-    yield from charsmap.replacements(text, re.compile(step.kept) if step.kept else None)
+    found = charsmap.replacements(text, re.compile(step.kept) if step.kept else None)
+    yield from found
+    if step.ending:
+        unchanged = zip([0, *(end for _, end, _ in found)], [*(start for start, _, _ in found), len(text)])
+        if any(made != " " for _, _, made in found) or any(text[start:end].strip(" ") for start, end in unchanged):
+            yield len(text), len(text), step.ending
 
 
 def _of_graphemes(charsmap: CharsMap, text: str) -> Iterator[tuple[int, int, str]]:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from ..errors import short_repr
 from ..patterns import as_tuple, unescaped
@@ -14,10 +14,12 @@ from ._rewriting import CharsMap, NormalForm, Rewriter
 from .charsmap import Precompiled, compiled, mapped
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
-#: Characters that steps may make of each one, and in any case.
+#: The characters that a step may make of a text: `MOST` for each character, and `SPARE` more.
 MOST, SPARE = 64, 1024
 FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
 MAPS = ("Lowercase", "StripAccents")
+#: The map of :class:`BertNormalizer`, which knows fewer accents, after NFD.
+BERT_ACCENTS = "BertStripAccents"
 MAPS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "character-maps.bin")
 
 
@@ -42,26 +44,73 @@ class Replace:
 
     @property
     def writes_spaces(self) -> str:
-        """The text that it writes for every space; "" if it does something else."""
+        """The text that the step writes for every space; "" if it does something else."""
         return self.content if self.pattern == " " else ""
+
+    def made(self, match: str) -> str:
+        """The text that a match becomes."""
+        return self.content
+
+
+class _Surround(Replace):
+    """Put `content` before and after every match of a regular expression."""
+
+    def made(self, match: str) -> str:
+        return self.content + match + self.content
 
 
 @dataclass(frozen=True)
 class Mapped:
-    """Map each character alone as ``tokenizers`` 0.23.3 does in the normalizer `name`, one of :data:`MAPS`: to lower
-    case, or to nothing if it is an accent. `tools/character_maps.py` writes the file."""
+    """Map each character by itself, as the normalizer `name` of ``tokenizers`` 0.23.3, one of :data:`MAPS`, does: to
+    lower case, or to nothing if it is an accent. `tools/character_maps.py` writes the file."""
 
     saved_name: ClassVar[str] = "Mapped"
     name: str
 
 
+@dataclass(frozen=True)
+class BertNormalizer:
+    """Remove control characters and make all white space spaces, put spaces around Chinese characters, strip accents,
+    map to lower case: each if asked for, in this order, as ``tokenizers`` 0.23.3 does."""
+
+    saved_name: ClassVar[str] = "BertNormalizer"
+    clean_text: bool = True
+    handle_chinese_chars: bool = True
+    strip_accents: bool = True
+    lowercase: bool = True
+
+    @property
+    def steps(self) -> tuple[Normalizer, ...]:
+        """The steps that do the same."""
+        return (
+            *(BERT_CLEAN if self.clean_text else ()), *((BERT_CHINESE,) if self.handle_chinese_chars else ()),
+            *(("NFD", Mapped(BERT_ACCENTS)) if self.strip_accents else ()),
+            *((Mapped("Lowercase"),) if self.lowercase else ()),
+        )  # fmt: skip
+
+
+#: Characters that :class:`BertNormalizer` removes, and white space; Chinese characters.
+BERT_CLEAN = (
+    Replace(
+        "[\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f\xad\u0600-\u0605\u061c\u06dd\u070f\u180e\u200b-\u200f\u202a-\u202e"
+        "\u2060-\u2064\u2066-\u206f\ue000-\uf8ff\ufeff\ufff9-\ufffb\ufffd\U000110bd\U0001bca0-\U0001bca3"
+        "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f\U000f0000-\U000ffffd\U00100000-\U0010fffd]", ""
+    ),
+    Replace("[\\t\\n\\r\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]", " "),
+)  # fmt: skip
+BERT_CHINESE = _Surround(
+    "[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002a6df\U0002a700-\U0002b81f\U0002b920-\U0002ceaf"
+    "\U0002f800-\U0002fa1f]", " "
+)  # fmt: skip
+
+
 def trimming(space: str) -> tuple[tuple[Replace, ...], Replace]:
-    """The steps that take spaces from the start of a text and all but one of several, and the one that takes spaces, by
-    then written as `space`, from its end."""
+    """The steps that remove spaces from the start of a text and leave one of several; and the step that removes spaces,
+    by then written as `space`, from its end."""
     return (Replace(r"\A +", ""), Replace(" {2,}", " ")), Replace(rf"{space}+\Z", "")
 
 
-Normalizer = str | Prepend | Replace | Mapped | Precompiled
+Normalizer: TypeAlias = str | Prepend | Replace | Mapped | BertNormalizer | Precompiled
 Normalization = Normalizer | tuple[Normalizer, ...] | None
 
 
@@ -82,8 +131,14 @@ def check(normalization: Any) -> None:
         elif isinstance(one, Mapped):
             if one.name not in MAPS:
                 raise ValueError(f"normalization {one!r} is not one of {', '.join(MAPS)}")
-        elif not isinstance(one, Prepend | Replace) and one not in FORMS:
+        elif not isinstance(one, Prepend | Replace | BertNormalizer) and one not in FORMS:
             raise ValueError(f"normalization {one!r} is not one of {', '.join(FORMS)} or None")
+
+
+def expanded(normalization: Normalization) -> tuple[Normalizer, ...]:
+    """The steps of a normalization, with those of :class:`BertNormalizer` in its place."""
+    steps = as_tuple(normalization)
+    return tuple(one for step in steps for one in (step.steps if isinstance(step, BertNormalizer) else (step,)))
 
 
 def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
@@ -92,13 +147,14 @@ def normalizer(normalization: Normalization) -> Callable[[str], str] | None:
     >>> normalizer((Prepend("_"), Replace(" ", "_")))("a b")
     '_a_b'
     """
-    functions = [_function(step) for step in as_tuple(normalization)]
+    steps = expanded(normalization)
+    functions = [_function(step) for step in steps]
     if len(functions) < 2:
         return functions[0] if functions else None
 
     def apply(text: str) -> str:
         given = len(text)
-        for step, function in zip(as_tuple(normalization), functions, strict=True):
+        for step, function in zip(steps, functions, strict=True):
             text = function(text)
             check_growth(step, len(text), given)
         return text
@@ -142,12 +198,12 @@ def _matched(step: Replace, text: str) -> Iterator[tuple[int, int, str]]:
     from ..splitting.pattern.regex_text import matches
 
     for start, end in matches(regex.compile(step.pattern), text) if text else ():  # tokenizers replaces none in ""
-        yield start, end, step.content
+        yield start, end, step.made(text[start:end])
 
 
 def check_growth(step: Normalizer, made: int, given: int) -> None:
-    """Raise ValueError if a step has made more than :data:`MOST` characters for each one given, and :data:`SPARE`: a
-    few steps that each double a text would take all memory."""
+    """Raise ValueError if the steps have made more characters than :data:`MOST` and :data:`SPARE` allow: a few steps
+    that each double a text would take all memory."""
     if made > MOST * given + SPARE:
         raise ValueError(
             f"normalization {short_repr(step)} makes more than {MOST} times its length and {SPARE} characters "
@@ -175,7 +231,7 @@ def normal_form(form: str) -> NormalForm:
 
 @cache
 def character_map(name: str, first: Rewriter | None = None) -> CharsMap:
-    """The function of a step :class:`Mapped`, after that of the steps `first`.
+    """The function of a step :class:`Mapped`, applied to what the rewriter `first` makes of a text.
 
     >>> character_map("Lowercase")("ÉΣ")
     'éσ'

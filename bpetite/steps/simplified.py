@@ -1,13 +1,13 @@
-r"""Plain patterns in place of splits that drop, join or invert.
+r"""Splits and normalizations rewritten into simpler ones that give the same pre-tokens, so that the core can run them.
 
-The compiled scanner cuts by plain patterns only. These certainly cut alike:
+The compiled scanner cuts by plain patterns only. Each split here cuts every text as the plain pattern beside it:
 
 * ``Split(p, "isolated")`` and `p`.
-* ``Split(p, "removed", invert=True)`` and `p`, if no text can lie between matches of `p`, as its automaton shows.
+* ``Split(p, "removed", invert=True)`` and `p`, if the matches of `p` cover every text, as its automaton shows.
 * ``Split(p, "contiguous")`` and ``(?:p)+``, inverted or not: at the end of a match `p` finds the next one, and no
   earlier match is taken back.
-* ``Split(" ", "removed")`` and `` ``, or ``\s``, and a split that keeps all but white space, as ``Whitespace`` of
-  ``tokenizers``: the core gives nothing for a pre-token that begins with what is removed.
+* ``Split(" ", "removed")`` and a space; the same for ``\s``, and for a split that keeps all but white space, as
+  ``Whitespace`` of ``tokenizers``. The core skips each pre-token that begins with a removed character.
 * ``Split("[ab]", "merged_with_previous")`` and ``[^ab]*[ab]``, and ``Split("[ab]+", ...)`` and ``[^ab]*[ab]+``, for a
   single set of characters; ``merged_with_next`` and ``[ab][^ab]*``; inverted, each is the other.
 
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from ..splitting.pattern.regex_parser import CharSet
 
 
-#: The most characters of a set that are looked for one by one.
+#: The most characters of a set that the core looks for one by one.
 FEW = 64
 
 
 @lru_cache(maxsize=64)
 def simplified(pattern: SplitPattern) -> SplitPattern:
-    """The pattern with plain patterns in place of its splits, as far as any are known to cut every text alike.
+    """The pattern with a plain pattern in place of each split for which one is known.
 
     >>> simplified((Split(r"\\p{N}", "contiguous"), Split(" ", "removed")))
     ('(?:\\\\p{N})+', Split(pattern=' ', behavior='removed', invert=False))
@@ -55,11 +55,11 @@ def simplified(pattern: SplitPattern) -> SplitPattern:
     return tuple(_plain(step) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
 
 
-def kept(pattern: SplitPattern) -> tuple[SplitPattern, str]:
-    """The pattern without removing, and the characters with which a pre-token begins that it removes. The pattern as it
-    is, if it removes others.
+def removing_apart(pattern: SplitPattern) -> tuple[SplitPattern, str]:
+    """The pattern with splits that cut and remove nothing, and the characters that the removed pre-tokens begin with.
+    If it removes other pre-tokens, the pattern as it is and "".
 
-    >>> kept(("a", Split(" ", "removed")))
+    >>> removing_apart(("a", Split(" ", "removed")))
     (('a', ' '), ' ')
     """
     steps, dropped = list(as_tuple(pattern)), ""
@@ -74,7 +74,7 @@ def kept(pattern: SplitPattern) -> tuple[SplitPattern, str]:
 
 @lru_cache(maxsize=64)
 def _removed(split: Split) -> str:
-    """The characters that a split removes: all that it keeps has none of them. "" if they are not known, or many."""
+    """The characters that a split removes, if no pre-token that it keeps holds one; "" if they are unknown or many."""
     from ..splitting.pretokenizer import compiled
 
     if not split.invert:
@@ -99,7 +99,7 @@ def _white_space() -> str:
 
 
 def _char_set(pattern: str) -> tuple[CharSet, str] | None:
-    """The set of an expression that is a single one, and "+" if it is repeated."""
+    """The set of an expression that is one set of characters, and "+" if it is repeated; None for another one."""
     from ..splitting.pattern.regex_parser import CharSet, Repeat, UnsupportedPattern, parse
 
     try:
@@ -124,7 +124,7 @@ def _members(chars: CharSet) -> str:
 
 
 def _plain(split: Split) -> str | None:
-    """The plain pattern that cuts as a split does; it compiles, but for "isolated". None if none is known."""
+    """The plain pattern that cuts as a split does, None if none is known. It compiles, unless the split isolates."""
     from ..splitting.pretokenizer import compiled  # not at the top: few tokenizers have such splits
 
     if split.behavior == "isolated":
@@ -160,14 +160,28 @@ def _written(chars: CharSet) -> str:
     return f"(?i:[{'^' * chars.negated}{members}])" if ignoring_case else f"[{'^' * chars.negated}{members}]"
 
 
-def seen(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
+def written_for_spaces(normalization: Normalization) -> set[str]:
+    """The texts that a normalization writes for every space, so that no space is left.
+
+    >>> written_for_spaces((Replace(" ", "_"), Prepend("_"))), written_for_spaces((Replace(" ", "_"), Prepend(" ")))
+    ({'_'}, set())
+    """
+    steps = as_tuple(normalization)
+    written = set()
+    for number, step in enumerate(steps):
+        puts_in = [getattr(one, "text", getattr(one, "content", " ")) for one in steps[number + 1 :]]
+        if isinstance(step, Replace) and step.writes_spaces and not any(" " in one for one in (step.content, *puts_in)):
+            written.add(step.content)
+    return written
+
+
+def without_splits_at_spaces(pattern: SplitPattern, normalization: Normalization) -> SplitPattern:
     """The pattern without its splits at spaces, where the normalization writes something else for each of them.
 
-    >>> seen((Split(" ", "removed"), Split("a", "removed")), Replace(" ", "_"))
+    >>> without_splits_at_spaces((Split(" ", "removed"), Split("a", "removed")), Replace(" ", "_"))
     (Split(pattern='a', behavior='removed', invert=False),)
     """
-    last = as_tuple(normalization)[-1:]
-    if not (last and isinstance(last[0], Replace) and " " not in last[0].writes_spaces != ""):
+    if not written_for_spaces(normalization):
         return pattern
     return tuple(one for one in as_tuple(pattern) if not _is_at_spaces(one))
 
@@ -178,11 +192,11 @@ def _is_at_spaces(step: Step) -> bool:
 
 
 def rewriter_of(normalization: Normalization, space: str) -> tuple[Rewriter | None, tuple[Normalizer, ...]]:
-    """The compiled form of the steps with which a text is rewritten first, and the other steps: normal forms, maps of
-    characters; or what a model of SentencePiece does, which also trims spaces. None and all steps for others."""
+    """Compile the first steps of a normalization: a normal form and maps of characters, or the steps of a model of
+    SentencePiece, which also trims spaces. Returns the rewriter, None for none, and the steps after it."""
     steps = as_tuple(normalization)
     (leading, runs), trailing = trimming(space)
-    maps = tuple(step for step in steps if isinstance(step, Precompiled) and not step.graphemes and not step.kept)
+    maps = tuple(step for step in steps if isinstance(step, Precompiled) and step == Precompiled(step.charsmap))
     for rest in ((Replace(" ", space),), (Prepend(space), Replace(" ", space))):
         if steps == (*maps, leading, runs, *rest, trailing):
             return (compiled_map(maps[0], trims=True) if maps else CharsMap(b"", True)), rest
@@ -196,11 +210,11 @@ def rewriter_of(normalization: Normalization, space: str) -> tuple[Rewriter | No
     return rewriter, steps
 
 
-def unseen(normalization: Normalization, pattern: SplitPattern) -> Normalization:
-    """The normalization without its replacing of white space by white space, where the pattern removes all of it first,
-    and nothing after that sees it.
+def without_white_space_steps(normalization: Normalization, pattern: SplitPattern) -> Normalization:
+    """The normalization without the steps that replace white space by white space, if the pattern begins with a split
+    that removes all white space: no later step sees a difference.
 
-    >>> unseen(("NFC", Replace(r"\\s+", " "), Mapped("Lowercase")), Split(r"\\s", "removed"))
+    >>> without_white_space_steps(("NFC", Replace(r"\\s+", " "), Mapped("Lowercase")), Split(r"\\s", "removed"))
     ('NFC', Mapped(name='Lowercase'))
     """
     first = next(iter(as_tuple(pattern)), None)
@@ -209,25 +223,25 @@ def unseen(normalization: Normalization, pattern: SplitPattern) -> Normalization
 
 
 def _is_of_white_space(step: Normalizer, removed: str) -> bool:
-    """True for a step that replaces white space by white space, if that is `removed`. Normal forms and maps make white
-    space of white space alone."""
+    """True for a step that replaces white space by white space, if all of it is `removed`. No normal form or map makes
+    white space of other characters."""
     if not isinstance(step, Replace) or not step.content:
         return False
     found = _char_set(step.pattern)
-    return found is not None and {*_members(found[0]), *step.content} <= {*_white_space()} <= {*removed}
+    members = "" if found is None else _members(found[0])
+    return members != "" and {*members, *step.content} <= {*_white_space()} <= {*removed}
 
 
 def space_before(normalization: Normalization, steps: tuple[Step, ...], space: str) -> str | None:
-    """When a space is put before a text: "" for never, "always", "missing" where the text has none, "first" likewise at
-    the beginning of the whole text. None if normalization and steps do more than that and writing `space` for spaces.
+    """Say when a space is put before a text: "" for never, "always", "missing" if the text begins with none, "first"
+    for "missing" at the beginning of the whole text alone. None if the normalization and the steps do more than this
+    and writing `space` for spaces.
 
     >>> space_before((Prepend("▁"), Replace(" ", "▁")), (), "▁"), space_before(None, (Metaspace("▁", "first"),), "▁")
     ('always', 'first')
     """
     rewriting = as_tuple(normalization)
     steps_left = [one for one in rewriting if not (isinstance(one, Replace) and one.writes_spaces == space != "")]
-    if space and len(steps_left) < len(rewriting):  # then no step sees a space
-        steps = tuple(step for step in steps if not _is_at_spaces(step))
     if not steps_left and not steps:
         return ""
     if not space or len(steps_left) + len(steps) > 1:

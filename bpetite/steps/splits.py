@@ -49,7 +49,7 @@ class PrefixSpace:
     saved_name: ClassVar[str] = "PrefixSpace"
 
 
-#: The texts before which a space is put, unless they begin with one: none, any, the whole text alone.
+#: The parts of a text before which a space is put, unless they begin with one: none, all, the first.
 PREFIXES = ("never", "always", "first")
 
 
@@ -94,8 +94,8 @@ SplitPatternLike = SplitPattern | PatternLike
 
 
 def checked(pattern: Any) -> SplitPattern:
-    """A split pattern in the one form of all that cut alike by the same expressions. ValueError if a regular expression
-    does not compile, or a step cannot stand where it does."""
+    """Check a split pattern and return its canonical form, which patterns share that cut alike by the same expressions.
+    Raises ValueError if a regular expression does not compile, or a step cannot stand in its place."""
     steps = as_tuple(pattern)
     if not all(isinstance(step, Step) for step in steps):
         raise TypeError(f"pattern is a str, a tuple of str and splits, or None, not {pattern!r}")
@@ -131,8 +131,9 @@ class Fragment(NamedTuple):
 
 
 def apply(step: Step, fragments: list[Fragment], *, beginning: int = 1) -> list[Fragment]:
-    """Apply one step, but :class:`Printable`, to the fragments of one text. So many of its characters come from the
-    `beginning` of the whole text: more than one if normalization put in some, 0 after a special token.
+    """Apply one step other than :class:`Printable` to the fragments of one text. `beginning` is the number of its
+    characters that come from the first character of the whole text: 0 after a special token, more than one if the
+    normalization put some in.
 
     >>> [fragment.text for fragment in apply(Split(" ", "merged_with_next"), [Fragment("a b  c")])]
     ['a', ' b', ' ', ' c']

@@ -21,7 +21,8 @@ from bpetite.formats import dump, native
 from bpetite.formats._json_tokens import members
 from bpetite.formats.huggingface_steps import read_pre_tokenizer
 from bpetite.splitting.pretokenizer import pretokenizer
-from bpetite.steps.simplified import kept
+from bpetite.steps.normalizers import BertNormalizer, normalizer
+from bpetite.steps.simplified import removing_apart
 
 #: Reasons to refuse a file.
 REASONS = (
@@ -230,6 +231,7 @@ NFC, NFD, LOWERCASE, STRIP_ACCENTS = MAPPED
     ([NFC, replace(r"\s+", " ", "Regex"), LOWERCASE], "vector"), ([NFD, STRIP_ACCENTS, LOWERCASE], "vector"),
     ([LOWERCASE], "vector"), ([STRIP_ACCENTS], "vector"), ([LOWERCASE, NFC], "pipeline"),
     ([replace(r"\s+", "", "Regex")], "pipeline"), ([replace(r"\s+", "x", "Regex"), LOWERCASE], "pipeline"),
+    ([replace(r"\p{L}", " ", "Regex")], "pipeline"),
 ])  # fmt: skip
 @pytest.mark.parametrize("name", ["the steps of CLIP", "characters"])
 def test_what_is_mapped_runs_compiled(name: str, steps: list[dict[str, Any]], scanner: str) -> None:
@@ -278,7 +280,7 @@ def test_what_leaves_text_out_runs_compiled(pre_tokenizer: dict[str, Any], scann
 @pytest.mark.parametrize("name", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"])
 def test_each_character_is_of_the_class_that_it_has_there(name: str) -> None:
     theirs = getattr(tokenizers.pre_tokenizers, name)()
-    cuts, dropped = kept(read_pre_tokenizer({"type": name}, "test"))
+    cuts, dropped = removing_apart(read_pre_tokenizer({"type": name}, "test"))
     ours = pretokenizer(cuts)
     for point in (*range(0xD800), *range(0xE000, 0x30000), *range(0xE0000, 0xE0200)):
         text = f"a{chr(point)}!"
@@ -332,6 +334,16 @@ def test_an_added_token_that_is_normalized_to_nothing_is_refused() -> None:
 def test_an_added_token_that_is_a_letter_with_a_mark(content: dict[str, Any], token: str) -> None:
     with pytest.raises(FormatError, match="is also how the model spells.*" + re.escape(token)):
         Tokenizer.from_huggingface(content)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["clean_text", "handle_chinese_chars", "strip_accents", "lowercase"])
+def test_each_character_is_what_the_normalizer_of_bert_makes_of_it(name: str) -> None:
+    options = dict.fromkeys(("clean_text", "handle_chinese_chars", "strip_accents", "lowercase"), False) | {name: True}
+    theirs, ours = tokenizers.normalizers.BertNormalizer(**options), normalizer(BertNormalizer(**options))
+    assert ours is not None
+    for point in (*range(0xD800), *range(0xE000, 0x110000)):
+        assert ours(chr(point)) == theirs.normalize_str(chr(point)), hex(point)
 
 
 @pytest.mark.parametrize(("name", "data"), [

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer
-from bpetite.formats import dump
-from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, from_bytes
+from bpetite.formats import dump, native
+from bpetite.formats._json_tokens import members
+from bpetite.formats.sentencepiece import BYTE, CONTROL, NORMAL, UNKNOWN, USER_DEFINED, read
 from bpetite.serving import encode_segments
 
 WORDS = ["the", "cat", "sat", "on", "a", "mat,", "12", "dogs", "345", "miles.", "éa", "naïve", "漢字", "▁", "😀"]
@@ -50,7 +51,7 @@ def letters(text: str) -> list[tuple[str, float, int]]:
 
 
 def of_pieces(*pieces: tuple[str, float, int], **settings: Any) -> Tokenizer:
-    return Tokenizer.from_vocab(from_bytes(model(list(pieces), **settings), "m.model"))
+    return Tokenizer.from_vocab(read(model(list(pieces), **settings), "m.model", {}))
 
 
 def spelled(tok: Tokenizer, text: str) -> list[bytes]:
@@ -86,7 +87,7 @@ def trained(draw: random.Random, **options: Any) -> bytes:
 def check(draw: random.Random, data: bytes, count: int) -> None:
     sentencepiece = pytest.importorskip("sentencepiece")
     theirs = sentencepiece.SentencePieceProcessor(model_proto=data)
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
     vocab = tok.to_vocab()
     defined = set(vocab.token_flags)  # control pieces are not read from texts there
     trims = len(vocab.normalization or ()) > 2
@@ -140,7 +141,7 @@ def test_maps_in_the_core_at_any_length(trims: bool, prefixed: bool) -> None:
         add_dummy_prefix=prefixed, treat_whitespace_as_suffix=False,
     )  # fmt: skip
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
     assert tok.scanner == "words"
     texts = ["".join(draw.choices(CHANGED, k=draw.randint(0, 12))) for _ in range(200)]
     for length in LENGTHS:
@@ -166,7 +167,7 @@ def test_pieces_put_in_by_the_user_are_found_in_the_core(defined: list[str], sca
         treat_whitespace_as_suffix=False, control_symbols=["[y]"] if scanner == "words" else ["<xx>"],
     )  # fmt: skip
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
     assert tok.scanner == (scanner if prefixed else "words")
     for _ in range(400):
         text = "".join(draw.choices([*defined, "[y]", "<s>", "<xx>", " ", "▁", "cat", "z"], k=draw.randint(0, 7)))
@@ -179,7 +180,7 @@ def test_pieces_put_in_by_the_user_are_found_in_the_core(defined: list[str], sca
 def test_of_pieces_that_the_map_leaves_the_longest_is_taken() -> None:
     data = trained(random.Random(1), normalization_rule_name="nmt_nfkc", user_defined_symbols=["①", "①②"])
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
     for text in ("①②①", "②①②cat"):
         assert tok.encode(text) == theirs.encode(text)
 
@@ -244,22 +245,27 @@ def test_a_piece_put_in_by_hand_is_found_behind_the_space_before_a_text() -> Non
 def test_settings_that_are_repeated_are_merged() -> None:
     again = field(3, field(3, 1)) + field(2, field(24, 1))
     data = model([*letters("a"), ("<s>", 0.0, CONTROL)]) + again
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
     for text in ("a", "a  a", " "):
         assert tok.encode(text) == theirs.encode(text)
     assert spelled(tok, "a") == [b"a", b" "]
 
 
-def test_a_text_that_the_map_empties_gets_its_space_behind_it_too() -> None:
+@pytest.mark.parametrize("trims", [False, True])
+@pytest.mark.parametrize("defined", [[], ["AA", "\u3000\u3000", "\x01\x01"]])
+def test_a_text_that_the_map_empties_gets_its_space_behind_it_too(trims: bool, defined: list[str]) -> None:
     data = trained(
         random.Random(3), normalization_rule_name="nmt_nfkc", treat_whitespace_as_suffix=True, add_dummy_prefix=True,
-        remove_extra_whitespaces=False, user_defined_symbols=[],
+        remove_extra_whitespaces=trims, user_defined_symbols=defined,
     )  # fmt: skip
     theirs = pytest.importorskip("sentencepiece").SentencePieceProcessor(model_proto=data)
-    tok = Tokenizer.from_vocab(from_bytes(data, "m.model"))
-    for text in ("\x01", "", "a\x01", "\x01 ", "\u3000", "the cat"):
-        assert tok.encode(text, allowed_special=()) == theirs.encode(text), text
+    tok = Tokenizer.from_vocab(read(data, "m.model", {}))
+    draw, pieces = random.Random(4), ["\x01", "\x01", " ", "\u3000", "▁", "a", "the cat", "\u200b", "AA"]
+    for text in ["", *("".join(draw.choices(pieces, k=draw.randint(1, 4))) for _ in range(400))]:
+        assert tok.encode(text, allowed_special=defined) == theirs.encode(text), text
+    again = native.read(dump(tok.to_vocab(), "native"), "m", members(dump(tok.to_vocab(), "native")))
+    assert again == tok.to_vocab()
 
 
 @pytest.mark.parametrize(("data", "message"), [
@@ -276,4 +282,4 @@ def test_a_text_that_the_map_empties_gets_its_space_behind_it_too() -> None:
 ])  # fmt: skip
 def test_refused_by_name(data: bytes, message: str) -> None:
     with pytest.raises(FormatError, match=message):
-        from_bytes(data, "m.model")
+        read(data, "m.model", {})

@@ -17,7 +17,7 @@ SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n/+8= 7\n"
 
 
 def loads(data: bytes, **options: object) -> Vocab:
-    return tiktoken.from_bytes(data, "small.tiktoken", **({"pattern": None} | options))
+    return tiktoken.read(data, "small.tiktoken", {}, **({"pattern": None} | options))
 
 
 def test_a_line_is_a_token_and_its_rank() -> None:
@@ -35,7 +35,7 @@ def test_a_token_without_bytes_is_kept() -> None:
     first = b"= 0\nYg== 1\nYWI= 2\n/+8= 7\nYQ== 8\n"
     for data in (SMALL + b"= 8\n", first):
         vocab = loads(data, special_tokens=["<s>"])
-        assert tiktoken.recognizes(data)
+        assert tiktoken.recognizes(data, {})
         assert tiktoken.dump(vocab) == data
         assert vocab.tokens[min(vocab.unreachable)] == b""
         assert vocab.special_tokens == {"<s>": 9}

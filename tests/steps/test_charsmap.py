@@ -17,7 +17,7 @@ from bpetite.steps.normalizers import Normalization, Precompiled, check, normali
 
 def test_its_repr_is_short() -> None:
     shown = repr(Precompiled("A" * 320_000, graphemes=True))
-    assert shown == f"Precompiled('{'A' * 76}..., graphemes=True, kept='')"
+    assert shown == f"Precompiled('{'A' * 76}..., graphemes=True, kept='', ending='')"
 
 
 def charsmap(size: int = 0, made: bytes = b"xy") -> str:

@@ -22,15 +22,19 @@ SHAPES: dict[str, dict[str, Any]] = {
     "trimmed": {"trim": True, "bytes": True, "words": None},
     "rewritten": {"rewritten": True, "space": None, "fallback": None},
     "mapped": {"mapped": True, "bytes": None, "suffix": None, "words": None},
+    "BERT": {"bert": True, "bytes": None, "suffix": None, "words": None, "lacking": None},
     "byte tokens without fallback": {"plain bytes": True, "space": None, "lacking": None, "whole": None},
 }
 LETTERS = "ab é·▁_漢1.,<\n\t\u3000😀"
 PIECES = [*LETTERS, "ab", "  ", " ", "</w>", "a</w>", "<unk>", "<s>", "<0x41>", "a b", "ba.", "éa", "\n\n "]
 PIECES += ["\u00a0", "x", "A", "É", "\u0301", "e\u0323\u0301", "İ", "ΑΣ", "\u08d3"]
+#: Characters that BertNormalizer removes, makes spaces of, or surrounds with spaces, and marks that it leaves.
+RARE = ["\x00", "\x0c", "\u200b", "\ufffd", "\u0903", "\U0001d16d", "\U0001d165", "\u00ad", "\ue000", "漢字", "\uf900"]
 
 
 def texts(draw: random.Random, count: int) -> list[str]:
-    return ["".join(draw.choices(PIECES, k=draw.randint(0, 9))) for _ in range(count)]
+    pieces = PIECES if draw.random() < 0.8 else [*PIECES, *RARE]
+    return ["".join(draw.choices(pieces, k=draw.randint(0, 9))) for _ in range(count)]
 
 
 def file_of(draw: random.Random, shape: str) -> dict[str, Any]:
@@ -110,6 +114,10 @@ def _normalizer(draw: random.Random, has: dict[str, Any]) -> dict[str, Any] | No
     mark, steps = has.get("mark", "▁"), []
     if has.get("mapped"):
         steps += [{"type": name} for name in draw.choices(["NFD", "NFC", "Lowercase", "StripAccents"], k=3)]
+    if has.get("bert"):
+        names = ("clean_text", "handle_chinese_chars", "strip_accents", "lowercase")
+        steps.append({"type": "BertNormalizer"} | {name: draw.random() < 0.7 for name in names})
+        steps[-1]["strip_accents"] = draw.choice([None, True, False])
     if has.get("rewritten"):
         pattern = draw.choice(["a*", "", "(?=a)", "$", "b?", "\\s*", "(a|)"])
         steps.append(_replace(draw.choice(["", "b", "ab"]), Regex=pattern))
