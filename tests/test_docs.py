@@ -303,6 +303,16 @@ def test_the_sidebar_is_short() -> None:
     assert [title for title in titles if re.match("# (What|Which|Whether|Where|When|How)", title)] == []
 
 
+def test_files_of_the_repository_that_pages_name_are_there() -> None:
+    more = ("CONTRIBUTING.md", "SECURITY.md", "tests/README.md", "benchmarks/README.md", "fuzz/README.md")
+    pages = [*PAGES, *(ROOT / name for name in more)]
+    places = [ROOT, *(ROOT / name for name in ("bpetite", "tests", "benchmarks", "fuzz"))]
+    named = {(name_of(page), file) for page in pages for file in re.findall(
+        r"`((?:\w+/)+\w+\.(?:pyx?|pyi|pxd|h|md))\b", page.read_text(encoding="utf-8"))}  # fmt: skip
+    assert len(named) > 50
+    assert [one for one in named if not any((place / one[1]).exists() for place in places)] == []
+
+
 def test_the_recipe_of_conda_has_the_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     recipe = (ROOT / "conda/recipe.yaml").read_text(encoding="utf-8")

@@ -72,9 +72,30 @@ print("done", len(calls))
 """
 
 
+#: CPython 3.12 and 3.13.0 free the code of a generator expression twice if its function cannot be allocated.
+PYTHON_ALONE = """
+from _testcapi import remove_mem_hooks, set_nomemory
+
+def call(values):
+    return all(value for value in values)
+
+for failing in range(12):
+    for _ in range(5):
+        set_nomemory(failing, failing + 1)
+        try:
+            call([1])
+        except MemoryError:
+            pass
+        finally:
+            remove_mem_hooks()
+"""
+
+
 def test_a_failing_allocation_is_a_memory_error(tmp_path: Path) -> None:
     """The calls of tools/threads_stress.py, which have every public method (test_races.py), and some more. In a process
     of its own, which a wrong reference count would end."""
+    if subprocess.run([sys.executable, "-c", PYTHON_ALONE], capture_output=True).returncode < 0:
+        pytest.skip("this CPython crashes without bpetite, too, where a function cannot be allocated")
     program = f"import sys; sys.path.append({str(TOOLS)!r})\n{PROGRAM}"
     command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

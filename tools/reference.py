@@ -3,8 +3,9 @@
     python tools/reference.py            after a change of a signature, a docstring or a command's help
 
 A block begins with ``<!-- api: NAMES -->`` or ``<!-- help: COMMAND -->`` and ends with ``<!-- end -->``; the rest of a
-page is written by hand. A class or module brings all its documented members that no block names. Signatures are copied
-from the source, those of compiled modules from the stub; docstrings are the ones that ``help`` shows.
+page is written by hand. A module brings what is in its ``__all__`` and has no block of its own, a class its documented
+members, unless some have blocks: then the others are not shown. Signatures are copied from the source, those of compiled
+modules from the stub; docstrings are the ones that ``help`` shows.
 """
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ PAGE = re.compile(r"\bdocs/(\w+\.md)\b")
 #: An example, or a table of reStructuredText: up to an empty line.
 CODE = re.compile(r"^( *(?:>>>|=+) .*(?:\n.*\S.*)*)", re.M)
 SECTION = re.compile(r"^(Args|Attributes|Raises|Returns|Yields):\n((?: .*\n?|\n(?= ))+)", re.M)
-ITEM = re.compile(r"^([\w*., ]+): ", re.M)
+ITEM = re.compile(r"^([*\w][\w*., ]*): ", re.M)
 DECORATORS = ("classmethod", "staticmethod", "property", "cached_property", "overload")
 
 
@@ -122,7 +123,7 @@ class Reference:
             self.places[path] = f"{page}#{label.replace('.', '').lower()}"
             yield f"{'#' * level} `{label}`\n\n```python\n{signature(found)}\n```"
             level += 1
-        if isinstance(found, type):
+        if isinstance(found, type) and not any(name.startswith(f"{path}.") for name in self.named):
             classes = [vars(cls) for cls in found.__mro__ if cls.__module__.startswith("bpetite")]
             members = {name: getattr(found, name) for names in classes for name in names if is_described(names[name])}
         yield self.markdown(inspect.getdoc(found) or "", path if members else owner)

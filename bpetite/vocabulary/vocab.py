@@ -52,10 +52,10 @@ class Vocab:
     Args:
         tokens: id -> bytes of every token, special ones included. Ids are 0..2^32-1, in any order; gaps are allowed.
             They are held in flat memory, in the order of the ids (:class:`._tokens.TokenTable`): the attribute is a
-            mapping that makes a bytes object for whoever asks.
+            mapping that makes a bytes object at each look-up.
         merges: Pairs of ids in rank order; a pair becomes the token with its joined bytes. None makes a vocabulary of
             the ranks kind: a pre-token that is a token is taken whole, and the rank of a pair is the id of the joined
-            token. These are held flat, too (:class:`._merge_list.MergeList`); the attribute is a sequence.
+            token. Merges are held in flat memory, too (:class:`._merge_list.MergeList`); the attribute is a sequence.
         special_tokens: literal -> id, in order of registration. ``tokens`` has the literal's UTF-8 at that id. If
             literals share an id, it has one of them, to which the id decodes; the rest are :attr:`aliases`.
         pattern: The split pattern; a tuple of patterns, each applied inside the parts of the one before; or None.
@@ -63,7 +63,7 @@ class Vocab:
         normalization: "NFC", "NFD", "NFKC", "NFKD" or None; or steps of :mod:`bpetite.steps.normalizers`.
         ignore_merges: With a merge list, a pre-token that is a token is taken whole before any merge.
         alphabet: The characters that merges begin from, see :class:`bpetite.vocabulary.alphabet.Alphabet`; None for
-            the 256 bytes, all that text needs of which have tokens.
+            the 256 bytes, where every byte that occurs in text has a token.
         errors: The codec error handler of decoding, for bytes that are not UTF-8.
         token_flags: literal -> flags of special tokens that have any: "lstrip" and "rstrip" (takes the white space on
             that side with it), "single_word" (only where no word character is next to it), "normalized" (found in the
