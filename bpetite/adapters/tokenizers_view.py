@@ -137,7 +137,7 @@ class BPE:
         vars(self)["_view"] = view
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._view._twin.model, name)
+        return getattr(self._view.twin.model, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{name} of the model cannot be set alone: change a models.BPE and set view.model to it")
@@ -152,7 +152,7 @@ def _copy(name: str, value: Any) -> Any:
 
 def _part(name: str) -> Any:
     def copied(view: TokenizersView) -> Any:
-        return _copy(name, getattr(view._twin, name))
+        return _copy(name, getattr(view.twin, name))
 
     return property(copied, lambda view, value: view._set(name, value), doc=f"A copy of the {name}; None for none.")
 
@@ -172,7 +172,6 @@ class TokenizersView:
         self._content: str | None = content  # None after a change
         self._snapshot: Snapshot | None = snapshot
         self._made: Twin | None = twin
-        self._twin_has: tuple[Any, ...] | None = None  # the settings of the twin
         self.lock: Any = RLock()
         self.truncation: dict[str, Any] | None = None
         self.padding: dict[str, Any] | None = None
@@ -180,7 +179,7 @@ class TokenizersView:
 
     def __reduce__(self) -> Any:
         snapshot, settings = self.snapshot, (self.truncation, self.padding, self.encode_special_tokens)
-        content = self._content or self._twin.to_str()
+        content = self._content or self.twin.to_str()
         return _restored, (content, snapshot.tokenizer, snapshot.post_processor, settings)
 
     def __repr__(self) -> str:
@@ -189,7 +188,7 @@ class TokenizersView:
     def __getattr__(self, name: str) -> Any:
         if name not in OF_TWIN:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        found = vars(self)[name] = getattr(self._twin, name)
+        found = vars(self)[name] = getattr(self.twin, name)
         return found
 
     @property
@@ -202,34 +201,27 @@ class TokenizersView:
         found = self._snapshot
         if found is None:
             with self.lock:
-                found = self._snapshot = self._snapshot or read(self._twin, self._twin.to_str())
+                found = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
         return found
 
     @property
-    def _twin(self) -> Twin:
+    def twin(self) -> Twin:
+        """The ``tokenizers.Tokenizer`` that answers what bpetite does not; its settings are those of the last call."""
         if self._made is None:
             with self.lock:
                 if self._made is None:
                     self._made = Twin.from_str(self._content or "")
         return self._made
 
-    def plain_twin(self) -> Twin:
-        """The twin without any settings."""
-        with self.lock:
-            return self._configured(Call())
-
     def _configured(self, call: Call) -> Twin:
         """The twin with the settings of a call; the caller holds the lock."""
-        twin, settings = self._twin, (call.truncation, call.padding, call.encode_special_tokens)
-        if settings != self._twin_has:
-            self._twin_has = None  # until all are set: some are refused
-            for name, wanted in (("truncation", call.truncation), ("padding", call.padding)):
-                if wanted is None:
-                    getattr(twin, f"no_{name}")()
-                else:
-                    getattr(twin, f"enable_{name}")(**wanted)
-            twin.encode_special_tokens = call.encode_special_tokens
-            self._twin_has = settings
+        twin = self.twin
+        for name, wanted in (("truncation", call.truncation), ("padding", call.padding)):
+            if wanted is None:
+                getattr(twin, f"no_{name}")()
+            else:
+                getattr(twin, f"enable_{name}")(**wanted)
+        twin.encode_special_tokens = call.encode_special_tokens
         return twin
 
     # Text to encodings
@@ -284,7 +276,7 @@ class TokenizersView:
                 return snapshot.tokenizer.decode(kept, errors="replace")
         except (LookupError, TypeError, ValueError, OverflowError):
             pass
-        return self._twin.decode(ids, skip_special_tokens)
+        return self.twin.decode(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
         """:meth:`decode` of many."""
@@ -302,7 +294,7 @@ class TokenizersView:
 
     def _changed(self, change: Callable[[Twin], int]) -> int:
         with self.lock:
-            twin = self._twin
+            twin = self.twin
             self._content = self._snapshot = None  # read again when it is used: people add tokens one by one
             return change(twin)
 
@@ -345,7 +337,7 @@ class TokenizersView:
     def _set(self, name: str, value: Any) -> None:
         """Set a part, or raise ValueError and leave everything as it was."""
         with self.lock:
-            twin = self._twin
+            twin = self.twin
             before = getattr(twin, name)
             setattr(twin, name, _copy(name, value))
             try:
@@ -378,7 +370,7 @@ def accelerate(backend: Twin | TokenizersView) -> TokenizersView:
     try:
         view = TokenizersView(content, read(backend, content))
         if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
-            plain = view.plain_twin()
+            plain = view._configured(Call())
         compare(plain, view)
     except ValueError as error:
         raise ValueError(f"accelerate: {error}") from None
