@@ -189,7 +189,7 @@ def encode(
     doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
     every = "\0".join(texts_in(chain(doubtful, others.values(), *map(dict.values, chat))))
     text = compiled.render(context)
-    if not (templates.may_have_special(text) or templates.may_have_special(every)):
+    if not (tokenizer._special_spans(text) or tokenizer._special_spans(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
     kept = [_trusted_keys(message, trusted) for message in chat]
     for message, keys in zip(chat, kept, strict=True):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import pairwise
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +28,6 @@ NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_t
 OF_DICTS = frozenset(dir(dict))
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
-#: Characters that are counted; for more, special tokens are searched for.
-FEW = 4
-
-
 #: The two texts that a generation block puts out at its ends.
 _edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
 
@@ -127,8 +122,6 @@ class ChatTemplate:
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
     special tokens that are white space, and all with the white space that they take."""
-    if not Templates.of(tokenizer).may_have_special(text):
-        return []
     spans = tokenizer._special_spans(text)
     if spaces:
         return [(start, end) for start, end, _ in spans]
@@ -151,9 +144,6 @@ def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
 class Templates:
     """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it."""
 
-    #: The characters that special tokens begin with, and have nowhere else; None where searches have to tell.
-    _firsts: set[str] | None = None
-
     def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer.to_vocab().beside
         config = settings_in(beside)
@@ -170,25 +160,12 @@ class Templates:
             own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
         self._own: dict[str, str] = own
         self._compiled: dict[str, ChatTemplate] = {}
-        literals = sorted(tokenizer.special_tokens)
-        firsts = {literal[0] for literal in literals}
-        if (
-            len(firsts) <= FEW
-            and not tokenizer._cut_in_python
-            and all(firsts.isdisjoint(literal[1:]) for literal in literals)
-            and not any(longer.startswith(literal) for literal, longer in pairwise(literals))
-        ):
-            self._firsts = firsts
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Templates:
         derived = tokenizer.to_vocab().derived
         templates: Templates | None = derived.get("chat")
         return derived.setdefault("chat", cls(tokenizer)) if templates is None else templates
-
-    def may_have_special(self, text: str) -> bool:
-        """True unless the first characters of special tokens tell that the text has none."""
-        return self._firsts is None or any(map(text.__contains__, self._firsts))
 
     def template(self, template: str | None, with_tools: bool) -> ChatTemplate:
         """The template of a source, or the model's template of this name; None for the model's own, if it has one."""
