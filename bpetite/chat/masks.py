@@ -142,8 +142,6 @@ def texts_in(values: Iterable[Any]) -> list[str]:
     """The texts in values of JSON, keys included."""
     texts: list[str] = []
     waiting = [*values]
-    if SCALARS.issuperset(map(type, waiting)):
-        return [one for one in waiting if type(one) is str]
     for one in waiting:  # which grows
         if isinstance(one, str):
             texts.append(one)

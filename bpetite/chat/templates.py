@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-#: Attributes that every dict has, which templates see before its keys.
-OF_DICTS = frozenset(dir(dict))
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
 #: The two texts that a generation block puts out at its ends.
@@ -57,14 +55,6 @@ def _to_json(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """As in Jinja; a key of a message is found at once, not after an AttributeError."""
-        if type(obj) is dict and attribute in obj and attribute not in OF_DICTS:
-            return obj[attribute]
-        return super().getattr(obj, attribute)
-
-
 class _Namespace(Namespace):
     """The namespace of ``transformers``: no name begins with an underscore, which would reach into Python."""
 
@@ -79,7 +69,9 @@ class _Namespace(Namespace):
         super().__setitem__(name, value)
 
 
-_environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
+_environment = ImmutableSandboxedEnvironment(
+    trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
+)
 _environment.filters["tojson"] = _to_json
 _environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
