@@ -69,18 +69,16 @@ class _Namespace(Namespace):
         super().__setitem__(name, value)
 
 
-_environment = ImmutableSandboxedEnvironment(
-    trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols]
-)
-_environment.filters["tojson"] = _to_json
-_environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
+_jinja = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
+_jinja.filters["tojson"] = _to_json
+_jinja.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
 
 class ChatTemplate:
     """A compiled template, with generation blocks or without."""
 
     def __init__(self, source: str, name: str) -> None:
-        made = _environment.from_string(source)
+        made = _jinja.from_string(source)
         made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
         self._name = name
         self._render: Callable[[dict[str, Any]], str] = made.render
