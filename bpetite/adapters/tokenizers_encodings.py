@@ -121,9 +121,9 @@ class Batch(Sequence[Any]):
         ):  # fmt: skip
             raise TwinNeeded  # which refuses this, or does it in its own way
         if self._overflowing:
-            windows = [_windows(len(ids), room, stride, left=left) for ids in self._whole[0]]
-            self.sources = [source for source, cuts in enumerate(windows) for _ in cuts]
-            self._cuts = [[*chain.from_iterable(windows)]]
+            slices = [_overflow(len(ids), room, stride, left=left) for ids in self._whole[0]]
+            self.sources = [source for source, cuts in enumerate(slices) for _ in cuts]
+            self._cuts = [[*chain.from_iterable(slices)]]
             return
         cuts: list[list[slice]] = [[] for _ in self._whole]
         for row in zip(*self._whole, strict=True):
@@ -211,7 +211,7 @@ class Batch(Sequence[Any]):
         return [[value] * len(ids) for ids in rows]
 
     def _of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
-        """A column of a part that is a text; `of_text` takes the words of a text, or it alone, and the ids of each."""
+        """A column of a part that is a text; `of_text` takes its words, or the text alone, and the ids of each."""
         number = TEXTS.index(part.text)
         texts, ids = self.texts[number], self._whole[number]
         if self.call.is_pretokenized:
@@ -378,8 +378,8 @@ def _encode(tokenizer: Tokenizer, allowed_special: Any, texts: Sequence[str]) ->
     return tokenizer.encode_batch(texts, num_threads=1 if alone else None, allowed_special=allowed_special)
 
 
-def _windows(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
-    """Parts of a text of so many tokens, of at most `room` tokens each; `stride` of them are in the next part, too."""
+def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
+    """Slices of so many tokens, of at most `room` tokens each; `stride` of them are in the next slice, too."""
     if left:
         found = [slice(max(end - room, 0), end) for end in range(size, stride, stride - room)]
     else:
