@@ -133,7 +133,7 @@ class Batch(Sequence[Any]):
         self._cuts = cuts
 
     def _rows(self, part: TemplatePart, values: Rows) -> Rows:
-        """What truncation leaves of values of the tokens of whole texts."""
+        """Values of the tokens that truncation leaves; `values` are those of whole texts."""
         if self._cuts is None:
             return values
         cuts = self._cuts[TEXTS.index(part.text)]
