@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
 
-What is set goes to the twin, and is read from it as tokenizer.json. bpetite encodes and decodes; the twin answers the
-rest, such as overflow. It is made when something asks for it.
+Parts that people set go to the twin, and bpetite reads the tokenizer.json of the twin. bpetite encodes and decodes. The
+twin holds the tokens, and makes what bpetite does not. It is made when something asks for it.
 """
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-
-#: Code points that are in another class there and in Unicode 16.0, in \w.
+#: Characters that ``\w`` has in Unicode 16.0 or in ``tokenizers``, not in both.
 OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: Methods of the twin that a view has as they are.
 OF_TWIN = frozenset(("get_vocab", "get_vocab_size", "get_added_tokens_decoder", "id_to_token",
@@ -47,19 +46,19 @@ class Snapshot:
     Attributes:
         parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
         added: The number of special tokens around a single text.
-        trims_twice: True if white space is taken off offsets that are without it.
+        trims_twice: True if offsets are trimmed again after they were trimmed.
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
         lengths: id -> length in bytes.
         spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
         decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
-        one_template: False if a second template follows, which changes the numbers of texts.
+        one_template: False if a second template follows the first, and changes the numbers of the texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, post_processor: Any) -> None:
         vocab = tokenizer.to_vocab()
-        if vocab.kept.get("dropout"):
+        if vocab.dropout:
             raise ValueError("the model leaves out merges at random (dropout)")
         self.tokenizer: Tokenizer = tokenizer
         self.post_processor: Any = post_processor
@@ -102,7 +101,7 @@ class Snapshot:
         return encode_token(token) if vocab.alphabet is None else vocab.alphabet.spell(token, token_id)
 
     def reads_alike(self, texts: Iterable[str]) -> bool:
-        """True for texts whose characters are in the same classes here and there."""
+        """True for texts whose characters are in the same classes in bpetite and in ``tokenizers``."""
         return not self._unlike or not any(char in text for text in texts for char in self._unlike)
 
     def placed_by_bytes(self, text: str) -> bool:
