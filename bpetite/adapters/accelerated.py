@@ -1,4 +1,4 @@
-"""A fast tokenizer of ``transformers`` that stands on a view of bpetite. Only hot methods are not those of its class."""
+"""A fast tokenizer of ``transformers`` that stands on a view of bpetite: the code of its class, but for hot methods."""
 from __future__ import annotations
 
 import copy
