@@ -515,9 +515,9 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         >>> Tokenizer.train("ab ab ab", 258).as_tokenizers().encode("ab ab").tokens
         ['ab', 'Ġab']
         """
-        from .adapters import tokenizers_tokenizer
+        from .adapters import adapter
 
-        view: TokenizersView = tokenizers_tokenizer(self)
+        view: TokenizersView = adapter("tokenizers_view", "as_tokenizers()", "tokenizers").view_of(self)
         return view
 
     def as_transformers(self, **options: Any) -> PreTrainedTokenizerFast:
@@ -532,9 +532,9 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
             FormatError: tokenizer.json cannot hold this tokenizer; the message says why.
             MissingExtraError: ``transformers`` is not installed.
         """
-        from .adapters import transformers_tokenizer
+        from .adapters import adapter
 
-        fast: PreTrainedTokenizerFast = transformers_tokenizer(self, options)
+        fast: PreTrainedTokenizerFast = adapter("transformers", "as_transformers()").fast_tokenizer(self, options)
         return fast
 
     def encode_with_offsets(

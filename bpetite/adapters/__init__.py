@@ -2,42 +2,30 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import importing
 from .decode_streams import DecodeStream
 
-if TYPE_CHECKING:
-    from ..tokenizer import Tokenizer
-
-__all__ = ["DecodeStream", "accelerate", "tokenizers_tokenizer", "transformers_tokenizer"]
+__all__ = ["DecodeStream", "accelerate"]
 
 AnyTokenizer = TypeVar("AnyTokenizer")
 
 
-def _module(name: str, purpose: str, package: str = "transformers") -> Any:
+def adapter(name: str, purpose: str, package: str = "transformers") -> Any:
+    """A module of this room that needs `package`; MissingExtraError names the `purpose` if it is not installed."""
     for needed in ("tokenizers", package):
         with importing(purpose, needed, "transformers"):
             import_module(needed)
     return import_module(f".{name}", __package__)
 
 
-def tokenizers_tokenizer(tokenizer: Tokenizer) -> Any:
-    """As :meth:`bpetite.Tokenizer.as_tokenizers`."""
-    return _module("tokenizers_view", "as_tokenizers()", "tokenizers").view_of(tokenizer)
-
-
-def transformers_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
-    """As :meth:`bpetite.Tokenizer.as_transformers`."""
-    return _module("transformers", "as_transformers()").fast_tokenizer(tokenizer, options)
-
-
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     """Make a copy of a fast tokenizer of ``transformers`` or ``tokenizers`` that encodes and decodes with bpetite.
 
     Results are those of the tokenizer given, which stays as it is: before it returns, bpetite is compared with
-    ``tokenizers`` on texts that are hard to split and on the text of every id. It pickles into worker processes. See
-    docs/transformers.md.
+    ``tokenizers`` on texts that are hard to split, and on the texts of some thousand ids. It pickles into worker
+    processes. See docs/transformers.md.
 
     Args:
         tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE, or a ``tokenizers.Tokenizer``.
@@ -60,8 +48,8 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     [256, 257]
     """
     if hasattr(tokenizer, "encode_batch_fast"):  # of tokenizers alone, for which its package is enough
-        module = _module("tokenizers_view", "accelerate", "tokenizers")
+        module = adapter("tokenizers_view", "accelerate", "tokenizers")
     else:
-        module = _module("accelerated", "accelerate")
+        module = adapter("accelerated", "accelerate")
     made: AnyTokenizer = module.accelerate(tokenizer)
     return made

@@ -59,10 +59,8 @@ class Accelerated(TokenizersBackend):
         if overflowing:
             data["overflow_to_sample_mapping"] = [*batch.sources]
         view.encode_special_tokens, view.truncation, view.padding = call[2:]  # which are saved with it
-        if get("max_length") is None:
-            limit = self.model_max_length
-            for ids in [ids for ids in data["input_ids"] if len(ids) > limit]:
-                self._eventual_warn_about_too_long_sequence(ids, None, get("verbose", True))
+        for ids in data["input_ids"]:
+            self._eventual_warn_about_too_long_sequence(ids, get("max_length"), get("verbose", True))
         tensors = get("return_tensors")
         if not (batched or tensors or overflowing):
             data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}

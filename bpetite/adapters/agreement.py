@@ -1,6 +1,6 @@
 """A tokenizer of bpetite and one of ``tokenizers`` are compared once, before the first stands in for the second.
 
-The ids of some hundred texts that are hard to split, alone and in pairs, and the text of every id, in rows, must be
+The ids of some hundred texts that are hard to split, alone and in pairs, and the texts of some thousand ids must be
 equal.
 """
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .tokenizers_view import TokenizersView
 
-#: The ids whose text is compared at once.
-ROW = 64
+#: The texts that are also compared without the template.
+FEW = 16
+#: The ids whose text is compared: the first ones, and of the others one in so many.
+FIRST, STEP = 1024, 16
 #: The special tokens that are put into texts at most: the first and the last ones.
 SPECIALS = 64
 
@@ -66,19 +68,16 @@ def compare(backend: Any, view: TokenizersView) -> None:
         ValueError: They differ; the message shows the first difference.
     """
     snapshot = view.snapshot
-    tokenizer = snapshot.tokenizer
-    texts = [text for text in _hostile_texts(tokenizer.special_tokens) if snapshot.reads_alike([text])]
-    for inputs in (texts, [*pairwise(texts)]):
-        for special in (False, True):
-            ours, theirs = (one.encode_batch(inputs, add_special_tokens=special) for one in (view, backend))
-            for given, our, their in zip(inputs, ours, theirs, strict=True):
-                if (our.ids, our.type_ids) != (their.ids, their.type_ids):
-                    both = f"{our.ids[:16]} in place of {their.ids[:16]}"
-                    raise ValueError(f"bpetite gives other ids for {given!r}: {both}")
-    ids = [token_id for token_id in sorted(tokenizer.to_vocab().tokens) if token_id not in snapshot.decoded_otherwise]
-    rows = [ids[at : at + ROW] for at in range(0, len(ids), ROW)]
-    found = zip(rows, view.decode_batch(rows, False), backend.decode_batch(rows, False), strict=True)
-    for row in (row for row, our, their in found if our != their):
-        for one in [*([token_id] for token_id in row), row]:
-            if (our := view.decode(one, False)) != (their := backend.decode(one, False)):
-                raise ValueError(f"bpetite decodes {one} to {our!r} in place of {their!r}")
+    texts = [text for text in _hostile_texts(snapshot.tokenizer.special_tokens) if snapshot.reads_alike([text])]
+    pairs = [*pairwise(texts)]
+    for inputs, special in ((texts, True), (pairs, True), (texts[:FEW], False), (pairs[:FEW], False)):
+        ours, theirs = (one.encode_batch(inputs, add_special_tokens=special) for one in (view, backend))
+        for given, our, their in zip(inputs, ours, theirs, strict=True):
+            if (our.ids, our.type_ids) != (their.ids, their.type_ids):
+                both = f"{our.ids[:16]} in place of {their.ids[:16]}"
+                raise ValueError(f"bpetite gives other ids for {given!r}: {both}")
+    ids = sorted(snapshot.tokenizer.to_vocab().tokens)
+    some = [token_id for token_id in ids[:FIRST] + ids[FIRST::STEP] if token_id not in snapshot.decoded_otherwise]
+    for row in (*([token_id] for token_id in some), some):
+        if (our_text := view.decode(row, False)) != (their_text := backend.decode(row, False)):
+            raise ValueError(f"bpetite decodes {row[:FEW]} to {our_text[:80]!r} in place of {their_text[:80]!r}")

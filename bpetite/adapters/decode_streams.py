@@ -55,7 +55,7 @@ class DecodeStream:
         if not isinstance(own, TokenizerBase) or (snapshot is not None and snapshot.decoded_otherwise):
             from tokenizers.tokenizers import decoders  # not the name servers replace
 
-            twin = backend if snapshot is None else backend.plain_twin()
+            twin = backend if snapshot is None else backend.twin
             self._step = partial(decoders.DecodeStream(self._ids, self._skip).step, twin)
             return
         self._stream = StreamDecoder(own, errors="replace", skip_special_tokens=self._skip)

@@ -9,7 +9,7 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,13 @@ Rows = list[list[Any]]
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 #: The names of texts in a template.
 TEXTS = "AB"
+#: Column -> its value in padding, or the name of that among the settings of padding.
+FILLERS: dict[str, Any] = {
+    "ids": "pad_id", "type_ids": "pad_type_id", "attention_mask": 0, "special_tokens_mask": 1, "tokens": "pad_token",
+    "sequence_ids": None, "word_ids": None, "offsets": (0, 0),
+}  # fmt: skip
+#: Columns that bpetite makes wherever it encodes.
+ALWAYS = frozenset(("ids", "type_ids", "attention_mask", "special_tokens_mask"))
 
 
 class Call(NamedTuple):
@@ -88,34 +95,35 @@ class Batch(Sequence[Any]):
 
     def _encoded(self) -> list[Rows]:
         """The ids of all texts."""
-        call, tokenizer, texts = self.call, self._snapshot.tokenizer, self.texts
-        if call.is_pretokenized:
-            texts = [[*chain.from_iterable(column)] for column in texts]
-        if not self._snapshot.reads_alike(chain.from_iterable(texts)):
+        words, texts = self.call.is_pretokenized, chain.from_iterable(self.texts)
+        if not self._snapshot.reads_alike(chain.from_iterable(texts) if words else texts):
             raise TwinNeeded
-        options: dict[str, Any] = {"allowed_special": ()} if call.encode_special_tokens else {}
+        encode = partial(_encode, self._snapshot.tokenizer, self._allowed)
         try:
-            made = [_encode(tokenizer, column, options) for column in texts]
+            if not words:
+                return [*map(encode, self.texts)]
+            self._ids_of_words = [[*map(encode, column)] for column in self.texts]
         except (ValueError, TypeError):
             raise TwinNeeded from None
-        if not call.is_pretokenized:
-            return made
-        rest = [*map(iter, made)]
-        #: The ids of each word.
-        self._words = [[[*islice(ids, len(row))] for row in rows] for ids, rows in zip(rest, self.texts, strict=True)]
-        return [[[*chain.from_iterable(row)] for row in column] for column in self._words]
+        return [[[*chain.from_iterable(row)] for row in column] for column in self._ids_of_words]
 
     def _truncate(self, limits: dict[str, Any], parts: Sequence[TemplatePart]) -> None:
-        """Cut the rows."""
-        around, left, texts = sum(len(part.ids) for part in parts), limits["direction"] == "left", len(self.texts)
-        room = limits["max_length"] - around
-        overflows = texts == 1 and room > 0 and not any(part.type_id for part in parts if part.text)
-        if not _takes(limits, around, self._snapshot.added, texts) or (self._overflowing and not overflows):
-            raise TwinNeeded
+        """Choose what each row keeps of its texts."""
+        length, stride, strategy = limits["max_length"], limits["stride"], limits["strategy"]
+        left, alone = limits["direction"] == "left", len(self.texts) == 1
+        room = length - sum(len(part.ids) for part in parts)
+        # in any call, the special tokens around a single text count against the stride
+        least = min(room, length - self._snapshot.added)
+        if (
+            length < 1 or least < 0 or not 0 <= stride < max(least, 1)
+            or not (strategy != "only_second" if alone else strategy == "longest_first" and not stride)
+            or (self._overflowing and (not alone or room < 1 or any(part.type_id for part in parts if part.text)))
+        ):  # fmt: skip
+            raise TwinNeeded  # which refuses this, or does it in its own way
         if self._overflowing:
-            windows = [_windows(len(ids), room, limits["stride"], left=left) for ids in self._whole[0]]
-            self.sources = [source for source, cuts in enumerate(windows) for _ in cuts]
-            self._cuts = [[*chain.from_iterable(windows)]]
+            slices = [_overflow(len(ids), room, stride, left=left) for ids in self._whole[0]]
+            self.sources = [source for source, cuts in enumerate(slices) for _ in cuts]
+            self._cuts = [[*chain.from_iterable(slices)]]
             return
         cuts: list[list[slice]] = [[] for _ in self._whole]
         for row in zip(*self._whole, strict=True):
@@ -125,7 +133,7 @@ class Batch(Sequence[Any]):
         self._cuts = cuts
 
     def _rows(self, part: TemplatePart, values: Rows) -> Rows:
-        """What truncation leaves of values of the tokens of whole texts."""
+        """Values of the tokens that truncation leaves; `values` are those of whole texts."""
         if self._cuts is None:
             return values
         cuts = self._cuts[TEXTS.index(part.text)]
@@ -162,8 +170,8 @@ class Batch(Sequence[Any]):
         """The attribute ``name`` of all encodings, as lists that the caller may change."""
         if name not in ALWAYS and not self._has(name):
             return [getattr(encoding, name) for encoding in self.of_twin]
-        filler, values_of = COLUMNS[name]
-        by_part = [values_of(self, part, rows) for part, rows in self._by_part]
+        filler = FILLERS[name]
+        by_part = [self._of_part(name, part, rows) for part, rows in self._by_part]
         rows = by_part[0] if len(by_part) == 1 else [[*chain.from_iterable(row)] for row in zip(*by_part, strict=True)]
         padding = self.call.padding
         if padding is None:
@@ -187,26 +195,34 @@ class Batch(Sequence[Any]):
             return all(map(snapshot.placed_by_bytes, chain.from_iterable(self.texts)))
         return name == "tokens" or snapshot.one_template
 
-    # Columns of a text, or of its words
+    def _of_part(self, name: str, part: TemplatePart, rows: Rows) -> Rows:
+        """A column of a part of the rows, whose ids are given."""
+        if name == "ids":
+            return [[*ids] for ids in rows]
+        if name == "tokens":
+            return [[*map(self._snapshot.spelled, ids)] for ids in rows]
+        if name == "word_ids" and part.text:
+            return self._of_texts(self._words, part)
+        if name == "offsets" and part.text:
+            return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self._of_texts(self._spans, part))]
+        text = TEXTS.index(part.text) if part.text else None
+        value = {"type_ids": part.type_id, "attention_mask": 1, "special_tokens_mask": int(text is None),
+                 "sequence_ids": text, "word_ids": None, "offsets": (0, 0)}[name]  # fmt: skip
+        return [[value] * len(ids) for ids in rows]
 
-    def of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
-        """A column of a part that is a text.
-
-        Args:
-            of_text: :meth:`spans` or :meth:`words`. IN: the words of a text, or the text alone, and the ids of each.
-            part: The part.
-        """
+    def _of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
+        """A column of a part that is a text; `of_text` takes its words, or the text alone, and the ids of each."""
         number = TEXTS.index(part.text)
         texts, ids = self.texts[number], self._whole[number]
         if self.call.is_pretokenized:
-            return self._rows(part, [*map(of_text, texts, self._words[number])])
+            return self._rows(part, [*map(of_text, texts, self._ids_of_words[number])])
         return self._rows(part, [of_text([text], [some]) for text, some in zip(texts, ids, strict=True)])
 
     @property
     def _allowed(self) -> Any:
         return () if self.call.encode_special_tokens else "all"
 
-    def spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
+    def _spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
         """The start and end of each token in its text."""
         snapshot, allowed, made = self._snapshot, self._allowed, []
         for text, some in zip(texts, ids, strict=True):
@@ -216,11 +232,7 @@ class Batch(Sequence[Any]):
                 made += offsets_of(snapshot.tokenizer, text, some, allowed)
         return made
 
-    def trimmed(self, part: TemplatePart, rows: Rows) -> list[list[Span]]:
-        """Offsets, without white space where the post-processor takes it off."""
-        return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self.of_texts(self.spans, part))]
-
-    def words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
+    def _words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
         """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
         if self.call.is_pretokenized:
             return [word for word, some in enumerate(ids) for _ in some]
@@ -237,32 +249,6 @@ class Batch(Sequence[Any]):
                 ends.append(size)
             done = end
         return [bisect_left(ends, stop) for stop in accumulate(sizes)]
-
-
-def _same(value_of: Callable[[TemplatePart], Any]) -> Callable[[Batch, TemplatePart, Rows], Rows]:
-    """A column that has one value for all tokens of a part."""
-    return lambda batch, part, rows: [[value_of(part)] * len(ids) for ids in rows]
-
-
-def _in_texts(values: Callable[[Batch, TemplatePart, Rows], Rows], outside: Any) -> Callable[..., Rows]:
-    """A column that has one value outside of texts."""
-    other = _same(lambda part: outside)
-    return lambda batch, part, rows: (values if part.text else other)(batch, part, rows)
-
-
-#: column -> the value in padding, or its name there; the values of a part of the rows, whose ids are given.
-COLUMNS: dict[str, tuple[Any, Callable[[Batch, TemplatePart, Rows], Rows]]] = {
-    "ids": ("pad_id", lambda batch, part, rows: [[*ids] for ids in rows]),
-    "type_ids": ("pad_type_id", _same(lambda part: part.type_id)),
-    "attention_mask": (0, _same(lambda part: 1)),
-    "special_tokens_mask": (1, _same(lambda part: int(not part.text))),
-    "tokens": ("pad_token", lambda batch, part, rows: [[*map(batch._snapshot.spelled, ids)] for ids in rows]),
-    "sequence_ids": (None, _same(lambda part: TEXTS.index(part.text) if part.text else None)),
-    "word_ids": (None, _in_texts(lambda batch, part, rows: batch.of_texts(batch.words, part), None)),
-    "offsets": ((0, 0), _in_texts(Batch.trimmed, (0, 0))),
-}
-#: Those that bpetite makes wherever it encodes.
-ALWAYS = [*COLUMNS][:4]
 
 
 def _column(name: str, doc: str) -> Any:
@@ -385,30 +371,15 @@ def _is_words(value: Any) -> bool:
     return isinstance(value, list | tuple) and all(map(_is_str, value))
 
 
-def _takes(limits: dict[str, Any], around: int, added: int, texts: int) -> bool:
-    """False for truncation that ``tokenizers`` refuses or does in its own way.
-
-    Args:
-        limits: The truncation.
-        around: The number of special tokens in a row.
-        added: The number of special tokens around a single text, which counts against ``stride`` in any call.
-        texts: The number of texts in a row.
-    """
-    limit, stride, strategy = limits["max_length"], limits["stride"], limits["strategy"]
-    if limit < max(around, added, 1) or not 0 <= stride < max(limit - max(around, added), 1):
-        return False
-    return strategy == "longest_first" and not stride if texts > 1 else strategy != "only_second"
-
-
-def _encode(tokenizer: Tokenizer, texts: Sequence[str], options: dict[str, Any]) -> Rows:
+def _encode(tokenizer: Tokenizer, allowed_special: Any, texts: Sequence[str]) -> Rows:
     if len(texts) == 1:
-        return [tokenizer.encode(texts[0], **options)]
+        return [tokenizer.encode(texts[0], allowed_special=allowed_special)]
     alone = os.environ.get("TOKENIZERS_PARALLELISM", "").lower() in ONE_THREAD
-    return tokenizer.encode_batch(texts, num_threads=1 if alone else None, **options)
+    return tokenizer.encode_batch(texts, num_threads=1 if alone else None, allowed_special=allowed_special)
 
 
-def _windows(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
-    """Parts of a text of so many tokens, of at most `room` tokens each; `stride` of them are in the next part, too."""
+def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
+    """Slices of so many tokens, of at most `room` tokens each; `stride` of them are in the next slice, too."""
     if left:
         found = [slice(max(end - room, 0), end) for end in range(size, stride, stride - room)]
     else:

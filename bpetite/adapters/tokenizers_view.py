@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
 
-What is set goes to the twin, and is read from it as tokenizer.json. bpetite encodes and decodes; the twin answers the
-rest, such as overflow. It is made when something asks for it.
+Parts that people set go to the twin, and bpetite reads the tokenizer.json of the twin. bpetite encodes and decodes. The
+twin holds the tokens, and makes what bpetite does not. It is made when something asks for it.
 """
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 
     from ..tokenizer import Tokenizer
 
-
-#: Code points that are in another class there and in Unicode 16.0, in \w.
+#: Characters that ``\w`` has in Unicode 16.0 or in ``tokenizers``, not in both.
 OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
 #: Methods of the twin that a view has as they are.
 OF_TWIN = frozenset(("get_vocab", "get_vocab_size", "get_added_tokens_decoder", "id_to_token",
@@ -47,19 +46,19 @@ class Snapshot:
     Attributes:
         parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
         added: The number of special tokens around a single text.
-        trims_twice: True if white space is taken off offsets that are without it.
+        trims_twice: True if offsets are trimmed again after they were trimmed.
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
         lengths: id -> length in bytes.
         spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
         decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
-        one_template: False if a second template follows, which changes the numbers of texts.
+        one_template: False if a second template follows the first, and changes the numbers of the texts.
     """
 
     def __init__(self, tokenizer: Tokenizer, post_processor: Any) -> None:
         vocab = tokenizer.to_vocab()
-        if vocab.kept.get("dropout"):
+        if vocab.dropout:
             raise ValueError("the model leaves out merges at random (dropout)")
         self.tokenizer: Tokenizer = tokenizer
         self.post_processor: Any = post_processor
@@ -102,7 +101,7 @@ class Snapshot:
         return encode_token(token) if vocab.alphabet is None else vocab.alphabet.spell(token, token_id)
 
     def reads_alike(self, texts: Iterable[str]) -> bool:
-        """True for texts whose characters are in the same classes here and there."""
+        """True for texts whose characters are in the same classes in bpetite and in ``tokenizers``."""
         return not self._unlike or not any(char in text for text in texts for char in self._unlike)
 
     def placed_by_bytes(self, text: str) -> bool:
@@ -137,7 +136,7 @@ class BPE:
         vars(self)["_view"] = view
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._view._twin.model, name)
+        return getattr(self._view.twin.model, name)
 
     def __setattr__(self, name: str, value: Any) -> NoReturn:
         raise AttributeError(f"{name} of the model cannot be set alone: change a models.BPE and set view.model to it")
@@ -152,7 +151,7 @@ def _copy(name: str, value: Any) -> Any:
 
 def _part(name: str) -> Any:
     def copied(view: TokenizersView) -> Any:
-        return _copy(name, getattr(view._twin, name))
+        return _copy(name, getattr(view.twin, name))
 
     return property(copied, lambda view, value: view._set(name, value), doc=f"A copy of the {name}; None for none.")
 
@@ -172,7 +171,6 @@ class TokenizersView:
         self._content: str | None = content  # None after a change
         self._snapshot: Snapshot | None = snapshot
         self._made: Twin | None = twin
-        self._twin_has: tuple[Any, ...] | None = None  # the settings of the twin
         self.lock: Any = RLock()
         self.truncation: dict[str, Any] | None = None
         self.padding: dict[str, Any] | None = None
@@ -180,7 +178,7 @@ class TokenizersView:
 
     def __reduce__(self) -> Any:
         snapshot, settings = self.snapshot, (self.truncation, self.padding, self.encode_special_tokens)
-        content = self._content or self._twin.to_str()
+        content = self._content or self.twin.to_str()
         return _restored, (content, snapshot.tokenizer, snapshot.post_processor, settings)
 
     def __repr__(self) -> str:
@@ -189,7 +187,7 @@ class TokenizersView:
     def __getattr__(self, name: str) -> Any:
         if name not in OF_TWIN:
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        found = vars(self)[name] = getattr(self._twin, name)
+        found = vars(self)[name] = getattr(self.twin, name)
         return found
 
     @property
@@ -202,34 +200,27 @@ class TokenizersView:
         found = self._snapshot
         if found is None:
             with self.lock:
-                found = self._snapshot = self._snapshot or read(self._twin, self._twin.to_str())
+                found = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
         return found
 
     @property
-    def _twin(self) -> Twin:
+    def twin(self) -> Twin:
+        """The ``tokenizers.Tokenizer`` that answers what bpetite does not; its settings are those of the last call."""
         if self._made is None:
             with self.lock:
                 if self._made is None:
                     self._made = Twin.from_str(self._content or "")
         return self._made
 
-    def plain_twin(self) -> Twin:
-        """The twin without any settings."""
-        with self.lock:
-            return self._configured(Call())
-
     def _configured(self, call: Call) -> Twin:
         """The twin with the settings of a call; the caller holds the lock."""
-        twin, settings = self._twin, (call.truncation, call.padding, call.encode_special_tokens)
-        if settings != self._twin_has:
-            self._twin_has = None  # until all are set: some are refused
-            for name, wanted in (("truncation", call.truncation), ("padding", call.padding)):
-                if wanted is None:
-                    getattr(twin, f"no_{name}")()
-                else:
-                    getattr(twin, f"enable_{name}")(**wanted)
-            twin.encode_special_tokens = call.encode_special_tokens
-            self._twin_has = settings
+        twin = self.twin
+        for name, wanted in (("truncation", call.truncation), ("padding", call.padding)):
+            if wanted is None:
+                getattr(twin, f"no_{name}")()
+            else:
+                getattr(twin, f"enable_{name}")(**wanted)
+        twin.encode_special_tokens = call.encode_special_tokens
         return twin
 
     # Text to encodings
@@ -284,7 +275,7 @@ class TokenizersView:
                 return snapshot.tokenizer.decode(kept, errors="replace")
         except (LookupError, TypeError, ValueError, OverflowError):
             pass
-        return self._twin.decode(ids, skip_special_tokens)
+        return self.twin.decode(ids, skip_special_tokens)
 
     def decode_batch(self, sequences: Any, skip_special_tokens: bool = True) -> list[str]:
         """:meth:`decode` of many."""
@@ -302,7 +293,7 @@ class TokenizersView:
 
     def _changed(self, change: Callable[[Twin], int]) -> int:
         with self.lock:
-            twin = self._twin
+            twin = self.twin
             self._content = self._snapshot = None  # read again when it is used: people add tokens one by one
             return change(twin)
 
@@ -345,7 +336,7 @@ class TokenizersView:
     def _set(self, name: str, value: Any) -> None:
         """Set a part, or raise ValueError and leave everything as it was."""
         with self.lock:
-            twin = self._twin
+            twin = self.twin
             before = getattr(twin, name)
             setattr(twin, name, _copy(name, value))
             try:
@@ -378,7 +369,7 @@ def accelerate(backend: Twin | TokenizersView) -> TokenizersView:
     try:
         view = TokenizersView(content, read(backend, content))
         if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
-            plain = view.plain_twin()
+            plain = view._configured(Call())
         compare(plain, view)
     except ValueError as error:
         raise ValueError(f"accelerate: {error}") from None

@@ -176,7 +176,7 @@ def encode(
     >>> found.ids[:5], found.ids.count(tok.special_tokens["<|end|>"]), found.spans
     ([258, 256, 259, 258, 60], 2, [(0, 1, 2), (1, 4, 11)])
     """
-    chat = _messages([*messages])
+    chat = [_message(index, message) for index, message in enumerate(messages)]
     known = None if tools is None else [_plain(tool) for tool in tools]
     others = {name: _plain(value) for name, value in variables.items()}
     templates = Templates.of(tokenizer)
@@ -189,7 +189,7 @@ def encode(
     doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
     every = "\0".join(texts_in(chain(doubtful, others.values(), *map(dict.values, chat))))
     text = compiled.render(context)
-    if not (templates.may_have_special(text) or templates.may_have_special(every)):
+    if not (tokenizer._special_spans(text) or tokenizer._special_spans(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
     kept = [_trusted_keys(message, trusted) for message in chat]
     for message, keys in zip(chat, kept, strict=True):
@@ -230,17 +230,8 @@ def _plain(value: Any) -> Any:
     return f"<{type(value).__name__}>"
 
 
-def _messages(given: list[Any]) -> list[dict[str, Any]]:
-    """Copies of the messages as ``transformers`` shows them to a template."""
-    if {*map(type, given)} == {dict}:
-        names = {*chain(*given)}
-        types = {*map(type, names), *map(type, chain(*map(dict.values, given)))}
-        if types <= SCALARS and names.isdisjoint(REASONING):
-            return [*map(dict, given)]
-    return [_message(index, message) for index, message in enumerate(given)]
-
-
 def _message(index: int, message: Any) -> dict[str, Any]:
+    """A copy of a message as ``transformers`` shows it to a template."""
     plain = _plain(message)
     if type(plain) is not dict:
         raise TypeError(f"messages[{index}] is a dict, not {short_repr(message)}")

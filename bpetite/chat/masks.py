@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import accumulate, chain
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,8 @@ SCALARS = frozenset((str, int, float, bool))
 #: Characters that JSON or Python's ``repr`` escape; masks in their place would not be.
 ESCAPED = frozenset("\"'\\\x7f")
 QUOTE = '"'
-#: Stands for a mask in UTF-8, where it has one byte.
-HOLDER = "\x01"
-
+#: Characters of a table of masks that are kept.
+KEPT = 4096
 
 Messages = list[dict[str, Any]]
 Render = Callable[[Messages | None], str]
@@ -110,7 +109,7 @@ def _forms(char: str) -> frozenset[str]:
     return frozenset((char + char.upper() + char.lower() + char.title()).casefold())
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=64)
 def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[[str], str]:
     """A function that masks every character that may be part of a literal after a change of case. With `any_text` it
     masks every character, because a normalizer may change more than case. White space and characters that are escaped
@@ -118,22 +117,19 @@ def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[
     spelled = "".join(literals)
     alphabet = {form for one in spelled for form in _forms(one)}
 
-    def is_masked(one: str) -> bool:
-        if one <= " " or one in ESCAPED or one.isspace():
-            return one in spelled and one != QUOTE
-        return any_text or not alphabet.isdisjoint(_forms(one))
+    class Table(dict[int, str]):
+        def __missing__(self, code: int) -> str:
+            one = chr(code)
+            stays = one not in spelled or one == QUOTE
+            if not (one <= " " or one in ESCAPED or one.isspace()):
+                stays = not any_text and alphabet.isdisjoint(_forms(one))
+            found = one if stays else char
+            if len(self) < KEPT:
+                self[code] = found
+            return found
 
-    table = bytes([ord(HOLDER if code < 128 and is_masked(chr(code)) else chr(code)) for code in range(256)])
-
-    def mask(text: str) -> str:
-        text = text.replace(QUOTE, "\\") if QUOTE in spelled else text
-        held = HOLDER not in text
-        masked = text.encode("utf-8").translate(table).decode("utf-8") if held else text
-        rest = {ord(one): char for one in {*masked} if is_masked(one)} if not (held and text.isascii()) else {}
-        masked = masked.translate(rest) if rest else masked
-        return masked.replace(HOLDER, char) if held else masked
-
-    return mask
+    table = Table()
+    return lambda text: (text.replace(QUOTE, "\\") if QUOTE in spelled else text).translate(table)
 
 
 def free_characters(text: str, first: str = "") -> Iterator[str]:
@@ -146,8 +142,6 @@ def texts_in(values: Iterable[Any]) -> list[str]:
     """The texts in values of JSON, keys included."""
     texts: list[str] = []
     waiting = [*values]
-    if SCALARS.issuperset(map(type, waiting)):
-        return [one for one in waiting if type(one) is str]
     for one in waiting:  # which grows
         if isinstance(one, str):
             texts.append(one)
@@ -178,8 +172,7 @@ def equal_but_for(text: str, masked: str, chars: str) -> bool:
     if len(text) != len(masked):
         return False
     one, other = _code_points(text), _code_points(masked)
-    kind: Literal["sort"] | None = "sort" if len(chars) < 5 else None  # which compares with each, in place of a table
-    return bool(((one == other) | np.isin(other, _code_points(chars), kind=kind)).all())
+    return bool(np.isin(other[one != other], _code_points(chars)).all())
 
 
 def content_spans(messages: Messages, text: str, render: Render, literals: Literals) -> dict[int, Span]:

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from itertools import pairwise
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +24,8 @@ if TYPE_CHECKING:
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-#: Attributes that every dict has, which templates see before its keys.
-OF_DICTS = frozenset(dir(dict))
 #: Templates of one tokenizer that are kept compiled.
 KEPT = 16
-#: Characters that are counted; for more, special tokens are searched for.
-FEW = 4
-
-
 #: The two texts that a generation block puts out at its ends.
 _edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
 
@@ -62,14 +55,6 @@ def _to_json(
     return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
 
 
-class _Environment(ImmutableSandboxedEnvironment):
-    def getattr(self, obj: Any, attribute: str) -> Any:
-        """As in Jinja; a key of a message is found at once, not after an AttributeError."""
-        if type(obj) is dict and attribute in obj and attribute not in OF_DICTS:
-            return obj[attribute]
-        return super().getattr(obj, attribute)
-
-
 class _Namespace(Namespace):
     """The namespace of ``transformers``: no name begins with an underscore, which would reach into Python."""
 
@@ -84,16 +69,16 @@ class _Namespace(Namespace):
         super().__setitem__(name, value)
 
 
-_environment = _Environment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
-_environment.filters["tojson"] = _to_json
-_environment.globals |= {"raise_exception": _raise, "namespace": _Namespace}
+_jinja = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=[_Generation, loopcontrols])
+_jinja.filters["tojson"] = _to_json
+_jinja.globals |= {"raise_exception": _raise, "namespace": _Namespace}
 
 
 class ChatTemplate:
     """A compiled template, with generation blocks or without."""
 
     def __init__(self, source: str, name: str) -> None:
-        made = _environment.from_string(source)
+        made = _jinja.from_string(source)
         made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
         self._name = name
         self._render: Callable[[dict[str, Any]], str] = made.render
@@ -127,8 +112,6 @@ class ChatTemplate:
 def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
     """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
     special tokens that are white space, and all with the white space that they take."""
-    if not Templates.of(tokenizer).may_have_special(text):
-        return []
     spans = tokenizer._special_spans(text)
     if spaces:
         return [(start, end) for start, end, _ in spans]
@@ -151,9 +134,6 @@ def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
 class Templates:
     """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it."""
 
-    #: The characters that special tokens begin with, and have nowhere else; None where searches have to tell.
-    _firsts: set[str] | None = None
-
     def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer.to_vocab().beside
         config = settings_in(beside)
@@ -170,25 +150,12 @@ class Templates:
             own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
         self._own: dict[str, str] = own
         self._compiled: dict[str, ChatTemplate] = {}
-        literals = sorted(tokenizer.special_tokens)
-        firsts = {literal[0] for literal in literals}
-        if (
-            len(firsts) <= FEW
-            and not tokenizer._cut_in_python
-            and all(firsts.isdisjoint(literal[1:]) for literal in literals)
-            and not any(longer.startswith(literal) for literal, longer in pairwise(literals))
-        ):
-            self._firsts = firsts
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Templates:
         derived = tokenizer.to_vocab().derived
         templates: Templates | None = derived.get("chat")
         return derived.setdefault("chat", cls(tokenizer)) if templates is None else templates
-
-    def may_have_special(self, text: str) -> bool:
-        """True unless the first characters of special tokens tell that the text has none."""
-        return self._firsts is None or any(map(text.__contains__, self._firsts))
 
     def template(self, template: str | None, with_tools: bool) -> ChatTemplate:
         """The template of a source, or the model's template of this name; None for the model's own, if it has one."""

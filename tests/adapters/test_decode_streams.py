@@ -90,8 +90,8 @@ def test_a_deep_copy_shares_nothing(copied: Callable[[Any], Any]) -> None:
     second = copied(first)
     assert second(TEXT)["input_ids"] == first(TEXT)["input_ids"]
     with ThreadPoolExecutor(8) as pool:  # its twin is made once, when it is asked for
-        (twin,) = {id(twin): twin for twin in pool.map(lambda _: second._tokenizer.plain_twin(), range(8))}.values()
-    assert twin is not first._tokenizer.plain_twin()
+        (twin,) = {id(twin): twin for twin in pool.map(lambda _: second._tokenizer.twin, range(8))}.values()
+    assert twin is not first._tokenizer.twin
     second.add_tokens(["quick"])
     assert first(TEXT)["input_ids"] == TOK.encode(TEXT) != second(TEXT)["input_ids"]
     second(["a", "b c"], padding=True, truncation=True, max_length=1)
