@@ -56,14 +56,14 @@ cdef extern from "core/word_cache.h" nogil:
     enum: BP_WAITING_SPAN
     const uint64_t BP_IS_LONG
 
-    ctypedef struct bp_keys:
-        uint64_t key[1][2]         # declared short: the header has its size
+    ctypedef struct bp_prepared:
+        uint64_t key[2]
 
     bint bp_cache_init(bp_cache* cache, size_t bytes, bint narrow, const bp_secret* secret) noexcept
     void bp_cache_free(bp_cache* cache) noexcept
     void bp_prepare(const bp_cache* cache, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
-                    Py_ssize_t readable, bp_keys* keys) noexcept
-    Py_ssize_t bp_emit(bp_cache* cache, const bp_keys* keys, const uint8_t* text, Py_ssize_t start,
+                    Py_ssize_t readable, bp_prepared* prepared) noexcept
+    Py_ssize_t bp_emit(bp_cache* cache, const bp_prepared* prepared, const uint8_t* text, Py_ssize_t start,
                        const Py_ssize_t* ends, Py_ssize_t i, Py_ssize_t n, void* out, Py_ssize_t capacity,
                        Py_ssize_t* used, bint* starved, int width) noexcept
     void bp_store_ids(void* to, const token_t* ids, size_t count, bint narrow) noexcept
@@ -375,7 +375,7 @@ cdef inline bint starts_with_space(AlphabetTable alphabet, const uint8_t* text, 
 cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, const Py_ssize_t* ends, Py_ssize_t n,
                        Py_ssize_t readable, Py_ssize_t* done) noexcept nogil:
     """Put out the ids of known pre-tokens. Those that the cache lacks may wait for _encode_waiting."""
-    cdef bp_keys keys
+    cdef bp_prepared prepared[BP_BLOCK]
     cdef Py_ssize_t i = 0, merged = 0
     cdef int status = DONE
     cdef bint starved, moved = False
@@ -388,23 +388,23 @@ cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, con
                 status = worker.put(worker.space.ids, merged)
             i += 1
         return status
-    bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
+    bp_prepare(&worker.cache, text, start, ends, n, readable, prepared)
     while True:
         if not worker.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
             return NO_MEMORY
-        i = bp_emit(&worker.cache, &keys, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved,
+        i = bp_emit(&worker.cache, prepared, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved,
                     worker.width)
         if i == n:
             break
         if not starved:
-            status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], keys.key[i], &moved, done)
+            status = _encode_missing(worker, text, ends[i - 1] if i else start, ends[i], prepared[i].key, &moved, done)
             if status != DONE:
                 return status
             i += 1
             if i == n:
                 break
             if moved:
-                bp_prepare(&worker.cache, text, start, ends, n, readable, &keys)
+                bp_prepare(&worker.cache, text, start, ends, n, readable, prepared)
                 moved = False
     if worker.waiting and worker.used - worker.queue[0].at > BP_WAITING_SPAN:
         return _encode_waiting(worker, text, &moved, done)

@@ -300,25 +300,25 @@ static inline int bp_remember(bp_cache *cache, const uint64_t *key, const uint8_
 
 /* Blocks of pre-tokens. */
 
-/* The keys of a block of pre-tokens. */
+/* A pre-token that bp_prepare has seen. */
 typedef struct {
-    uint64_t key[BP_BLOCK][2];     /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
-    uint64_t at[BP_BLOCK];         /* byte offset of the home slot in the table; 0 for a long key */
-} bp_keys;
+    uint64_t key[2];               /* a bp_key; the hash and BP_IS_LONG for more than 15 bytes */
+    uint64_t at;                   /* byte offset of the home slot in the table; 0 for a long key */
+} bp_prepared;
 
 /* Not inlined: it would cost the loops their registers. */
-BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, ptrdiff_t i, bp_keys *keys) {
+BP_NOINLINE static void bp_prepare_long(const bp_cache *cache, const uint8_t *p, size_t length, bp_prepared *one) {
     const uint64_t hash = length <= BP_LONGEST ? bp_hash_long(&cache->secret, p, length) : 0;
-    keys->key[i][0] = hash;
-    keys->key[i][1] = BP_IS_LONG;
-    keys->at[i] = 0;
+    one->key[0] = hash;
+    one->key[1] = BP_IS_LONG;
+    one->at = 0;
     BP_PREFETCH(&cache->longs[hash >> cache->long_shift]);
 }
 
 /* IN: pre-tokens text[start:ends[0]], text[ends[0]:ends[1]], ...; with `padded`, sixteen bytes can be read from the
-   start of each. OUT: keys[i:n]. */
+   start of each. OUT: prepared[i:n]. */
 BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
-                                ptrdiff_t i, ptrdiff_t n, int padded, bp_keys *keys) {
+                                ptrdiff_t i, ptrdiff_t n, int padded, bp_prepared *prepared) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
     const int shift = cache->short_shift;
     const bp_secret secret = cache->secret;
@@ -329,23 +329,23 @@ BP_INLINE void bp_prepare_block(const bp_cache *cache, const uint8_t *text, ptrd
         start = ends[i];
         if (BP_LIKELY(length <= BP_KEY_BYTES)) {
             const bp_key key = padded ? bp_load_key(p, length) : bp_load_last_key(p, length);
-            keys->key[i][0] = key.low;
-            keys->key[i][1] = key.high;
-            keys->at[i] = (bp_hash_word(&secret, key.low, key.high) >> shift) * sizeof(bp_short);
-            BP_PREFETCH(shorts + keys->at[i]);
+            prepared[i].key[0] = key.low;
+            prepared[i].key[1] = key.high;
+            prepared[i].at = (bp_hash_word(&secret, key.low, key.high) >> shift) * sizeof(bp_short);
+            BP_PREFETCH(shorts + prepared[i].at);
         } else {
-            bp_prepare_long(cache, p, length, i, keys);
+            bp_prepare_long(cache, p, length, &prepared[i]);
         }
     }
 }
 
 /* Not inlined, as bp_emit is not: their loops need the registers. */
 BP_NOINLINE static void bp_prepare(const bp_cache *cache, const uint8_t *text, ptrdiff_t start, const ptrdiff_t *ends,
-                                   ptrdiff_t n, ptrdiff_t readable, bp_keys *keys) {
+                                   ptrdiff_t n, ptrdiff_t readable, bp_prepared *prepared) {
     ptrdiff_t padded = n; /* pre-tokens with sixteen readable bytes: all but the last few of a text */
     while (padded > 0 && (padded > 1 ? ends[padded - 2] : start) + 16 > readable) padded--;
-    bp_prepare_block(cache, text, start, ends, 0, padded, 1, keys);
-    if (padded < n) bp_prepare_block(cache, text, start, ends, padded, n, 0, keys);
+    bp_prepare_block(cache, text, start, ends, 0, padded, 1, prepared);
+    if (padded < n) bp_prepare_block(cache, text, start, ends, padded, n, 0, prepared);
 }
 
 BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
@@ -359,9 +359,9 @@ BP_INLINE int bp_same(const bp_short *entry, const uint64_t *key) {
 
 /* The ids of a pre-token that is not in its home slot, as the cache holds them, or NULL. Not inlined: it would cost the
    loop its registers. */
-BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys, const uint8_t *p,
-                                           const uint8_t *end, ptrdiff_t i, size_t *count) {
-    const uint64_t *key = keys->key[i];
+BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_prepared *one, const uint8_t *p,
+                                           const uint8_t *end, size_t *count) {
+    const uint64_t *key = one->key;
     if (key[1] == BP_IS_LONG) {
         const size_t length = (size_t)(end - p);
         const bp_long *known = length <= BP_LONGEST ? bp_find_long(cache, key[0], p, length) : NULL;
@@ -369,7 +369,7 @@ BP_NOINLINE static const void *bp_find_far(bp_cache *cache, const bp_keys *keys,
         *count = known->count;
         return cache->arena + known->key + (length + 3) / 4;
     }
-    const bp_short *entry = bp_find_short(cache, key, keys->at[i]);
+    const bp_short *entry = bp_find_short(cache, key, one->at);
     if (!entry) return NULL;
     *count = entry->count;
     return entry->count <= bp_inline_ids(cache) ? (const void *)entry->ids : cache->arena + bp_arena_index(entry);
@@ -393,7 +393,7 @@ BP_INLINE void bp_put_ids(uint8_t *to, const void *from, const int widen) {
    INOUT: *used, the ids in out. If the remaining capacity, in ids, may not be enough, *starved is set, and the cache may
    know the pre-token returned. `narrow` is cache->narrow, `width` the bytes of an id in out: constants that are inlined.
    */
-BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_prepared *prepared, const uint8_t *text, ptrdiff_t start,
                                   const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, void *out, ptrdiff_t capacity,
                                   ptrdiff_t *used, int *starved, const int narrow, const size_t width) {
     const uint8_t *shorts = (const uint8_t *)cache->shorts;
@@ -405,12 +405,12 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
     *starved = at > limit;
     if (*starved) return i;
     for (; i < n; i++) {
-        const bp_short *entry = (const bp_short *)(shorts + keys->at[i]);
+        const bp_short *entry = (const bp_short *)(shorts + prepared[i].at);
         const uint8_t *ids;
         size_t count = entry->count;
         /* before it is known whether the entry is the right one: a store off the critical path */
         bp_put_ids(at, entry->ids, widen);
-        if (BP_LIKELY(bp_same(entry, keys->key[i]))) {
+        if (BP_LIKELY(bp_same(entry, prepared[i].key))) {
             if (BP_LIKELY(count <= held)) {
                 at += count * width;
                 continue;
@@ -418,7 +418,7 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
             ids = (const uint8_t *)(cache->arena + bp_arena_index(entry));
         } else {
             size_t found; /* `count` itself would be kept in memory, as bp_find_far takes its address */
-            ids = (const uint8_t *)bp_find_far(cache, keys, text + (i ? ends[i - 1] : start), text + ends[i], i, &found);
+            ids = (const uint8_t *)bp_find_far(cache, &prepared[i], text + (i ? ends[i - 1] : start), text + ends[i], &found);
             if (!ids) break;
             count = found;
         }
@@ -434,12 +434,12 @@ BP_INLINE ptrdiff_t bp_emit_block(bp_cache *cache, const bp_keys *keys, const ui
 }
 
 /* `width` is 4, or 2 where the cache is narrow. */
-BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const uint8_t *text, ptrdiff_t start,
+BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_prepared *prepared, const uint8_t *text, ptrdiff_t start,
                                      const ptrdiff_t *ends, ptrdiff_t i, ptrdiff_t n, void *out, ptrdiff_t capacity,
                                      ptrdiff_t *used, int *starved, int width) {
-    return width == 2 ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, 2)
-         : cache->narrow ? bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 1, 4)
-                         : bp_emit_block(cache, keys, text, start, ends, i, n, out, capacity, used, starved, 0, 4);
+    return width == 2 ? bp_emit_block(cache, prepared, text, start, ends, i, n, out, capacity, used, starved, 1, 2)
+         : cache->narrow ? bp_emit_block(cache, prepared, text, start, ends, i, n, out, capacity, used, starved, 1, 4)
+                         : bp_emit_block(cache, prepared, text, start, ends, i, n, out, capacity, used, starved, 0, 4);
 }
 
 /* Pre-tokens that the cache does not know wait to be merged in parallel (merge_words.h). The output already has the ids
@@ -449,7 +449,7 @@ BP_NOINLINE static ptrdiff_t bp_emit(bp_cache *cache, const bp_keys *keys, const
 enum { BP_WAITING_SPAN = 4096 }; /* ids after the first place: moved ids stay in the first-level cache */
 
 typedef struct {
-    uint64_t key[2];               /* as in bp_keys */
+    uint64_t key[2];               /* as in bp_prepared */
     const uint8_t *text;           /* its bytes */
     ptrdiff_t length;
     ptrdiff_t at;                  /* where its ids belong in the output */

@@ -66,13 +66,12 @@ typedef struct { uint64_t low, high; } bp_key;
 #define BP_KEY_LENGTH_SHIFT 0
 #else
 #define BP_KEY_LENGTH_SHIFT 56
-/* By length: which bits of the sixteen bytes to keep, and what sets the length. */
-#define BP_KEY_FORM(n) {{n < 8 ? (UINT64_C(1) << 8 * (n % 8)) - 1 : UINT64_MAX, \
-                         n > 8 ? (UINT64_C(1) << 8 * (n % 8)) - 1 : 0}, {0, (uint64_t)n << BP_KEY_LENGTH_SHIFT}}
-static const uint64_t bp_key_forms[16][2][2] = {
-    BP_KEY_FORM(0), BP_KEY_FORM(1), BP_KEY_FORM(2), BP_KEY_FORM(3), BP_KEY_FORM(4), BP_KEY_FORM(5), BP_KEY_FORM(6),
-    BP_KEY_FORM(7), BP_KEY_FORM(8), BP_KEY_FORM(9), BP_KEY_FORM(10), BP_KEY_FORM(11), BP_KEY_FORM(12), BP_KEY_FORM(13),
-    BP_KEY_FORM(14), BP_KEY_FORM(15),
+#define BP_LOW_BYTES(n) ((UINT64_C(1) << 8 * (n)) - 1)
+/* [8 + n]: the first n of eight bytes; none of them below that, all of them from eight on. */
+static const uint64_t bp_first_bytes[24] = {
+    0, 0, 0, 0, 0, 0, 0, 0, 0, BP_LOW_BYTES(1), BP_LOW_BYTES(2), BP_LOW_BYTES(3), BP_LOW_BYTES(4), BP_LOW_BYTES(5),
+    BP_LOW_BYTES(6), BP_LOW_BYTES(7), UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX, UINT64_MAX,
+    UINT64_MAX,
 };
 #endif
 
@@ -88,7 +87,7 @@ BP_INLINE bp_key bp_load_last_key(const uint8_t *p, size_t n) {
 /* The key of a string from whose start BP_KEY_READ bytes can be read, without a branch on its length. */
 BP_INLINE bp_key bp_load_key(const uint8_t *p, size_t n) {
 #if BP_KEY_LENGTH_SHIFT
-    bp_key key = {bp_load64(p) & bp_key_forms[n][0][0], bp_load64(p + 8) & bp_key_forms[n][0][1]};
+    bp_key key = {bp_load64(p) & bp_first_bytes[8 + n], bp_load64(p + 8) & bp_first_bytes[n]};
     key.high |= (uint64_t)n << BP_KEY_LENGTH_SHIFT;
     return key;
 #else
