@@ -200,10 +200,11 @@ def _sections(report: Comparison) -> Iterator[Section]:
 
 def _totals(report: Comparison) -> Table:
     heads = ["tokenizer", "tokens in it", "tokens", *RATES, *MORE, "longest token"]
+    names = short_names([one.name for one in report.tokenizers])
     rows = [
-        [one.name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
+        [name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
          *(of(one) for of in MORE.values()), len(one.longest)]
-        for one in report.tokenizers
+        for name, one in zip(names, report.tokenizers, strict=True)
     ]  # fmt: skip
     return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
 

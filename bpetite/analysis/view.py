@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
 from typing import Literal
 
 from ..tokenizer import Tokenizer
 from .cells import Cell, lay_out, rows_of
-from .report import Block, Contents, Report, Tokens, short_names
+from .report import Block, Contents, Report, Table, Tokens, short_names
 
 
 @dataclass(frozen=True)
@@ -56,7 +55,8 @@ class TokenView(Report):
     def _contents(self) -> Contents:
         names = short_names([side.name for side in self.sides])
         counts = ", ".join(f"{size:,} tokens of {name}" for name, size in zip(names, self.tokens, strict=True))
-        return Contents(self.title, counts, _headline(self), [("Tokens", _blocks(self))])
+        headline = [(f"{self.characters:,}", "characters"), (f"{self.bytes:,}", "bytes")]
+        return Contents(self.title, counts, headline, [("Figures", [_figures(self)]), ("Tokens", _blocks(self))])
 
 
 def view(
@@ -93,18 +93,15 @@ def view(
     return TokenView(title, sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
 
 
-def _headline(view: TokenView) -> Iterator[tuple[str, str]]:
-    yield f"{view.characters:,}", "characters"
-    yield f"{view.bytes:,}", "bytes"
+def _figures(view: TokenView) -> Table:
+    rows = []
     names = short_names([side.name for side in view.sides])
     for name, side in zip(names, view.sides, strict=True):
-        of = f", {name}" if len(view.sides) > 1 else ""
+        size, ids = len(side.cells), {cell.id for cell in side.cells}
         specials = sum(cell.special for cell in side.cells)
-        yield f"{len(side.cells):,}", f"tokens{of}"
-        yield f"{view.characters / max(len(side.cells), 1):.2f}", f"characters per token{of}"
-        yield f"{len({cell.id for cell in side.cells}):,}", f"different ids{of}"
-        if specials:
-            yield f"{specials:,}", f"special{of}"
+        rows.append([name, size, view.characters / max(size, 1), len(ids), specials])
+    heads = ["tokenizer", "tokens", "characters per token", "different ids", "special tokens"]
+    return Table("Figures", heads, rows, len(heads) - 1, named=True, sides="rows" if len(rows) > 1 else "")
 
 
 def _blocks(view: TokenView) -> Iterator[Block]:
@@ -116,5 +113,4 @@ def _blocks(view: TokenView) -> Iterator[Block]:
         yield Tokens(names, rows_of(sides))
         return
     yield "They normalize this text differently, so their tokens are not compared."
-    apart = [[row[0] for row in rows_of([side])] for side in sides]
-    yield Tokens(names, list(zip_longest(*apart, fillvalue=list[Cell]())))
+    yield Tokens(names, [sides])

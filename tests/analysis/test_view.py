@@ -43,7 +43,7 @@ class Reader(HTMLParser):
         self.tags.add(tag)
         attributes = dict(found)
         self.attributes.update(attributes)
-        if attributes.get("class") == "text":
+        if (attributes.get("class") or "").startswith("text"):
             self.rows.append([])
         if "data-i" in attributes:
             self.rows[-1].append(int(attributes["data-i"] or ""))
