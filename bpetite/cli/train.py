@@ -1,7 +1,6 @@
 """``bpetite train``: learn a tokenizer from a corpus, or further tokens for one."""
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -21,7 +20,7 @@ from ..tokenizer import Tokenizer
 from ..training.counting.jobs import Progress
 from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
-from ..training.train import check_trainable, log
+from ..training.train import check_trainable
 from .base import Command, usage
 from .inputs import Files, corpus_options
 from .reports import ProgressLine, say
@@ -149,28 +148,15 @@ def _train_within(
         return Tokenizer.train_from_counts(counts, progress=progress, **options)
 
 
-class _Lines(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
-
-
 def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tokenizer:
-    """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings and log messages go to
-    people."""
-    level, lines = log.level, _Lines()
-    log.addHandler(lines)
-    log.setLevel(logging.INFO)
-    try:
-        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
-            warnings.simplefilter("always", TrainingWarning)
-            warnings.showwarning = lambda message, *_, **__: say(str(message))
+    """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings go to people."""
+    with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
+        warnings.simplefilter("always", TrainingWarning)
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
 
-            def move(stage: str, done: int, total: int | None) -> None:
-                if stage == "merge":
-                    merging.total = total
-                    merging.update(done - merging.done)
+        def move(stage: str, done: int, total: int | None) -> None:
+            if stage == "merge":
+                merging.total = total
+                merging.update(done - merging.done)
 
-            return train(documents, progress=move)
-    finally:
-        log.removeHandler(lines)
-        log.setLevel(level)
+        return train(documents, progress=move)
