@@ -15,7 +15,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 
 import click
 
@@ -48,7 +47,7 @@ EXAMPLES = (
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are used."""
+    """Commands that are imported when they are used; `commands` has their names, for click's suggestions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -60,23 +59,14 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.command(
-    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Commands, commands=dict.fromkeys(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\n".join(["\b", "Examples:", *EXAMPLES]),
 )
 @click.version_option(__version__, message="bpetite %(version)s")
