@@ -26,7 +26,8 @@ LONGEST = 1 << 16
 #: Bytes that no UTF-8 text holds, so that no text needs a token for them.
 NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 
-#: code -> severity and message of a finding. Training itself leaves tokens of some unreachable kinds: those are notes.
+#: code -> severity and message of a finding. Training itself leaves tokens that no text can produce, for some
+#: reasons: those are notes.
 FINDINGS: dict[str, tuple[Severity, str]] = {
     "round-trip": ("fault", "texts that decoding does not give back, in the tokenizer's normal form"),
     "special-tokens": (
@@ -109,7 +110,7 @@ def audit(
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
-    classes: dict[str, list[int]] = {kind: [] for kind in TOKEN_CLASSES}
+    classes: dict[str, list[int]] = {name: [] for name in TOKEN_CLASSES}
     for token_id, token in sorted(vocab.tokens.items()):
         classes[token_class(token, token_id in specials)].append(token_id)
     longest = sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES]
@@ -117,7 +118,7 @@ def audit(
         name=name or f"tokenizer ({len(tokenizer):,} tokens, {tokenizer.fingerprint()[:8]})",
         settings=settings_of(tokenizer),
         tokens=dict(vocab.tokens),
-        classes={kind: ids for kind, ids in classes.items() if ids},
+        classes={name: ids for name, ids in classes.items() if ids},
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
         longest={token_id: ordinary[token_id] for token_id in longest},

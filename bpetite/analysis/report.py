@@ -242,8 +242,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["number"] = _written
-    kinds = {"table": Table, "tokens": Tokens, "code": Code, "lines": list}
-    made.filters["is"] = lambda value, kind: isinstance(value, kinds[kind])
+    classes = {"table": Table, "tokens": Tokens, "code": Code, "lines": list}
+    made.filters["is"] = lambda value, name: isinstance(value, classes[name])
     return made
 
 

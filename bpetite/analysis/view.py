@@ -34,14 +34,12 @@ class TokenView(Report):
     """A text as one or several tokenizers cut it. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
-        title: The title of the page.
         sides: The tokens, for each tokenizer.
         characters: Length of the text, as the first tokenizer normalizes it.
         bytes: Its length in UTF-8.
         aligned: True where the tokenizers see the same text, so that their tokens can be compared.
     """
 
-    title: str
     sides: tuple[Side, ...]
     characters: int
     bytes: int
@@ -56,7 +54,7 @@ class TokenView(Report):
         names = short_names([side.name for side in self.sides])
         counts = ", ".join(f"{size:,} tokens of {name}" for name, size in zip(names, self.tokens, strict=True))
         headline = [(f"{self.characters:,}", "characters"), (f"{self.bytes:,}", "bytes")]
-        return Contents(self.title, counts, headline, [("Figures", [_figures(self)]), ("Tokens", _blocks(self))])
+        return Contents("Tokens", counts, headline, [("Figures", [_figures(self)]), ("Tokens", _blocks(self))])
 
 
 def view(
@@ -64,7 +62,6 @@ def view(
     text: str | bytes,
     *others: Tokenizer,
     ordinary: bool = False,
-    title: str = "Tokens",
     names: Sequence[str] | None = None,
 ) -> TokenView:
     """Show how a tokenizer cuts a text: some pages of it, as a browser lays out 15,000 tokens at once without a pause.
@@ -74,7 +71,6 @@ def view(
         text: ``str``, or UTF-8 ``bytes``.
         others: Further tokenizers, shown beside the first.
         ordinary: Recognise no special tokens.
-        title: The title of the page.
         names: The names of the tokenizers.
 
     Raises:
@@ -90,7 +86,7 @@ def view(
     ids = [one.encode(text, allowed_special=allowed) for one in tokenizers]
     sides = tuple(map(Side, names, map(lay_out, tokenizers, ids)))
     first, *rest = (b"".join([cell.data for cell in side.cells]) for side in sides)
-    return TokenView(title, sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
+    return TokenView(sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
 
 
 def _figures(view: TokenView) -> Table:

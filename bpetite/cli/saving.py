@@ -11,10 +11,10 @@ from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..formats.files import WRITTEN
 from ..tokenizer import Tokenizer
 from .reports import check_output, create_output, is_stream, named, say
-from .shared_options import Options, all_of, overwrite_option
+from .shared_options import Decorator, all_of, overwrite_option
 
 #: The options of a command that saves a tokenizer, beside its name; see `Target`.
-target_options: Options = all_of(
+target_options: Decorator = all_of(
     click.option(
         "--to", "target_format", type=click.Choice(WRITABLE_FORMATS, case_sensitive=False),
         help="Format of the tokenizer that is written [default: by its name: tokenizer.json is huggingface, "

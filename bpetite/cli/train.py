@@ -26,7 +26,7 @@ from .base import Command, usage
 from .inputs import Files, corpus_options
 from .reports import ProgressLine, say
 from .saving import Target, special_tokens_of, target_options
-from .shared_options import COUNT, SOURCES, Options, all_of, amount, jobs_option, load_tokenizer, option_of
+from .shared_options import COUNT, SOURCES, Decorator, all_of, amount, jobs_option, load_tokenizer, option_of
 
 #: The options of training that go with --vocab-size; with --add, those that `Tokenizer.extend` has.
 LEARNING: list[str] = [one.name for one in fields(TrainingOptions) if one.name != "vocab_size"]
@@ -36,7 +36,7 @@ def _special_tokens(context: click.Context, option: click.Parameter, values: tup
     return special_tokens_of(values)
 
 
-learning_options: Options = all_of(
+learning_options: Decorator = all_of(
     option_of(
         TrainingOptions, "special_tokens", multiple=True, metavar="LITERAL[=ID]", callback=_special_tokens
     ),

@@ -21,8 +21,8 @@ from ._count_table import PARTITIONS, CountTable
 from ._record_reader import RecordReader
 from .count_options import Cutting
 
-KIND = b"bpetite counts "
-MAGIC = KIND + b"2\n"
+NAME = b"bpetite counts "
+MAGIC = NAME + b"2\n"
 END = struct.Struct("<II")
 MOST_DESCRIPTION = 1 << 24  # bytes
 HASHES = 2**64
@@ -144,8 +144,8 @@ def open_table(file: SharedFile) -> tuple[list[Extent], Cutting, Totals]:
         FormatError: It is no file of counts, of another version, or its description is damaged.
     """
     magic = file.read(0, len(MAGIC))
-    if magic.startswith(KIND) and magic != MAGIC:
-        version = magic[len(KIND) :].decode("latin-1").strip()
+    if magic.startswith(NAME) and magic != MAGIC:
+        version = magic[len(NAME) :].decode("latin-1").strip()
         raise FormatError(f"{file.name}: counts of version {version}; this release reads version 2: count again")
     if magic != MAGIC:
         raise FormatError(f"{file.name}: not a table of pre-token counts (begins with {magic[:20]!r})")
