@@ -195,7 +195,7 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
 
 
 def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[Example]]) -> Iterator[str]:
-    """Texts as they come, each checked on its way. OUT: the texts that fail, by check."""
+    """Pass texts on, and check that each comes back from its ids. OUT: cases: the texts that do not."""
     vocab = tokenizer.to_vocab()
     normalize = normalizer(tokenizer.normalization) or str
     space = "" if vocab.alphabet is None else vocab.alphabet.space
@@ -219,7 +219,7 @@ def _first_difference(decoded: str, expected: str) -> str:
 def _examples(
     tokenizer: Tokenizer, vocab: Vocab, reached: Reach, texts_of: dict[int, str], used: list[int] | None
 ) -> Iterator[tuple[str, Example]]:
-    """The code of a finding and one of its cases, for each case in the vocabulary."""
+    """Yield (code of a finding, one of its cases) for all cases in the vocabulary."""
     for literal, token_id in vocab.special_tokens.items():
         back = literal in vocab.aliases or tokenizer.decode([token_id]) == literal
         if tokenizer.encode(literal).count(token_id) != 1 or not back:
@@ -262,7 +262,7 @@ def _token(vocab: Vocab, token_id: int) -> Example:
 
 
 def _out_of_order(vocab: Vocab) -> Iterator[Example]:
-    """The parts of merges that no merge before makes."""
+    """Yield the parts of merges that no earlier merge makes."""
     made = {vocab.find(bytes([byte])) for byte in range(256)} - {None}
     if vocab.alphabet is not None:
         made = {token_id for token_id, token in vocab.tokens.items() if len(token.decode("utf-8", "replace")) == 1}

@@ -32,7 +32,7 @@ class Code(str):
 
 @dataclass(frozen=True)
 class Table:
-    """A table; nothing without rows.
+    """A table; without rows it is not shown.
 
     Attributes:
         label: The name of the table.

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias, get_args, get_type_hints
 
@@ -34,13 +35,7 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
 
 def all_of(*options: Decorator) -> Decorator:
     """One decorator for several options, which ``--help`` lists in this order."""
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 def amount(unit: int, least: int) -> Callable[[Any], int]:

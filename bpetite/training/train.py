@@ -148,8 +148,8 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     """Make the tokens of a vocabulary known to a merger.
 
     Returns:
-        The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,
-        then tokens that no merge gives; of ranks all tokens in the order of their ids.
+        merger id -> vocabulary id, in the order of the merger's: bytes first, then the results of merges in the order
+        of the list, then tokens that no merge makes. The tokens of ranks come in the order of their ids.
 
     Raises:
         ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.

@@ -151,7 +151,7 @@ cdef class TextCounter:
         return size
 
     def count_range(self, text, Py_ssize_t start, Py_ssize_t stop):
-        """Count the pre-tokens of text[start:stop] as of a text of its own. Returns its length.
+        """Count the pre-tokens of text[start:stop] as if it were a whole text. Returns its length.
 
         Args:
             text: str or UTF-8 bytes.

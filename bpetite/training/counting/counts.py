@@ -57,7 +57,7 @@ class Counts:
 
     @property
     def training_memory(self) -> int:
-        """The bytes that learning from these counts takes, about, in addition to the counts."""
+        """About how many bytes learning takes, besides the counts themselves."""
         # For each byte a slot and about one noted strip, for each pre-token a strip and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
 

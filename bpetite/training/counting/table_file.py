@@ -1,8 +1,8 @@
 """Files of counts: 64 partitions of records, and a description at the end.
 
 Layout: the line ``bpetite counts 2``; records (count_records.h) in the order of their stable hashes, whose topmost 6
-bits are the number of the partition; one line of JSON with the options of counting, the totals, and of each partition
-the number of its bytes and their CRC-32; u32 bytes of that line, u32 CRC-32 of both lines. Numbers are little-endian.
+bits are the number of the partition; one line of JSON with the options of counting, the totals, and the size and CRC-32
+of each partition; u32 bytes of that line, u32 CRC-32 of both lines. Numbers are little-endian.
 """
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ cdef class Merger:
     # ---- words in -------------------------------------------------------------------------------------------------
 
     def know(self, const uint32_t[::1] pairs not None):
-        """Make the tokens of an earlier tokenizer known. :meth:`encode_by` comes next.
+        """Make the tokens of an earlier tokenizer known. Call :meth:`encode_by` next.
 
         From here on pairs that give an existing token are not learned: where such a pair is left, the merges of the
         earlier tokenizer did not make the token, and one more would change the ids of its texts.
@@ -139,7 +139,7 @@ cdef class Merger:
 
     def encode_by(self, TokenTable tokens not None, MergeTable merges not None, const uint32_t[::1] ids not None,
                   bint whole):
-        """Add pre-tokens as the tokens that a vocabulary makes of them; :meth:`know` comes before.
+        """Encode the pre-tokens that are added by a vocabulary. Call :meth:`know` before.
 
         Args:
             tokens, merges: Of the vocabulary.
