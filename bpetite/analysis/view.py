@@ -8,25 +8,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from ..tokenizer import Tokenizer
 from .cells import Cell, lay_out, rows_of
 from .report import Block, Contents, Report, Table, Tokens, short_names
 
 
-@dataclass(frozen=True)
-class Side:
-    """The tokens of one tokenizer in a :class:`TokenView`.
-
-    Attributes:
-        name: The name of the tokenizer.
-        cells: The tokens.
-    """
+class Side(NamedTuple):
+    """The name of a tokenizer, and its tokens."""
 
     name: str
-    cells: list[Cell] = field(repr=False)
+    cells: list[Cell]
 
 
 @dataclass(frozen=True, repr=False)

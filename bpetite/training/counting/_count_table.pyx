@@ -375,7 +375,7 @@ cdef class CountTable:
             self.used = 0
 
     cdef bytes order(self, uint64_t* number):
-        """The slots in the order of files: an array of `sort_item`. OUT: number of items; counts of zero are left out."""
+        """The slots in the order of files, an array of `sort_item`. OUT: number: items; counts of 0 are left out."""
         cdef bytes made = PyBytes_FromStringAndSize(NULL, self.used * sizeof(sort_item))
         cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(made)
         cdef uint64_t i
