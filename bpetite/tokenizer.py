@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern, SplitPatternLike
     from .steps.template import Template
-    from .training.counting.count_options import CountOptions, Specials
+    from .training.counting.count_options import CountOptions, SpecialLiterals
     from .training.counting.counts import CountFile
     from .training.counting.jobs import Progress
     from .training.counting.texts import Corpus
@@ -122,7 +122,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         corpus: Text | Iterable[Text],
         vocab_size: int,
         *,
-        special_tokens: Specials = ("<|endoftext|>",),
+        special_tokens: SpecialLiterals = ("<|endoftext|>",),
         special_ids: SpecialIds = "after",
         pattern: PatternLike = "gpt2",
         min_frequency: int = 1,
@@ -184,7 +184,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         paths: SourcesLike,
         vocab_size: int,
         *,
-        special_tokens: Specials = ("<|endoftext|>",),
+        special_tokens: SpecialLiterals = ("<|endoftext|>",),
         special_ids: SpecialIds = "after",
         pattern: PatternLike = "gpt2",
         min_frequency: int = 1,
@@ -385,7 +385,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         corpus: Corpus,
         add: int,
         *,
-        special_tokens: Specials = (),
+        special_tokens: SpecialLiterals = (),
         min_frequency: int = 1,
         tie_break: TieBreak = "ids",
         max_token_bytes: int | None = None,

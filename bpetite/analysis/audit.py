@@ -26,7 +26,8 @@ LONGEST = 1 << 16
 #: Bytes that no UTF-8 text holds, so that no text needs a token for them.
 NEVER_IN_UTF8 = frozenset([0xC0, 0xC1, *range(0xF5, 0x100)])
 
-#: code -> severity and message of a finding. Training itself leaves tokens of some unreachable kinds: those are notes.
+#: code -> severity and message of a finding. Training itself leaves tokens that no text can produce, for some
+#: reasons: those are notes.
 FINDINGS: dict[str, tuple[Severity, str]] = {
     "round-trip": ("fault", "texts that decoding does not give back, in the tokenizer's normal form"),
     "special-tokens": (
@@ -109,7 +110,7 @@ def audit(
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
-    classes: dict[str, list[int]] = {kind: [] for kind in TOKEN_CLASSES}
+    classes: dict[str, list[int]] = {name: [] for name in TOKEN_CLASSES}
     for token_id, token in sorted(vocab.tokens.items()):
         classes[token_class(token, token_id in specials)].append(token_id)
     longest = sorted(ordinary, key=lambda token_id: (-len(ordinary[token_id]), token_id))[:EXAMPLES]
@@ -117,7 +118,7 @@ def audit(
         name=name or f"tokenizer ({len(tokenizer):,} tokens, {tokenizer.fingerprint()[:8]})",
         settings=settings_of(tokenizer),
         tokens=dict(vocab.tokens),
-        classes={kind: ids for kind, ids in classes.items() if ids},
+        classes={name: ids for name, ids in classes.items() if ids},
         scripts=dict(Counter(main_script(text, script_of) for text in texts_of.values()).most_common()),
         lengths=dict(sorted(Counter(map(len, ordinary.values())).items())),
         longest={token_id: ordinary[token_id] for token_id in longest},
@@ -194,7 +195,7 @@ def _texts(tokens: dict[int, bytes]) -> Iterator[tuple[int, str]]:
 
 
 def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[Example]]) -> Iterator[str]:
-    """Texts as they come, each checked on its way. OUT: the texts that fail, by check."""
+    """Pass texts on, and check that each comes back from its ids. OUT: cases: the texts that do not."""
     vocab = tokenizer.to_vocab()
     normalize = normalizer(tokenizer.normalization) or str
     space = "" if vocab.alphabet is None else vocab.alphabet.space
@@ -218,7 +219,7 @@ def _first_difference(decoded: str, expected: str) -> str:
 def _examples(
     tokenizer: Tokenizer, vocab: Vocab, reached: Reach, texts_of: dict[int, str], used: list[int] | None
 ) -> Iterator[tuple[str, Example]]:
-    """The code of a finding and one of its cases, for each case in the vocabulary."""
+    """Yield (code of a finding, one of its cases) for all cases in the vocabulary."""
     for literal, token_id in vocab.special_tokens.items():
         back = literal in vocab.aliases or tokenizer.decode([token_id]) == literal
         if tokenizer.encode(literal).count(token_id) != 1 or not back:
@@ -261,7 +262,7 @@ def _token(vocab: Vocab, token_id: int) -> Example:
 
 
 def _out_of_order(vocab: Vocab) -> Iterator[Example]:
-    """The parts of merges that no merge before makes."""
+    """Yield the parts of merges that no earlier merge makes."""
     made = {vocab.find(bytes([byte])) for byte in range(256)} - {None}
     if vocab.alphabet is not None:
         made = {token_id for token_id, token in vocab.tokens.items() if len(token.decode("utf-8", "replace")) == 1}

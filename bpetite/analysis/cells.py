@@ -1,8 +1,8 @@
 """Tokens of texts: the bytes that they stand for, and how they are laid out for display.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: a later one
-shows only the characters that begin in it. Bytes that are not UTF-8 (possible
-only for ids that no text produces) are shown in hex.
+shows only the characters that begin in it. Bytes that are not UTF-8 (possible only for ids that no text produces) are
+shown in hex.
 """
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Cell:
         text: The characters that begin in it; a byte that is not part of a character is U+DC00 plus the byte.
         joined: True where it begins inside a character that the token before began.
         number: Its place among the tokens that are shown.
-        differs: It is no token of the other side.
+        differs: True where another side does not have this token.
     """
 
     id: int

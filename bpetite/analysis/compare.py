@@ -16,7 +16,7 @@ from ..tokenizer import Tokenizer
 from .audit import settings_of
 from .cells import Numbers, Tokenized
 from .comparison import Comparison, Difference, Differences, Figures
-from .usage import ALL, Meter, Piece, ScriptUse, batches
+from .usage import ALL, Meter, Passage, ScriptUse, batches
 
 #: Texts, texts by group, or pairs of a group and a text.
 Texts = Iterable[str] | Iterable[tuple[str, str]] | Mapping[str, Iterable[str]]
@@ -46,7 +46,7 @@ def compare(
         texts: Texts; group -> its texts, such as "de" -> texts in German; or pairs (group, text), in any order. They
             are read as ordinary text.
         by: The name of the grouping, for the report to say.
-        places: The most places to report that two tokenizers encode differently, of each kind.
+        places: The most places to report that two tokenizers cut differently, and the most with other ids.
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
@@ -68,13 +68,13 @@ def compare(
     documents: Counter[str] = Counter()
     (first, one), *others = named.items()
     found = [_TextDifferences(_differences((first, name), one, other), (one, other), places) for name, other in others]
-    for group, pieces in batches(_pairs(texts), documents):
-        held = [piece.text for piece in pieces]
+    for group, passages in batches(_pairs(texts), documents):
+        held = [passage.text for passage in passages]
         read = [meter.read(held) for meter in meters.values()]
         for (name, meter), tokens in zip(meters.items(), read, strict=True):
             groups[name].setdefault(group, ScriptUse()).add(meter.add(tokens))
         for differences, tokens in zip(found, read[1:], strict=True):
-            differences.add(pieces, read[0], tokens)
+            differences.add(passages, read[0], tokens)
     figures = []
     for name, tokenizer in named.items():
         usage, special = meters[name].finished(documents.total()), set(tokenizer.special_tokens.values())
@@ -156,26 +156,26 @@ class _TextDifferences:
         self.report.places.sort(key=lambda place: (place.document, place.offset))
         return self.report
 
-    def add(self, pieces: Sequence[Piece], a: Tokenized, b: Tokenized) -> None:
+    def add(self, passages: Sequence[Passage], a: Tokenized, b: Tokenized) -> None:
         """Compare the tokens of texts, or of parts of them."""
         if np.array_equal(a.ids, b.ids) and a.data == b.data:
             return
         if a.data == b.data:
-            self.compare(pieces, a, b)
-        elif len(pieces) > 1:
-            for number in range(len(pieces)):
-                self.add(pieces[number : number + 1], a.text(number), b.text(number))
+            self.compare(passages, a, b)
+        elif len(passages) > 1:
+            for number in range(len(passages)):
+                self.add(passages[number : number + 1], a.text(number), b.text(number))
         else:
             # the two normalize differently, so no positions are comparable: the first tokens that differ
             unlike = np.flatnonzero(a.ids[: len(b.ids)] != b.ids[: len(a.ids)])
             first = int(unlike[0]) if len(unlike) else min(len(a.ids), len(b.ids))
             last = min(first + REWRITTEN, len(a.ids))
             self.report.cut_places += 1
-            self.differing.add(pieces[0].document)
+            self.differing.add(passages[0].document)
             edges = [int(a.ends[at - 1]) if at else 0 for at in (first, last)]
-            self.place(pieces, a, True, edges, a.ids[first:last], b.ids[first : first + REWRITTEN])
+            self.place(passages, a, True, edges, a.ids[first:last], b.ids[first : first + REWRITTEN])
 
-    def compare(self, pieces: Sequence[Piece], a: Tokenized, b: Tokenized) -> None:
+    def compare(self, passages: Sequence[Passage], a: Tokenized, b: Tokenized) -> None:
         # Range i lies between common edges i - 1 and i; its tokens are first..last on each side.
         edges = np.intersect1d(a.ends, b.ends)
         last_a, last_b = (np.searchsorted(side.ends, edges, "right") - 1 for side in (a, b))
@@ -190,23 +190,24 @@ class _TextDifferences:
         self.report.cut_places += len(opens)
         self.report.other_ids += len(other_id)
         starts = np.append(0, edges)[np.concatenate([opens, other_id])]
-        self.differing.update(pieces[at].document for at in np.unique(np.searchsorted(ends, starts, "right")).tolist())
+        touched = np.unique(np.searchsorted(ends, starts, "right")).tolist()
+        self.differing.update(passages[at].document for at in touched)
         changes = [(*pair, True) for pair in zip(opens.tolist(), closes.tolist(), strict=True)][: self.left[True]]
         changes += [(at, at, False) for at in other_id[: self.left[False]].tolist()]
         for first, last, cut in sorted(changes):
             tokens_a = a.ids[first_a[first] : last_a[last] + 1]
             tokens_b = b.ids[first_b[first] : last_b[last] + 1]
-            self.place(pieces, a, cut, [int(edges[first - 1]) if first else 0, int(edges[last])], tokens_a, tokens_b)
+            self.place(passages, a, cut, [int(edges[first - 1]) if first else 0, int(edges[last])], tokens_a, tokens_b)
 
     def place(
-        self, pieces: Sequence[Piece], read: Tokenized, cut: bool, edges: list[int], a: Numbers, b: Numbers
+        self, passages: Sequence[Passage], read: Tokenized, cut: bool, edges: list[int], a: Numbers, b: Numbers
     ) -> None:
         """Report a place, from one edge to another of the texts that one side read."""
         if not self.left[cut]:
             return
         self.left[cut] -= 1
         ends = _text_ends(read)
-        number = int(np.searchsorted(ends, edges[0], "right")) if len(pieces) > 1 else 0
+        number = int(np.searchsorted(ends, edges[0], "right")) if len(passages) > 1 else 0
         text_start = int(ends[number - 1]) if number else 0
         data = read.data[text_start : int(ends[number])]
         start, end = (edge - text_start for edge in edges)
@@ -221,9 +222,9 @@ class _TextDifferences:
             tuple((token_id, side.token_bytes(token_id)) for token_id in ids.tolist())
             for side, ids in zip(self.sides, (a, b), strict=True)
         )
-        offset = pieces[number].start + len(before)
+        offset = passages[number].start + len(before)
         self.report.places.append(Difference(
-            pieces[number].document, offset, cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b
+            passages[number].document, offset, cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b
         ))
 
 

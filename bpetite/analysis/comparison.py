@@ -25,11 +25,6 @@ RATES: dict[str, Callable[[ScriptUse], float]] = {
     "words in one token": lambda use: use.whole_word_share,
 }
 
-#: Figures of all texts alone.
-MORE: dict[str, Callable[[Figures], float]] = {
-    "vocabulary used": lambda one: one.usage.vocabulary_used,
-}
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -70,7 +65,7 @@ class Differences:
         documents_differing: The number of texts with different ids.
         cut_places: The number of ranges of text that are cut into different tokens.
         other_ids: The number of tokens that are cut alike and have different ids.
-        places: The first differences of each kind.
+        places: The first ranges that are cut differently, and the first tokens that have other ids.
     """
 
     names: tuple[str, str]
@@ -199,11 +194,12 @@ def _sections(report: Comparison) -> Iterator[Section]:
 
 
 def _totals(report: Comparison) -> Table:
-    heads = ["tokenizer", "tokens in it", "tokens", *RATES, *MORE, "longest token"]
+    heads = ["tokenizer", "tokens in it", "tokens", *RATES, "vocabulary used", "longest token"]
+    names = short_names([one.name for one in report.tokenizers])
     rows = [
-        [one.name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
-         *(of(one) for of in MORE.values()), len(one.longest)]
-        for one in report.tokenizers
+        [name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
+         one.usage.vocabulary_used, len(one.longest)]
+        for name, one in zip(names, report.tokenizers, strict=True)
     ]  # fmt: skip
     return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
 

@@ -21,18 +21,18 @@ from .scripts import escape, token_repr
 if TYPE_CHECKING:  # a report that is only printed does without
     import jinja2
 
-#: Characters of code that text shows in a column, of names in heads of columns, and files that a report names.
-WIDTH, NAME, FILES = 72, 28, 5
+#: Characters of code that text shows in a column, of names in heads of columns; values of a list, and files, that a
+#: report names.
+WIDTH, NAME, VALUES, FILES = 72, 28, 40, 5
 
 
 class Code(str):
     """Text in the letters of code, such as a token."""
 
 
-
 @dataclass(frozen=True)
 class Table:
-    """A table; nothing without rows.
+    """A table; without rows it is not shown.
 
     Attributes:
         label: The name of the table.
@@ -108,6 +108,10 @@ class Tokens:
     rows: Sequence[Sequence[Sequence[Cell]]]
     caption: str = ""
     few: int | None = None
+
+    def side(self, number: int) -> str:
+        """The class that gives a side the colour of its tokenizer; "" where there is only one."""
+        return f"side c{number % COLOURS}" if len(self.names) > 1 else ""
 
     def lines(self) -> Iterator[str]:
         """One token a line, side by side below each other."""
@@ -238,8 +242,8 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
     made.filters["number"] = _written
-    kinds = {"table": Table, "tokens": Tokens, "code": Code, "lines": list}
-    made.filters["is"] = lambda value, kind: isinstance(value, kinds[kind])
+    classes = {"table": Table, "tokens": Tokens, "code": Code, "lines": list}
+    made.filters["is"] = lambda value, name: isinstance(value, classes[name])
     return made
 
 
@@ -275,13 +279,14 @@ def short_names(names: Sequence[str]) -> list[str]:
 
 
 def describe(value: Any) -> str:
-    """Return a value of a report in one line.
+    """Return a value of a report in one line; of many values the first ones.
 
     >>> describe({"id": 5, "token": "'a'"}), describe(None), describe(["a", "b"]), describe({})
     ("id 5, token 'a'", 'none', 'a, b', 'none')
     """
     if isinstance(value, dict):
-        return ", ".join(f"{key} {describe(one)}" for key, one in value.items()) or "none"
+        value = [f"{key} {describe(one)}" for key, one in value.items()]
     if isinstance(value, list | tuple):
-        return ", ".join(describe(one) for one in value) or "none"
+        more = [f"and {len(value) - VALUES:,} more"] if len(value) > VALUES else []
+        return ", ".join([*map(describe, value[:VALUES]), *more]) or "none"
     return "none" if value is None else str(value)

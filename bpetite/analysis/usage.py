@@ -21,7 +21,7 @@ from .scripts import COMMON, scripts_of
 #: The group of texts that belong to none.
 ALL = "all"
 
-#: Characters that are measured at a time; longer documents are cut, see :func:`pieces_of`.
+#: Characters that are measured at a time; longer documents are cut, see :func:`passages_of`.
 BATCH = 1 << 20
 
 #: Characters that are held over all groups until the largest of them is measured.
@@ -32,7 +32,7 @@ SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
 
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
-# use cut there as well, so the pieces give the tokens of the whole.
+# use cut there as well, so the passages give the tokens of the whole.
 _CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
 
 
@@ -150,11 +150,11 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     meter = Meter(tokenizer)
     documents: Counter[str] = Counter()
     for _, held in batches(((ALL, text) for text in texts), documents):
-        meter.add(meter.read([piece.text for piece in held]))
+        meter.add(meter.read([passage.text for passage in held]))
     return meter.finished(documents.total())
 
 
-class Piece(NamedTuple):
+class Passage(NamedTuple):
     """A text, or a part of a long one: the number of the text, the first character in it, and the characters."""
 
     document: int
@@ -162,20 +162,20 @@ class Piece(NamedTuple):
     text: str
 
 
-def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Piece]]]:
+def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Passage]]]:
     """Yield the texts of a group, about BATCH characters at a time; the largest group when HELD characters wait.
 
     OUT: documents: how many texts each group has.
     """
-    waiting: dict[str, list[Piece]] = {}
+    waiting: dict[str, list[Passage]] = {}
     sizes: Counter[str] = Counter()
     for number, (group, text) in enumerate(pairs):
         documents[group] += 1
         start = 0
-        for piece in pieces_of(text):
-            waiting.setdefault(group, []).append(Piece(number, start, piece))
-            start += len(piece)
-            sizes[group] += len(piece)
+        for passage in passages_of(text):
+            waiting.setdefault(group, []).append(Passage(number, start, passage))
+            start += len(passage)
+            sizes[group] += len(passage)
             if sizes[group] >= BATCH or sizes.total() >= HELD:
                 ((largest, _),) = sizes.most_common(1)
                 yield largest, waiting.pop(largest)
@@ -183,11 +183,12 @@ def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterat
     yield from waiting.items()
 
 
-def pieces_of(text: str) -> Iterator[str]:
-    """Yield a text in pieces of at most BATCH characters.
+def passages_of(text: str) -> Iterator[str]:
+    """Yield a text in passages of at most BATCH characters.
 
-    A piece ends after a line, where the split patterns in use cut as well, so that no token changes. In a text without
-    such a line it ends after BATCH characters, and the tokens around that place may differ from the whole text's.
+    A passage ends after a line, where the split patterns in use cut as well, so that no token changes. In a text
+    without such a line it ends after BATCH characters, and the tokens around that place may differ from the whole
+    text's.
     """
     at = 0
     while len(text) - at > BATCH:

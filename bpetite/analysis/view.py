@@ -8,26 +8,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import zip_longest
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 from ..tokenizer import Tokenizer
 from .cells import Cell, lay_out, rows_of
-from .report import Block, Contents, Report, Tokens, short_names
+from .report import Block, Contents, Report, Table, Tokens, short_names
 
 
-@dataclass(frozen=True)
-class Side:
-    """The tokens of one tokenizer in a :class:`TokenView`.
-
-    Attributes:
-        name: The name of the tokenizer.
-        cells: The tokens.
-    """
+class Side(NamedTuple):
+    """The name of a tokenizer, and its tokens."""
 
     name: str
-    cells: list[Cell] = field(repr=False)
+    cells: list[Cell]
 
 
 @dataclass(frozen=True, repr=False)
@@ -35,14 +28,12 @@ class TokenView(Report):
     """A text as one or several tokenizers cut it. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
-        title: The title of the page.
         sides: The tokens, for each tokenizer.
         characters: Length of the text, as the first tokenizer normalizes it.
         bytes: Its length in UTF-8.
         aligned: True where the tokenizers see the same text, so that their tokens can be compared.
     """
 
-    title: str
     sides: tuple[Side, ...]
     characters: int
     bytes: int
@@ -56,7 +47,8 @@ class TokenView(Report):
     def _contents(self) -> Contents:
         names = short_names([side.name for side in self.sides])
         counts = ", ".join(f"{size:,} tokens of {name}" for name, size in zip(names, self.tokens, strict=True))
-        return Contents(self.title, counts, _headline(self), [("Tokens", _blocks(self))])
+        headline = [(f"{self.characters:,}", "characters"), (f"{self.bytes:,}", "bytes")]
+        return Contents("Tokens", counts, headline, [("Figures", [_figures(self)]), ("Tokens", _blocks(self))])
 
 
 def view(
@@ -64,7 +56,6 @@ def view(
     text: str | bytes,
     *others: Tokenizer,
     ordinary: bool = False,
-    title: str = "Tokens",
     names: Sequence[str] | None = None,
 ) -> TokenView:
     """Show how a tokenizer cuts a text: some pages of it, as a browser lays out 15,000 tokens at once without a pause.
@@ -74,7 +65,6 @@ def view(
         text: ``str``, or UTF-8 ``bytes``.
         others: Further tokenizers, shown beside the first.
         ordinary: Recognise no special tokens.
-        title: The title of the page.
         names: The names of the tokenizers.
 
     Raises:
@@ -90,21 +80,18 @@ def view(
     ids = [one.encode(text, allowed_special=allowed) for one in tokenizers]
     sides = tuple(map(Side, names, map(lay_out, tokenizers, ids)))
     first, *rest = (b"".join([cell.data for cell in side.cells]) for side in sides)
-    return TokenView(title, sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
+    return TokenView(sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
 
 
-def _headline(view: TokenView) -> Iterator[tuple[str, str]]:
-    yield f"{view.characters:,}", "characters"
-    yield f"{view.bytes:,}", "bytes"
+def _figures(view: TokenView) -> Table:
+    rows = []
     names = short_names([side.name for side in view.sides])
     for name, side in zip(names, view.sides, strict=True):
-        of = f", {name}" if len(view.sides) > 1 else ""
+        size, ids = len(side.cells), {cell.id for cell in side.cells}
         specials = sum(cell.special for cell in side.cells)
-        yield f"{len(side.cells):,}", f"tokens{of}"
-        yield f"{view.characters / max(len(side.cells), 1):.2f}", f"characters per token{of}"
-        yield f"{len({cell.id for cell in side.cells}):,}", f"different ids{of}"
-        if specials:
-            yield f"{specials:,}", f"special{of}"
+        rows.append([name, size, view.characters / max(size, 1), len(ids), specials])
+    heads = ["tokenizer", "tokens", "characters per token", "different ids", "special tokens"]
+    return Table("Figures", heads, rows, len(heads) - 1, named=True, sides="rows" if len(rows) > 1 else "")
 
 
 def _blocks(view: TokenView) -> Iterator[Block]:
@@ -116,5 +103,4 @@ def _blocks(view: TokenView) -> Iterator[Block]:
         yield Tokens(names, rows_of(sides))
         return
     yield "They normalize this text differently, so their tokens are not compared."
-    apart = [[row[0] for row in rows_of([side])] for side in sides]
-    yield Tokens(names, list(zip_longest(*apart, fillvalue=list[Cell]())))
+    yield Tokens(names, [sides])

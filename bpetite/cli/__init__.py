@@ -15,7 +15,6 @@ import os
 import signal
 import sys
 from contextlib import suppress
-from difflib import get_close_matches
 
 import click
 
@@ -48,7 +47,7 @@ EXAMPLES = (
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are used."""
+    """Commands that are imported when they are used; `commands` has their names, for click's suggestions."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -60,23 +59,14 @@ class Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        name = args[0]
-        if name not in COMMANDS and not name.startswith("-"):
-            near = get_close_matches(name, COMMANDS, n=1)
-            hint = f"did you mean {near[0]!r}?" if near else f"the commands are {', '.join(COMMANDS)}"
-            raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
-        return super().resolve_command(ctx, args)
-
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
 
 
 @click.command(
-    cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    cls=Commands, commands=dict.fromkeys(COMMANDS),
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="\n".join(["\b", "Examples:", *EXAMPLES]),
 )
 @click.version_option(__version__, message="bpetite %(version)s")
@@ -89,7 +79,8 @@ def main(arguments: list[str] | None = None) -> None:
     the command line is that of the process."""
     own = arguments is None
     if own:
-        _start_and_end_quickly()
+        # No command does linear algebra, and NumPy's library for it starts threads that busy-wait.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
         _print_everything()
         signal.signal(signal.SIGTERM, _preempt)
     arguments = sys.argv[1:] if arguments is None else arguments
@@ -113,7 +104,7 @@ def main(arguments: list[str] | None = None) -> None:
         code = 1
     try:
         sys.stdout.flush()
-    except OSError:  # said already; at exit, what is left would end with another code
+    except OSError:  # said already; data that is left would change the exit code at the end
         discard_output()
     if own:
         gc.freeze()  # the process ends: the garbage collector need not walk all objects once more
@@ -134,17 +125,3 @@ def _print_everything() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-
-
-def _start_and_end_quickly() -> None:
-    """Settings for the whole process, which a library must not change. Without them, a small corpus waits longer for
-    these than for its encoding."""
-    # No command does linear algebra, and NumPy's library for it starts threads that busy-wait.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    # A vocabulary is hundreds of thousands of objects and no garbage; at Python's default threshold the
-    # collector walks them again and again.
-    gc.set_threshold(50_000, 20, 50)
-    # glibc returns freed memory to the system above a threshold: twice the size of the largest block that was ever
-    # freed, up to 32 MB. A freed block of 31 MB raises it, so that the blocks of a corpus, a few megabytes each, are
-    # reused, which saves a third to a half of the page faults. The memory itself is not touched.
-    bytes(31 << 20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import click
 
 from ..errors import counted
-from ..formats import FORMATS, Format
+from ..formats import FORMATS, Format, WritableFormat
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
@@ -37,8 +37,10 @@ from .shared_options import load_tokenizer
 )
 def command(
     source: str,
-    target: Target,
+    target: str,
     source_format: Format | None,
+    target_format: WritableFormat | None,
+    overwrite: bool,
     name: str | None,
     pattern: str | None,
     special_tokens: tuple[str, ...],
@@ -63,8 +65,8 @@ def command(
         )
     else:
         tokenizer = load_tokenizer(source) if source_format is None else Tokenizer.load(source, format=source_format)
-    named = target.path.suffix or click.get_current_context().params["target_format"]
-    if not named and not is_stream(target.path) and not target.path.exists():
+    place = Target(target, target_format, overwrite)
+    if not (place.path.suffix or target_format or is_stream(target) or place.path.exists()):
         raise click.UsageError(
             f"{target} has no suffix: name a file, as {target}.json, or a folder with --to huggingface or --to gpt2"
         )
@@ -73,7 +75,7 @@ def command(
     if gaps and reserved:
         literals = {f"<|reserved_{number}|>": number for number in gaps}
         tokenizer = tokenizer.extend({}, 0, special_tokens=literals)
-    elif gaps and target.format == "huggingface":
+    elif gaps and place.format == "huggingface":
         say(f"{len(gaps):,} ids below the last have no token, which some readers refuse; --reserved names them")
-    tokenizer = target.save(tokenizer)
-    say(f"{target}: {counted(len(tokenizer), 'token')}, {target.format}")
+    tokenizer = place.save(tokenizer)
+    say(f"{place}: {counted(len(tokenizer), 'token')}, {place.format}")

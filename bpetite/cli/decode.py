@@ -2,43 +2,35 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import click
 
-from ..corpus.codec import Codec, codec_of
-from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
+from ..corpus.codec import codec_of
+from ..corpus.layouts.registry import DTYPES, layout_of
 from ..corpus.layouts.token_file import TokenFile, document_chunks
 from ..corpus.read.stores import path_of
 from ..corpus.write.manifest import shards_in
 from ..errors import FormatError
 from .base import Command
 from .inputs import unescape
-from .outputs import find_output, open_listed, tokenizer_of, unknown_token
+from .outputs import Output, unknown_token
 from .reports import create_output
 from .shared_options import load_tokenizer, overwrite_option
 
 
-def _open(
-    path: str, tokenizer: str | None, format: str | None, dtype: str | None, split: str | None
-) -> tuple[list[TokenFile], Codec, dict[str, Any]]:
-    output = find_output(path, format)
-    if output is None:
-        opened_file = open_token_file(path, format=format, dtype=dtype)
-        if tokenizer is None:
-            raise FormatError(f"{path}: nothing says which tokenizer made it; give --tokenizer")
-        return [opened_file], codec_of(load_tokenizer(tokenizer)), {}
-    found_at, manifest = output
-    codec = codec_of(tokenizer_of(found_at, manifest["tokenizer"], tokenizer, needed=True))
-    tokens = [shard[0] for shard in shards_in(manifest)]
-    splits = {file["split"] for file in tokens}
-    meant = [file for file in tokens if file["name"] == path_of(path).name] or tokens
-    files = [file for file in meant if split in (None, file["split"])]
+def _opened(output: Output, split: str | None) -> list[TokenFile]:
+    """The token files of a split, or all."""
+    if not output.shards:
+        return [output.open()]
+    listed = [shard[0] for shard in output.shards]
+    files = [file for file in listed if split in (None, file["split"])]
     if not files:
-        raise FormatError(f"{found_at}: no files of split {split}; it has {', '.join(sorted(splits))}")
-    if files[-1] != tokens[-1] or "all" not in splits:
-        manifest["final_separator"] = True  # other documents follow these, in files that are not decoded
-    return [open_listed(found_at, manifest, file) for file in files], codec, manifest
+        splits = sorted({file["split"] for file in listed})
+        raise FormatError(f"{output.path}: no files of split {split}; it has {', '.join(splits)}")
+    *_, last = shards_in(output.manifest)
+    if files[-1] != last[0] or last[0]["split"] != "all":
+        output.manifest["final_separator"] = True  # other documents follow these, in files that are not decoded
+    return [output.open(file) for file in files]
 
 
 @click.command(
@@ -85,7 +77,9 @@ def command(
         return
     if len(tokens) > 1:
         raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
-    files, codec, manifest = _open(tokens[0], tokenizer, format, dtype, split)
+    found = Output(tokens[0], format, dtype)
+    codec, manifest = codec_of(found.tokenizer(tokenizer, needed=True)), found.manifest
+    files = _opened(found, split)
     eot = manifest.get("eot") or layout_of(files[0].format).eot
     between = separator or manifest.get("separator") or codec.eot_text or "\n"
     pending: list[bytes] = []  # the start of a line; of text, the separator that is due if another document follows

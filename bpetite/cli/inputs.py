@@ -9,14 +9,14 @@ from typing import Any
 import click
 
 from ..corpus import Sources, find_sources, read_documents
-from ..corpus.options import Options as CorpusOptions
+from ..corpus.options import Options
 from ..corpus.read.find import refuse_unread
 from ..corpus.read.pieces import Reading
 from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from .base import usage
 from .reports import bytes_read, say
-from .shared_options import Options, all_of, option_of
+from .shared_options import Decorator, all_of, option_of
 
 
 def unescape(ctx: click.Context | None, option: click.Parameter | None, value: str | None) -> str | None:
@@ -40,22 +40,22 @@ def unescape(ctx: click.Context | None, option: click.Parameter | None, value: s
 
 
 #: FILES, and how documents are found in them.
-corpus_options: Options = all_of(
+corpus_options: Decorator = all_of(
     click.argument("files", nargs=-1),
-    option_of(CorpusOptions, "input_kind"),
-    option_of(CorpusOptions, "separator", callback=unescape),
-    option_of(CorpusOptions, "whole_files"),
-    option_of(CorpusOptions, "text_key"),
-    option_of(CorpusOptions, "on_error"),
-    option_of(CorpusOptions, "max_document_bytes"),
+    option_of(Options, "input_kind"),
+    option_of(Options, "separator", callback=unescape),
+    option_of(Options, "whole_files"),
+    option_of(Options, "text_key"),
+    option_of(Options, "on_error"),
+    option_of(Options, "max_document_bytes"),
     click.option(
         "--files-from", type=click.File("rb"), metavar="FILE",
         help="Read the names of more FILES, a line each, from a file; - for standard input.",
     ),
     click.option("-0", "--null", is_flag=True, help="With --files-from: names end with NUL, as from find -print0."),
 )
-special_policy: Options = option_of(CorpusOptions, "special")
-max_errors_option: Options = option_of(CorpusOptions, "max_errors", type=click.IntRange(0))
+special_policy: Decorator = option_of(Options, "special")
+max_errors_option: Decorator = option_of(Options, "max_errors", type=click.IntRange(0))
 
 
 class Files:
@@ -71,7 +71,7 @@ class Files:
     """
 
     def __init__(self, files: Sequence[str], *, files_from: Any = None, null: bool = False, **options: Any) -> None:
-        self.settings: CorpusOptions = CorpusOptions(**options)
+        self.settings: Options = Options(**options)
         with usage():
             self.settings.check()
         names = list(files)

@@ -2,24 +2,24 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from ..corpus.layouts.registry import DTYPES, layout_of, open_token_file
+from ..corpus.layouts.registry import DTYPES, layout_of
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
-from ..corpus.read.stores import AnyPath, path_of
+from ..corpus.read.stores import path_of
 from ..corpus.write.growing import HASH, check_file
-from ..corpus.write.manifest import entries_in, shards_in
+from ..corpus.write.manifest import entries_in
 from ..corpus.write.partial import unfinished
 from ..errors import FormatError, counted
 from ..tokenizer import Tokenizer
 from .base import Command
-from .outputs import find_output, open_listed, tokenizer_of, unknown_token
+from .outputs import Output, unknown_token
 from .reports import described, show_json
-from .shared_options import COUNT_OR_NONE, json_option, load_tokenizer
+from .shared_options import COUNT_OR_NONE, json_option
 
 
 @click.command(
@@ -56,17 +56,11 @@ def command(
     state of each rank. With --json, a line a file or rank.
     """
     for name in files:
-        output = None if format else find_manifest(name)
-        ranks = {} if output or format or verify else unfinished(path_of(name))
-        states = {rank: state for rank, state in ranks.items() if state}
+        finished = format or verify or find_manifest(name)
+        states = {} if finished else {rank: state for rank, state in unfinished(path_of(name)).items() if state}
         for rank, state in states.items():
             _show_state(rank, state, as_json)
-        if states:
-            continue
-        output = output or find_output(name, format)
-        if output is None and verify:
-            raise FormatError(f"{name}: --verify needs the manifest, and there is none beside it")
-        for facts in _look(name, output, tokenizer, format, dtype, shown, verify):
+        for facts in () if states else _look(Output(name, format, dtype), tokenizer, shown, verify):
             if as_json:
                 show_json(facts)
                 continue
@@ -94,37 +88,31 @@ def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
         click.echo(f"{name}: {line}")
 
 
-def _look(
-    name: str, output: tuple[AnyPath, dict[str, Any]] | None, spec: str | None, format: str | None, dtype: str | None,
-    shown: int, verify: bool,
-) -> list[dict[str, Any]]:  # fmt: skip
-    if output is None:
-        file = open_token_file(name, format=format, dtype=dtype)
-        return [_describe(file, None if spec is None else load_tokenizer(spec), shown)]
-    path, manifest = output
+def _look(output: Output, spec: str | None, shown: int, verify: bool) -> Iterator[dict[str, Any]]:
+    tokenizer, manifest = output.tokenizer(spec, needed=False), output.manifest
+    if not manifest:
+        if verify:
+            raise FormatError(f"{output.path}: --verify needs the manifest, and there is none beside it")
+        yield _describe(output.open(), tokenizer, shown)
+        return
     for listed in entries_in(manifest) if verify else ():
-        check_file(path.parent / listed["name"], listed)
-    stored = manifest["tokenizer"]
-    tokenizer = tokenizer_of(path, stored, spec, needed=False)
-    reader = layout_of(manifest["format"]).reader
-    meant = [shard for shard in shards_in(manifest) if Path(name).name in [file["name"] for file in shard]]
-    looked_at = []
-    for shard in meant or shards_in(manifest):
+        check_file(output.path.parent / listed["name"], listed)
+    reader, stored = layout_of(manifest["format"]).reader, manifest["tokenizer"]
+    for first, *_ in output.shards:
         if reader is None:
-            facts = _describe(open_listed(path, manifest, shard[0]), tokenizer, shown)
+            facts = _describe(output.open(first), tokenizer, shown)
         else:
             facts = {
-                "file": str(path.parent / shard[0]["name"]),
+                "file": str(output.path.parent / first["name"]),
                 **{name: manifest[name] for name in ("format", "dtype")},
-                **{name: shard[0][name] for name in ("tokens", "documents")},
+                **{name: first[name] for name in ("tokens", "documents")},
                 "reader": reader,
             }
         facts["tokenizer"] = f"{stored['name']} {stored['fingerprint'][:8]}"
         facts["eot"] = manifest["eot"]
         if verify:
             facts["verified"] = f"{HASH} as in the manifest"
-        looked_at.append(facts)
-    return looked_at
+        yield facts
 
 
 def _describe(file: TokenFile, tokenizer: Tokenizer | None, shown: int) -> dict[str, Any]:

@@ -8,53 +8,80 @@ from ..corpus.layouts.registry import open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
 from ..corpus.read.stores import AnyPath, path_of
+from ..corpus.write.manifest import shards_in
 from ..corpus.write.partial import unfinished
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .shared_options import load_tokenizer
 
 
-def find_output(path: str, format: str | None) -> tuple[AnyPath, dict[str, Any]] | None:
-    """An output as `find_manifest` finds it; None for a token file without a manifest.
+class Output:
+    """A finished output, or a token file without a manifest.
+
+    Args:
+        name: Of a token file, an output, a manifest or a folder.
+        format: The layout of a file without a manifest, where it does not say.
+        dtype: Of its tokens.
+
+    Attributes:
+        path: The manifest, or the token file.
+        manifest: Its content; {} for a file without one.
+        shards: The files of each shard as the manifest lists them, the file of tokens first; of a name that is one of
+            the files, only its shard.
 
     Raises:
         FormatError: There is neither, or the output is not finished.
+        FileNotFoundError: Nothing has this name.
     """
-    output = None if format else find_manifest(path)
-    if output is not None:
-        return output
-    if not format and unfinished(path_of(path)):
-        raise FormatError(f"{path}: the output is not finished; the same command goes on, `merge` joins ranks, "
-                          "`inspect` shows how far it is")
-    if path_of(path).is_dir():
-        raise FormatError(f"{path}: a folder without a manifest.json; name a token file")
-    if not path_of(path).exists():
-        raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", path)
-    return None
 
+    def __init__(self, name: str, format: str | None = None, dtype: str | None = None) -> None:
+        self.format, self.dtype = format, dtype
+        found = None if format else find_manifest(name)
+        self.path: AnyPath = path_of(name)
+        self.manifest: dict[str, Any] = {}
+        self.shards: list[list[dict[str, Any]]] = []
+        if found is not None:
+            own, (self.path, self.manifest) = self.path.name, found
+            shards = list(shards_in(self.manifest))
+            self.shards = [shard for shard in shards if own in [file["name"] for file in shard]] or shards
+        elif not format and unfinished(self.path):
+            raise FormatError(f"{name}: the output is not finished; the same command goes on, `merge` joins ranks, "
+                              "`inspect` shows how far it is")
+        elif self.path.is_dir():
+            raise FormatError(f"{name}: a folder without a manifest.json; name a token file")
+        elif not self.path.exists():
+            raise FileNotFoundError(errno.ENOENT, "no token file, manifest or output of this name", name)
 
-def open_listed(manifest_path: AnyPath, manifest: dict[str, Any], file: dict[str, Any]) -> TokenFile:
-    """A token file that a manifest lists."""
-    return open_token_file(manifest_path.parent / file["name"], format=manifest["format"], dtype=manifest["dtype"])
+    def open(self, listed: dict[str, Any] | None = None) -> TokenFile:
+        """A token file that the manifest lists, or the one without a manifest."""
+        if listed is None:
+            return open_token_file(self.path, format=self.format, dtype=self.dtype)
+        form = {name: self.manifest[name] for name in ("format", "dtype")}
+        return open_token_file(self.path.parent / listed["name"], **form)
 
-
-def tokenizer_of(path: AnyPath, stored: dict[str, Any], spec: str | None, *, needed: bool) -> Tokenizer | None:
-    """The tokenizer that is asked for, or the one that a manifest names; None if that is not needed, and not there or
-    changed."""
-    try:
-        tokenizer = load_tokenizer(spec or stored["name"])
-    except (OSError, ValueError) as missing:
-        if spec is not None:
-            raise
-        if needed:
-            raise FormatError(f"{path}: made with {stored['name']}, not found ({missing}); give --tokenizer") from None
-        return None
-    if tokenizer.fingerprint() == stored["fingerprint"]:
-        return tokenizer
-    if spec is None and not needed:
-        return None
-    raise FormatError(f"{path}: made with tokenizer {stored['name']} ({stored['fingerprint'][:8]}), not with this one "
-                      f"({tokenizer.fingerprint()[:8]})")
+    def tokenizer(self, spec: str | None, *, needed: bool) -> Tokenizer | None:
+        """The tokenizer that is asked for, or the one that the manifest names; None if that is not needed, and not
+        there or changed."""
+        stored = self.manifest.get("tokenizer")
+        if stored is None:
+            if spec is None and needed:
+                raise FormatError(f"{self.path}: nothing says which tokenizer made it; give --tokenizer")
+            return None if spec is None else load_tokenizer(spec)
+        try:
+            tokenizer = load_tokenizer(spec or stored["name"])
+        except (OSError, ValueError) as missing:
+            if spec is not None:
+                raise
+            if needed:
+                made = f"{self.path}: made with {stored['name']}, not found ({missing})"
+                raise FormatError(f"{made}; give --tokenizer") from None
+            return None
+        if tokenizer.fingerprint() == stored["fingerprint"]:
+            return tokenizer
+        if spec is None and not needed:
+            return None
+        raise FormatError(f"{self.path}: made with tokenizer {stored['name']} ({stored['fingerprint'][:8]}), not with "
+                          f"this one ({tokenizer.fingerprint()[:8]})")
 
 
 def unknown_token(path: AnyPath, unknown: KeyError) -> FormatError:

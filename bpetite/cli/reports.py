@@ -83,8 +83,8 @@ def show_report(report: Any, page: Path | None, overwrite: bool, as_json: bool, 
 
 def report_problems(summary: dict[str, Any]) -> None:
     treated = "left out" if summary["on_error"] == "skip" else "replaced"
-    for kind, problem in summary["problems"].items():
-        say(f"{problem['count']:,} x {kind} {treated}, the first at {problem['first']}")
+    for name, problem in summary["problems"].items():
+        say(f"{problem['count']:,} x {name} {treated}, the first at {problem['first']}")
 
 
 def report_cuts(inputs: Sequence[Input], summary: dict[str, Any]) -> None:

@@ -2,9 +2,7 @@
 from __future__ import annotations
 
 import tempfile
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -13,32 +11,17 @@ from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..formats.files import WRITTEN
 from ..tokenizer import Tokenizer
 from .reports import check_output, create_output, is_stream, named, say
-from .shared_options import Options, all_of, overwrite_option
+from .shared_options import Decorator, all_of, overwrite_option
 
-_to_option = click.option(
-    "--to",
-    "target_format",
-    type=click.Choice(WRITABLE_FORMATS, case_sensitive=False),
-    help="Format of the tokenizer that is written [default: by its name: tokenizer.json is huggingface, *.tiktoken "
-    "is tiktoken, any other native]. gpt2 is a folder; huggingface too, for AutoTokenizer, unless it ends in .json.",
-)
-
-
-def target_options(command: Any) -> Any:
-    """Give a command that has a parameter ``target``, a path, the options --to and --overwrite, and a `Target`."""
-
-    @wraps(command)
-    def with_target(*, target: str, target_format: WritableFormat | None, overwrite: bool, **others: Any) -> None:
-        # by the name as it was typed: a path has no slash at its end
-        command(target=Target(Path(target), target_format or formats.format_by_name(target), overwrite), **others)
-
-    return _to_option(overwrite_option(with_target))
-
-
-#: The options of a command that makes a tokenizer, with -o.
-output_options: Options = all_of(
-    click.option("-o", "--output", "target", required=True, help="Where the tokenizer goes; - is standard output."),
-    target_options,
+#: The options of a command that saves a tokenizer, beside its name; see `Target`.
+target_options: Decorator = all_of(
+    click.option(
+        "--to", "target_format", type=click.Choice(WRITABLE_FORMATS, case_sensitive=False),
+        help="Format of the tokenizer that is written [default: by its name: tokenizer.json is huggingface, "
+        "*.tiktoken is tiktoken, any other native]. gpt2 is a folder; huggingface too, for AutoTokenizer, unless it "
+        "ends in .json.",
+    ),
+    overwrite_option,
 )
 
 
@@ -49,10 +32,12 @@ class Target:
         OSError, click.UsageError: A tokenizer could not be saved there.
     """
 
-    def __init__(self, path: Path, format: WritableFormat, overwrite: bool) -> None:
-        self.path: Path = path
-        self.format = format
+    def __init__(self, target: str, target_format: WritableFormat | None, overwrite: bool) -> None:
+        # by the name as it was typed: a path has no slash at its end
+        self.format: WritableFormat = target_format or formats.format_by_name(target)
+        self.path: Path = Path(target)
         self.overwrite: bool = overwrite
+        path, format = self.path, self.format
         if not formats.in_folder(path, format):
             check_output(path, overwrite)
         elif is_stream(path):
@@ -106,13 +91,11 @@ def _in_kind(tokenizer: Tokenizer, format: WritableFormat) -> Tokenizer:
     Raises:
         ValueError: The ids would not be the same for every text.
     """
-    if format == "tiktoken" and tokenizer.kind == "merges":
-        tokenizer = tokenizer.to_ranks()
-        say("the merge list became ranks; the ids stay the same for every text")
-    elif format in ("huggingface", "gpt2") and tokenizer.kind == "ranks":
-        tokenizer = tokenizer.to_merges()
-        say("the ranks became a merge list; the ids stay the same for every text")
-    return tokenizer
+    kind = {"native": tokenizer.kind, "tiktoken": "ranks"}.get(format, "merges")
+    if kind == tokenizer.kind:
+        return tokenizer
+    say(f"the {tokenizer.kind} became {kind}; the ids stay the same for every text")
+    return tokenizer.to_ranks() if kind == "ranks" else tokenizer.to_merges()
 
 
 def special_tokens_of(values: tuple[str, ...]) -> list[str] | dict[str, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
 from typing import Any, TypeAlias, get_args, get_type_hints
 
@@ -15,7 +16,7 @@ from ..tokenizer import Tokenizer
 from .reports import say
 
 #: A decorator that gives a command options.
-Options: TypeAlias = Callable[[Any], Any]
+Decorator: TypeAlias = Callable[[Any], Any]
 
 #: The tokenizer that ships inside the package.
 PACKAGED = "bpetite-32k"
@@ -32,15 +33,9 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
     return Tokenizer.load(spec)
 
 
-def all_of(*options: Options) -> Options:
+def all_of(*options: Decorator) -> Decorator:
     """One decorator for several options, which ``--help`` lists in this order."""
-
-    def decorate(command: Any) -> Any:
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return decorate
+    return lambda command: reduce(lambda made, option: option(made), reversed(options), command)
 
 
 def amount(unit: int, least: int) -> Callable[[Any], int]:
@@ -75,24 +70,24 @@ def _needed(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
 
 
 #: -t, where no tokenizer means the packaged one, and where one must be named.
-tokenizer_option: Options = click.option(
+tokenizer_option: Decorator = click.option(
     "-t", "--tokenizer", metavar="TOKENIZER", help=f"The tokenizer: {SOURCES} [default: {PACKAGED}]."
 )
-needed_tokenizer: Options = click.option(
+needed_tokenizer: Decorator = click.option(
     "-t", "--tokenizer", metavar="TOKENIZER", callback=_needed, help=f"The tokenizer: {SOURCES}."
 )
-overwrite_option: Options = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
-jobs_option: Options = click.option(
+overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace an output that exists.")
+jobs_option: Decorator = click.option(
     "-j", "--jobs", type=click.IntRange(1), help="Threads [default: one a core]."
 )
 #: For a text; `inputs.special_policy` is for documents.
-special_option: Options = click.option(
+special_option: Decorator = click.option(
     "--special", type=click.Choice(["text", "allow"]), default="allow", show_default=True,
     help="How special tokens in the text are read: as text, or as tokens.",
 )
-json_option: Options = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 #: The forms of a report, see `reports.show_report`.
-report_options: Options = all_of(
+report_options: Decorator = all_of(
     json_option,
     click.option(
         "--html", "page", type=click.Path(path_type=Path), help="Where a page goes; - is standard output, alone there."
@@ -101,7 +96,7 @@ report_options: Options = all_of(
 )
 
 
-def option_of(options: type, name: str, *spellings: str, **how: Any) -> Options:
+def option_of(options: type, name: str, *spellings: str, **how: Any) -> Decorator:
     """The click option of a field of a class of options: type, default and help are those that are declared there.
 
     Args:

@@ -1,7 +1,6 @@
 """``bpetite train``: learn a tokenizer from a corpus, or further tokens for one."""
 from __future__ import annotations
 
-import logging
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import fields
@@ -16,17 +15,18 @@ from click.core import ParameterSource
 from .. import formats
 from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
+from ..formats import WritableFormat
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
 from ..training.counting.jobs import Progress
 from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
-from ..training.train import check_trainable, log
+from ..training.train import check_trainable
 from .base import Command, usage
 from .inputs import Files, corpus_options
 from .reports import ProgressLine, say
-from .saving import Target, output_options, special_tokens_of
-from .shared_options import COUNT, SOURCES, Options, all_of, amount, jobs_option, load_tokenizer, option_of
+from .saving import Target, special_tokens_of, target_options
+from .shared_options import COUNT, SOURCES, Decorator, all_of, amount, jobs_option, load_tokenizer, option_of
 
 #: The options of training that go with --vocab-size; with --add, those that `Tokenizer.extend` has.
 LEARNING: list[str] = [one.name for one in fields(TrainingOptions) if one.name != "vocab_size"]
@@ -36,7 +36,7 @@ def _special_tokens(context: click.Context, option: click.Parameter, values: tup
     return special_tokens_of(values)
 
 
-learning_options: Options = all_of(
+learning_options: Decorator = all_of(
     option_of(
         TrainingOptions, "special_tokens", multiple=True, metavar="LITERAL[=ID]", callback=_special_tokens
     ),
@@ -67,7 +67,8 @@ learning_options: Options = all_of(
     "-t", "--tokenizer", metavar="TOKENIZER", help=f"With --add: the tokenizer to learn more tokens for: {SOURCES}."
 )
 @click.option("--add", type=COUNT, help="With -t: how many tokens to learn, as 500 or 1k; all ids stay.")
-@output_options
+@click.option("-o", "--output", "target", required=True, help="Where the tokenizer goes; - is standard output.")
+@target_options
 @learning_options
 @click.option(
     "--memory", type=amount(1024, 32 << 20), metavar="SIZE",
@@ -85,7 +86,9 @@ def command(
     vocab_size: int | None,
     tokenizer: str | None,
     add: int | None,
-    target: Target,
+    target: str,
+    target_format: WritableFormat | None,
+    overwrite: bool,
     jobs: int | None,
     **others: Any,
 ) -> None:
@@ -94,6 +97,7 @@ def command(
 
     Special tokens in the text separate it and are in no merge.
     """
+    place = Target(target, target_format, overwrite)
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
     source = click.get_current_context().get_parameter_source
     options = {name: others.pop(name) for name in LEARNING}
@@ -103,7 +107,7 @@ def command(
     if (tokenizer is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --tokenizer and --add for more tokens")
     if tokenizer is None or add is None:
-        made = _trained(target, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
+        made = _trained(place, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
         new = ""
     else:
         for name in [*options, *(name for name, value in bounds.items() if value is not None)]:
@@ -115,8 +119,8 @@ def command(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
         new = f", {len(made) - len(given):,} of them new"
-    made = target.save_trained(made)
-    say(f"{target}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
+    made = place.save_trained(made)
+    say(f"{place}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
 
 
 def _trained(
@@ -149,28 +153,15 @@ def _train_within(
         return Tokenizer.train_from_counts(counts, progress=progress, **options)
 
 
-class _Lines(logging.Handler):
-    def emit(self, record: logging.LogRecord) -> None:
-        say(record.getMessage())
-
-
 def _learned(documents: Iterable[bytes], train: Callable[..., Tokenizer]) -> Tokenizer:
-    """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings and log messages go to
-    people."""
-    level, lines = log.level, _Lines()
-    log.addHandler(lines)
-    log.setLevel(logging.INFO)
-    try:
-        with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
-            warnings.simplefilter("always", TrainingWarning)
-            warnings.showwarning = lambda message, *_, **__: say(str(message))
+    """Call ``train`` with documents and ``progress``, a line of progress of merging; warnings go to people."""
+    with warnings.catch_warnings(), ProgressLine(unit=" merges", desc="merging") as merging:
+        warnings.simplefilter("always", TrainingWarning)
+        warnings.showwarning = lambda message, *_, **__: say(str(message))
 
-            def move(stage: str, done: int, total: int | None) -> None:
-                if stage == "merge":
-                    merging.total = total
-                    merging.update(done - merging.done)
+        def move(stage: str, done: int, total: int | None) -> None:
+            if stage == "merge":
+                merging.total = total
+                merging.update(done - merging.done)
 
-            return train(documents, progress=move)
-    finally:
-        log.removeHandler(lines)
-        log.setLevel(level)
+        return train(documents, progress=move)

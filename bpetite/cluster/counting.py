@@ -17,7 +17,7 @@ from ..corpus.training import reading_for, reading_options
 from ..corpus.write.manifest import digest, libraries
 from ..errors import check_integer
 from ..patterns import PatternLike
-from ..training.counting.count_options import Cutting, Specials
+from ..training.counting.count_options import Cutting, SpecialLiterals
 from ..training.counting.counts import CountFile, merge_count_files
 from ..training.counting.table_file import MAGIC
 from ..training.counting.texts import count_pretokens as count_here
@@ -55,7 +55,7 @@ def count_pretokens(
     progress: Callable[[int], object] | None = None,
     log: Callable[[str], None] | None = None,
     pattern: PatternLike = "gpt2",
-    special_tokens: Specials = ("<|endoftext|>",),
+    special_tokens: SpecialLiterals = ("<|endoftext|>",),
     normalization: str | None = None,
     **options: Unpack[ReadingOptions],
 ) -> CountFile:

@@ -19,7 +19,7 @@ from ..errors import check_integer
 from ..patterns import PatternLike
 from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
-from .counting.count_options import Specials, distinct_literals
+from .counting.count_options import SpecialLiterals, distinct_literals
 from .counting.jobs import Progress
 from .counting.texts import Corpus, count_as
 from .options import TrainingOptions, checked_ids, train_config
@@ -33,7 +33,7 @@ def extend(
     *,
     num_threads: int | None = None,
     progress: Progress | None = None,
-    special_tokens: Specials = (),
+    special_tokens: SpecialLiterals = (),
     superword_pattern: PatternLike = None,
     **rules: Any,
 ) -> Vocab:

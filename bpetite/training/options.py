@@ -10,7 +10,7 @@ from ..errors import check_integer
 from ..patterns import PatternLike
 from ..release import __version__
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .counting.count_options import Cutting, Specials
+from .counting.count_options import Cutting, SpecialLiterals
 
 #: Places of the ids of special tokens, see `TrainingOptions`.
 SpecialIds: TypeAlias = Literal["after", "before"]
@@ -50,7 +50,7 @@ class TrainingOptions:
     """
 
     vocab_size: int
-    special_tokens: Specials = ("<|endoftext|>",)
+    special_tokens: SpecialLiterals = ("<|endoftext|>",)
     special_ids: SpecialIds = "after"
     pattern: PatternLike = "gpt2"
     min_frequency: int = 1
@@ -77,7 +77,7 @@ class TrainingOptions:
             if repr(getattr(self, name)) not in choices:
                 known = f"{', '.join(choices[:-1])} or {choices[-1]}"
                 raise ValueError(f"{name} is {known}, not {getattr(self, name)!r}")
-        special_tokens: Specials = cutting.special_tokens
+        special_tokens: SpecialLiterals = cutting.special_tokens
         if isinstance(self.special_tokens, Mapping):
             special_tokens = checked_ids(self.special_tokens, self.byte_specials, self._taken)
         self._set(special_tokens=special_tokens)

@@ -1,4 +1,4 @@
-"""Pruning: unused tokens go, and text without them keeps its tokens."""
+"""Pruning: remove the tokens that a corpus does not use. Text without them keeps its tokens."""
 from __future__ import annotations
 
 from collections import Counter

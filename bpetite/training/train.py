@@ -5,7 +5,6 @@ driven, and its ids become the vocabulary's.
 """
 from __future__ import annotations
 
-import logging
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -24,12 +23,10 @@ from .counting.texts import count_pretokens
 from .merging._merger import Merger
 from .options import TrainingOptions, train_config
 
-log: logging.Logger = logging.getLogger(__name__)
-
 MAX_TOKENS = 2**31 - 2  # of the merger
 MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
 MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
-STEP = 1 << 20  # strips of words searched between two calls of `progress`: milliseconds
+STEP = 100  # tokens learned between two calls of `progress`
 
 
 def train(
@@ -151,8 +148,8 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
     """Make the tokens of a vocabulary known to a merger.
 
     Returns:
-        The merger's id -> the vocabulary's, in the order of the former: bytes, then what merges give in their order,
-        then tokens that no merge gives; of ranks all tokens in the order of their ids.
+        merger id -> vocabulary id, in the order of the merger's: bytes first, then the results of merges in the order
+        of the list, then tokens that no merge makes. The tokens of ranks come in the order of their ids.
 
     Raises:
         ValueError: A byte has no token; a merge takes what no byte or earlier merge gives.
@@ -180,8 +177,6 @@ def make_known(vocab: Vocab, merger: Merger) -> dict[int, int]:
 
 
 def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
-    if isinstance(counts, Counts):
-        log.info("%s", counts.summary())
     for pretokens in readers_of(counts):
         merger.add(pretokens)
 
@@ -199,10 +194,10 @@ def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
 
 def learn_until(merger: Merger, limit: int, progress: Progress | None) -> None:
     """Learn until there are `limit` tokens, or no pair is left."""
-    start = merger.tokens
-    finished = False
-    while not finished:
-        finished = merger.learn(min(limit, MAX_TOKENS), STEP)
+    start, last = merger.tokens, min(limit, MAX_TOKENS)
+    reached = True
+    while reached:
+        reached = merger.learn(min(last, merger.tokens + STEP)) and merger.tokens < last
         if progress is not None:
             progress("merge", merger.tokens - start, limit - start)
 

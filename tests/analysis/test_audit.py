@@ -230,3 +230,10 @@ def test_the_page_has_every_finding_with_its_severity() -> None:
     rows = re.findall(r"^\| (`.+`) \| (fault|note) \|", page, re.M)
     listed = [(code, severity) for codes, severity in rows for code in re.findall("`([^`]+)`", codes)]
     assert sorted(listed) == sorted((code, severity) for code, (severity, _) in FINDINGS.items())
+
+
+def test_settings_of_many_values_are_shown_in_part() -> None:
+    report = audit(Tokenizer.train("ab", 256, special_tokens=[f"<{number}>" for number in range(12_000)]))
+    assert "<39> 295, and 11,960 more" in str(report)
+    assert "<40>" not in str(report) + report.page()
+    assert len(report.to_dict()["settings"]["special_tokens"]) == 12_000

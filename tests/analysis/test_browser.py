@@ -24,7 +24,7 @@ SMALL, LARGE = Tokenizer.train(MIXED, 300), Tokenizer.train(MIXED, 330)
 NAMES = ("runs/experiments_of_november/tokenizers/a-small-one-trained-on-mixed-texts.json", "large")
 TEXT = MIXED + "x" * 90 + " ᐃᓄᒃᑎᑐᑦ"
 PAGES = {  # each is made by the test that opens it
-    "view": lambda: view(SMALL, TEXT, title=NAMES[0]).page(),
+    "view": lambda: view(SMALL, TEXT, names=NAMES[:1]).page(),
     "two": lambda: view(SMALL, TEXT, LARGE, names=NAMES).page(),
     "audit": lambda: audit(SMALL, [TEXT], name=NAMES[0], files=[NAMES[0]] * 9).page(),
     "compare": lambda: compare(

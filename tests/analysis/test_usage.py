@@ -58,16 +58,16 @@ def test_counts_are_those_of_the_slow_way(texts: list[str]) -> None:
 
 
 def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Such pieces give the tokens of the whole; others may not, where they are cut."""
+    """Such passages give the tokens of the whole; others may not, where they are cut."""
     monkeypatch.setattr(__import__("sys").modules["bpetite.analysis.usage"], "BATCH", 64)
     lines = "".join(f"Line {number} of the text.\n\n  More - of it 1999\n" for number in range(100))
     for pattern in (patterns.GPT2, patterns.CL100K, patterns.O200K):
         tok = Tokenizer.train(lines, 330, pattern=pattern)
-        parts = list(usage.pieces_of(lines))
+        parts = list(usage.passages_of(lines))
         assert len(parts) > 50
         assert [one for part in parts for one in tok.encode_ordinary(part)] == tok.encode_ordinary(lines)
     long = "the cat sat on the mat " * 100
-    parts = list(usage.pieces_of(long))
+    parts = list(usage.passages_of(long))
     assert ("".join(parts), max(map(len, parts))) == (long, 64)
     found, whole = measure(TOK, [long]).total.tokens, len(TOK.encode_ordinary(long))
     assert whole < found < whole + 8 * len(parts)

@@ -43,7 +43,7 @@ class Reader(HTMLParser):
         self.tags.add(tag)
         attributes = dict(found)
         self.attributes.update(attributes)
-        if attributes.get("class") == "text":
+        if (attributes.get("class") or "").startswith("text"):
             self.rows.append([])
         if "data-i" in attributes:
             self.rows[-1].append(int(attributes["data-i"] or ""))
@@ -82,12 +82,12 @@ def test_ids_that_no_text_gave() -> None:
 @pytest.mark.parametrize("text", HOSTILE)
 @pytest.mark.parametrize("tok", [TOK, BYTES])
 def test_markup_stays_text(tok: Tokenizer, text: str) -> None:
-    shown = view(tok, text, title=text, names=[text])
+    shown = view(tok, text, names=[text])
     page, cell = shown.page(), shown._repr_html_()
     read = Reader(page + cell)
     assert not read.tags & {"img", "i", "iframe", "object", "form", "link", "base", "script"}
     assert not [name for name in read.attributes if name.startswith("on") or name in ("src", "srcset", "href")]
-    assert "49" not in page.split("<h1>")[1].split("</h1>")[0]  # no template of its own
+    assert "49" not in page.split('<th scope="row">')[1].split("</th>")[0]  # no template of its own
     unseen = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\ufeff\u2028\u2029\x7f\x85"
     assert not [one for one in page if (one < " " and one not in "\n\t") or one in unseen]
     assert tokens_of(page) == tokens_of(cell) == tok.encode(text)

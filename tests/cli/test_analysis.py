@@ -74,7 +74,7 @@ def test_tokens_as_a_page(files: Path, tmp_path: Path) -> None:
     both = ("tokens", "-t", files / "a.json", "-t", files / "b.json")
     done = run(*both, "--html", page, stdin=TEXT)
     assert (done.code, done.out, done.err) == (0, "", f"{page}: written\n")
-    assert page.read_text(encoding="utf-8").count('class="text"') == 2 * 5
+    assert page.read_text(encoding="utf-8").count('class="text side') == 2 * 5
     assert "several tokenizers are shown on a page" in run(*both, "the cat").err
     alone = run("tokens", "-t", files / "a.json", "the cat", "--html", "-")
     assert (alone.out[:15], alone.out.rstrip()[-7:], alone.err) == ("<!doctype html>", "</html>", "")

@@ -27,11 +27,11 @@ def test_there_and_back_through_every_format(native: Path, tmp_path: Path) -> No
     assert Tokenizer.load(tmp_path / "pair") == TRAINED
     done = convert(tmp_path / "pair", tmp_path / "tok.tiktoken")
     assert (done.code, done.out) == (0, "")
-    assert "the merge list became ranks" in done.err
+    assert "the merges became ranks" in done.err
     assert "neither the split pattern" in done.err
     options = ("--pattern", TRAINED.pattern, "--special-tokens", f"<|endoftext|>={TRAINED.eot_token}")
     done = convert(tmp_path / "tok.tiktoken", tmp_path / "back" / "tokenizer.json", *options)
-    assert "the ranks became a merge list" in done.err
+    assert "the ranks became merges" in done.err
     assert Tokenizer.load(tmp_path / "back") == TRAINED
 
 

@@ -1,7 +1,6 @@
 """The command line, mostly called in this process: starting Python anew takes longer than most calls."""
 from __future__ import annotations
 
-import gc
 import os
 import subprocess
 import sys
@@ -42,7 +41,7 @@ class Done(NamedTuple):
 
 def bpe(*arguments: object, cwd: Path | None = None, stdin: str = "") -> Done:
     """``python -m bpetite ARGUMENTS`` in this process, with standard streams that are files."""
-    before, here, threshold = (sys.stdin, sys.stdout, sys.stderr), os.getcwd(), gc.get_threshold()
+    before, here = (sys.stdin, sys.stdout, sys.stderr), os.getcwd()
     with ExitStack() as stack:
 
         def opened() -> TextIO:
@@ -61,8 +60,6 @@ def bpe(*arguments: object, cwd: Path | None = None, stdin: str = "") -> Done:
         finally:
             sys.stdin, sys.stdout, sys.stderr = before
             os.chdir(here)
-            gc.set_threshold(*threshold)
-            gc.unfreeze()
         said = []
         for file in (out, err):
             file.flush()

@@ -43,7 +43,7 @@ cdef class CountTable:
     cdef uint8_t* chunk_next
 
     cdef bint is_full(self) noexcept nogil
-    cdef bytes order(self, bint sort, uint64_t* number)
+    cdef bytes order(self, uint64_t* number)
     cdef void drop_chunks(self) noexcept nogil
     cdef int reserve(self, uint64_t more) except -1 nogil
     cdef count_slot* find(self, bp_key key, uint64_t hash) noexcept nogil

@@ -7,7 +7,7 @@
 """
 cimport cython
 from libc.stdint cimport INT64_MAX, UINT64_MAX, int64_t, uint8_t, uint64_t, uintptr_t
-from libc.stdlib cimport calloc, free, qsort
+from libc.stdlib cimport free, qsort
 from libc.string cimport memcmp, memcpy, memset
 
 from ...headers cimport (
@@ -28,7 +28,6 @@ cdef enum:
     LARGEST_CHUNK = 1 << 22
     LEAST_SLOTS = 1 << 12
     SLOT_MEMORY = 48            # bytes of a slot while the table grows from half its size, or is sorted
-    BUCKET = 8                  # pre-tokens that are sorted at a time, about
     AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
 PARTITIONS = 1 << 64 - BP_PARTITION_SHIFT     # of files of counts
@@ -375,58 +374,32 @@ cdef class CountTable:
             memset(self.slots, 0, (self.mask + 1) * sizeof(count_slot))
             self.used = 0
 
-    cdef bytes order(self, bint sort, uint64_t* number):
-        """The slots in the order of files, or of partitions alone: an array of `sort_item`.
-
-        OUT: number of items; counts of zero are left out.
-        The hashes are even, so buckets by their topmost bits hold a few items each.
-        """
-        cdef bytes made
-        cdef sort_item* items
-        cdef uint64_t* ends
-        cdef uint64_t i, hash, bucket, buckets
-        cdef int bits = 64 - BP_PARTITION_SHIFT
+    cdef bytes order(self, uint64_t* number):
+        """The slots in the order of files, an array of `sort_item`. OUT: number: items; counts of 0 are left out."""
+        cdef bytes made = PyBytes_FromStringAndSize(NULL, self.used * sizeof(sort_item))
+        cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(made)
+        cdef uint64_t i
         cdef Py_ssize_t length
         cdef const uint8_t* data
-        while sort and self.used >> bits > BUCKET:
-            bits += 1
-        buckets = <uint64_t> 1 << bits
-        made = PyBytes_FromStringAndSize(NULL, self.used * sizeof(sort_item))
-        items = <sort_item*> PyBytes_AS_STRING(made)
-        ends = <uint64_t*> calloc(buckets + 1, sizeof(uint64_t))
-        if ends == NULL:
-            raise MemoryError
         with nogil:
+            number[0] = 0
             for i in range(self.mask + 1):
                 if self.slots[i].key.high and self.slots[i].count:
                     data = slot_bytes(&self.slots[i], &length)
-                    ends[(bp_stable_hash(data, length) >> (64 - bits)) + 1] += 1
-            for bucket in range(1, buckets):
-                ends[bucket] += ends[bucket - 1]           # so far the starts
-            for i in range(self.mask + 1):
-                if self.slots[i].key.high and self.slots[i].count:
-                    data = slot_bytes(&self.slots[i], &length)
-                    hash = bp_stable_hash(data, length)
-                    bucket = hash >> (64 - bits)
-                    items[ends[bucket]].hash = hash
-                    items[ends[bucket]].slot = &self.slots[i]
-                    ends[bucket] += 1
-            i = 0
-            for bucket in range(buckets if sort else 0):
-                qsort(items + i, ends[bucket] - i, sizeof(sort_item), by_hash)
-                i = ends[bucket]
-            number[0] = ends[buckets - 1]
-            free(ends)
+                    items[number[0]].hash = bp_stable_hash(data, length)
+                    items[number[0]].slot = &self.slots[i]
+                    number[0] += 1
+            qsort(items, number[0], sizeof(sort_item), by_hash)
         return made
 
-    def blocks(self, uint64_t size, bint sort=True):
-        """The counts as records (count_records.h), in the order of files; without `sort` of partitions alone.
+    def blocks(self, uint64_t size):
+        """The counts as records (count_records.h), in the order of files.
 
         Yields:
             (partition, bytes): whole records of one partition, about `size` bytes or fewer.
         """
         cdef uint64_t number = 0
-        cdef bytes order = self.order(sort, &number)
+        cdef bytes order = self.order(&number)
         cdef sort_item* items = <sort_item*> PyBytes_AS_STRING(order)
         cdef uint64_t first = 0
         cdef uint64_t last = 0

@@ -121,12 +121,15 @@ cdef class TextCounter:
             texts: A list that no other thread changes during the call.
             first: The number of the first text, for messages; None to leave numbers out.
 
+        Returns:
+            The characters of str and bytes of bytes.
+
         Raises:
             UnicodeEncodeError: A str holds a lone surrogate.
             UnicodeDecodeError: bytes are not UTF-8.
         """
         cdef Py_ssize_t number = len(texts)
-        cdef Py_ssize_t i
+        cdef Py_ssize_t i, size = 0
         cdef Py_ssize_t done = 0
         cdef source* sources = <source*> malloc((number + 1) * sizeof(source))
         if sources == NULL:
@@ -135,6 +138,7 @@ cdef class TextCounter:
         try:
             for i in range(number):
                 open_source(texts[i], &sources[i])
+                size += sources[i].length
             with nogil:
                 self.bad_at = -1
                 while done < number and self.bad_at < 0:
@@ -144,9 +148,10 @@ cdef class TextCounter:
             free(sources)
         if self.bad_at >= 0:
             self.refuse(texts[done - 1], "" if first is None else f" (text {first + done - 1})")
+        return size
 
     def count_range(self, text, Py_ssize_t start, Py_ssize_t stop):
-        """Count the pre-tokens of text[start:stop] as of a text of its own.
+        """Count the pre-tokens of text[start:stop] as if it were a whole text. Returns its length.
 
         Args:
             text: str or UTF-8 bytes.
@@ -166,6 +171,7 @@ cdef class TextCounter:
         if self.bad_at >= 0:
             self.bad_at += start
             self.refuse(text)
+        return stop - start
 
     def count_ends(self, bytes data not None, const long long[::1] ends):
         """Count pre-tokens of UTF-8 text that something else has split: their ends, ascending byte offsets."""

@@ -10,14 +10,14 @@ from ...patterns import Pattern, PatternLike
 from ...vocabulary.special_literals import check_literal
 
 #: Special tokens of a training: literals, or literal -> id.
-Specials: TypeAlias = Sequence[str] | Mapping[str, int]
+SpecialLiterals: TypeAlias = Sequence[str] | Mapping[str, int]
 
 
 class CountOptions(TypedDict, total=False):
     """The options of :meth:`Cutting.of`, for functions that also have others."""
 
     pattern: PatternLike
-    special_tokens: Specials
+    special_tokens: SpecialLiterals
     normalization: str | None
 
 
@@ -34,7 +34,7 @@ class Cutting:
         cls,
         *,
         pattern: PatternLike = "gpt2",
-        special_tokens: Specials = ("<|endoftext|>",),
+        special_tokens: SpecialLiterals = ("<|endoftext|>",),
         normalization: str | None = None,
     ) -> Cutting:
         """Check the options.
@@ -61,7 +61,7 @@ class Cutting:
         return None
 
 
-def distinct_literals(special_tokens: Specials) -> tuple[str, ...]:
+def distinct_literals(special_tokens: SpecialLiterals) -> tuple[str, ...]:
     """The literals without repeats.
 
     Raises:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...atomic import create_file
-from ...errors import check_integer, counted
+from ...errors import check_integer
 from ...patterns import Pattern
 from ._count_table import CountTable, PretokenReader
 from ._record_reader import RecordReader
@@ -57,16 +57,9 @@ class Counts:
 
     @property
     def training_memory(self) -> int:
-        """The bytes that learning from these counts takes, about, in addition to the counts."""
+        """About how many bytes learning takes, besides the counts themselves."""
         # For each byte a slot and about one noted strip, for each pre-token a strip and a sentinel, and the pairs.
         return 12 * self.size + 60 * len(self) + (16 << 20)
-
-    def summary(self) -> str:
-        """One line for people: the totals, and the memory that learning will need."""
-        return (
-            f"{counted(self.documents, 'document')}, {counted(self.total, 'pre-token')}, {len(self):,} different "
-            f"({self.size / 1e6:,.1f} MB); learning takes about {self.training_memory / 1e6:,.0f} MB"
-        )
 
     def _totals(self) -> tuple[int, int, int]:
         """(different pre-tokens, their bytes, pre-tokens in all)."""

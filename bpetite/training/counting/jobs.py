@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import accumulate, chain, islice
+from operator import methodcaller
 from queue import SimpleQueue
 
 from ...core._special import Specials
@@ -127,9 +128,9 @@ def _jobs(first: int, batch: list[Text], size: int, preparation: Preparation) ->
     elif preparation.by_regex or preparation.normalize is not None:
         yield partial(_count_prepared, batch, size, preparation)
     elif size > 2 * JOB_SIZE and len(batch) == 1 and preparation.cuts is not None:
-        yield from (partial(_count_range, batch[0], *ends) for ends in _ranges(batch[0], preparation.cuts))
+        yield from (methodcaller("count_range", batch[0], *ends) for ends in _ranges(batch[0], preparation.cuts))
     else:
-        yield partial(_count_batch, batch, size, first)
+        yield methodcaller("count_documents", batch, first)
 
 
 def _ranges(text: Text, cuts: CertainCuts) -> Iterator[tuple[int, int]]:
@@ -148,16 +149,6 @@ def _ranges(text: Text, cuts: CertainCuts) -> Iterator[tuple[int, int]]:
 
 def _utf8(text: Text) -> bytes:
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
-
-
-def _count_range(text: Text, start: int, stop: int, counter: TextCounter) -> int:
-    counter.count_range(text, start, stop)
-    return stop - start
-
-
-def _count_batch(batch: list[Text], size: int, first: int, counter: TextCounter) -> int:
-    counter.count_documents(batch, first)
-    return size
 
 
 def _count_prepared(batch: list[Text], size: int, preparation: Preparation, counter: TextCounter) -> int:

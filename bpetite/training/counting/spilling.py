@@ -49,7 +49,7 @@ class Partitions:
 
     def add(self, table: CountTable) -> None:
         """Append the counts of a table to the files, and clear it."""
-        for number, block in table.blocks(READ_SIZE, sort=False):
+        for number, block in table.blocks(READ_SIZE):
             with self._lock, _disk_full(self._folder):
                 file, start, size, checksum = self._extents[number]
                 file.file.write(block)

@@ -1,8 +1,8 @@
 """Files of counts: 64 partitions of records, and a description at the end.
 
 Layout: the line ``bpetite counts 2``; records (count_records.h) in the order of their stable hashes, whose topmost 6
-bits are the number of the partition; one line of JSON with the options of counting, the totals, and of each partition
-the number of its bytes and their CRC-32; u32 bytes of that line, u32 CRC-32 of both lines. Numbers are little-endian.
+bits are the number of the partition; one line of JSON with the options of counting, the totals, and the size and CRC-32
+of each partition; u32 bytes of that line, u32 CRC-32 of both lines. Numbers are little-endian.
 """
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ._count_table import PARTITIONS, CountTable
 from ._record_reader import RecordReader
 from .count_options import Cutting
 
-KIND = b"bpetite counts "
-MAGIC = KIND + b"2\n"
+NAME = b"bpetite counts "
+MAGIC = NAME + b"2\n"
 END = struct.Struct("<II")
 MOST_DESCRIPTION = 1 << 24  # bytes
 HASHES = 2**64
@@ -144,8 +144,8 @@ def open_table(file: SharedFile) -> tuple[list[Extent], Cutting, Totals]:
         FormatError: It is no file of counts, of another version, or its description is damaged.
     """
     magic = file.read(0, len(MAGIC))
-    if magic.startswith(KIND) and magic != MAGIC:
-        version = magic[len(KIND) :].decode("latin-1").strip()
+    if magic.startswith(NAME) and magic != MAGIC:
+        version = magic[len(NAME) :].decode("latin-1").strip()
         raise FormatError(f"{file.name}: counts of version {version}; this release reads version 2: count again")
     if magic != MAGIC:
         raise FormatError(f"{file.name}: not a table of pre-token counts (begins with {magic[:20]!r})")

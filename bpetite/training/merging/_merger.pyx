@@ -76,8 +76,8 @@ cdef class NewPairs:
 cdef class Merger:
     """Learns merges from pre-tokens and their counts.
 
-    Make the tokens of an earlier tokenizer known if there is one, add the pre-tokens, then call :meth:`learn` until it
-    returns True. After an error or an interrupt the object must not be used.
+    Make the tokens of an earlier tokenizer known if there is one, add the pre-tokens, then call :meth:`learn`. After an
+    error or an interrupt the object must not be used.
 
     Args:
         min_frequency: Pairs that occur less often are not learned; at least 1.
@@ -98,7 +98,6 @@ cdef class Merger:
     cdef uint64_t learned_room
     cdef bint counted                  # the pairs of the words
     cdef int64_t joined                # pairs that `join_everywhere` has joined, each as often as its word occurs
-    cdef uint64_t work                 # strips searched so far, and merges
     cdef match matches[SEARCHED]
     cdef neighbour neighbours[NEIGHBOURS]
     cdef bp_watch watch
@@ -116,7 +115,7 @@ cdef class Merger:
     # ---- words in -------------------------------------------------------------------------------------------------
 
     def know(self, const uint32_t[::1] pairs not None):
-        """Make the tokens of an earlier tokenizer known. :meth:`encode_by` comes next.
+        """Make the tokens of an earlier tokenizer known. Call :meth:`encode_by` next.
 
         From here on pairs that give an existing token are not learned: where such a pair is left, the merges of the
         earlier tokenizer did not make the token, and one more would change the ids of its texts.
@@ -140,7 +139,7 @@ cdef class Merger:
 
     def encode_by(self, TokenTable tokens not None, MergeTable merges not None, const uint32_t[::1] ids not None,
                   bint whole):
-        """Add pre-tokens as the tokens that a vocabulary makes of them; :meth:`know` comes before.
+        """Encode the pre-tokens that are added by a vocabulary. Call :meth:`know` before.
 
         Args:
             tokens, merges: Of the vocabulary.
@@ -162,22 +161,18 @@ cdef class Merger:
 
     # ---- merging --------------------------------------------------------------------------------------------------
 
-    def learn(self, uint32_t token_limit, uint64_t work_limit):
-        """Merge until there are `token_limit` tokens or nothing is left; False when `work_limit` came first.
-
-        Args:
-            token_limit: Tokens to end with, the 256 bytes included.
-            work_limit: Strips to search before returning early (a few nanoseconds each).
+    def learn(self, uint32_t token_limit):
+        """Merge until there are `token_limit` tokens, the 256 bytes included; False when no pair is left before.
 
         Raises:
             OverflowError: A pair occurs more than 2^63 - 1 times.
             MemoryError: Memory has run out.
         """
-        cdef bint finished
+        cdef bint reached
         bp_watch_begin(&self.watch, NULL)
         with nogil:
-            finished = run(self, token_limit, work_limit)
-        return finished
+            reached = run(self, token_limit)
+        return reached
 
     # ---- what was learned -----------------------------------------------------------------------------------------
 
@@ -206,29 +201,19 @@ cdef class Merger:
         return tuple(pairs)
 
 
-cdef int begin(Merger self) except -1 nogil:
-    """Count the pairs of the words, once."""
+cdef bint run(Merger self, uint32_t token_limit) except -1 nogil:
+    """Merge until there are `token_limit` tokens; False when no pair is left before."""
+    cdef uint64_t key
+    cdef uint32_t left, right
     if not self.counted:
         self.counted = True
         self.pairs.count(self.words.symbols, <uint32_t> (self.words.count // 2), &self.watch)
-    return 0
-
-
-cdef bint run(Merger self, uint32_t token_limit, uint64_t work_limit) except -1 nogil:
-    """Merge until there are `token_limit` tokens or nothing to merge; False when enough work was done before."""
-    cdef uint64_t stop = self.work + work_limit
-    cdef uint64_t key
-    cdef uint32_t left, right
-    begin(self)
     while self.known.count < token_limit:
-        if self.work >= stop:
-            return False
         if not self.pairs.best(&key):
-            break
+            return False
         left = <uint32_t> (key >> 32)
         right = <uint32_t> key
         join_everywhere(self, left, right, <uint32_t> record(self, left, right))
-        self.work += 1
         if bp_work(&self.watch, MERGE_WORK):
             return -1
     return True
@@ -283,7 +268,6 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
             join(self, left, right, merged, search(self, left, right, items, i, length))
             searched = min(<uint32_t> SEARCHED, length - i)
             i += searched
-            self.work += searched
             if bp_work(&self.watch, STRIP_WORK * searched):
                 return -1
     finally:

@@ -238,7 +238,6 @@ def test_as_a_mapping():
     with pytest.raises(KeyError):
         counts[b"zero"]
     assert repr(counts) == "PretokenCounts(2 different pre-tokens, 6 in all, 0 documents)"
-    assert "6 pre-tokens, 2 different" in counts.summary()
     again = pickle.loads(pickle.dumps(counts))
     assert again == counts
     assert again.pattern == counts.pattern
