@@ -87,6 +87,13 @@ class Accelerated(TokenizersBackend):
             self.split_special_tokens if split is None else split, truncation, padding,
         )  # fmt: skip
 
+    def _encode_without_added_tokens(self, text: str) -> list[int]:
+        """As the method of ``transformers``, which takes the parts of the backend one by one."""
+        view: Any = self._tokenizer
+        if not isinstance(view, TokenizersView) or not view.snapshot.reads_alike([text]):
+            return list(super()._encode_without_added_tokens(text))
+        return view.snapshot.tokenizer.encode_ordinary(text)
+
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
         """As the method of ``transformers``, which looks at the type of each id first."""
         if type(token_ids) is list and token_ids:

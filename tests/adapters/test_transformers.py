@@ -224,6 +224,7 @@ def test_tokens_and_ids(name: str) -> None:
     for text in TEXTS:
         assert ours.tokenize(text) == theirs.tokenize(text)
         assert ours.encode(text) == theirs.encode(text)
+        assert ours._encode_without_added_tokens(text) == theirs._encode_without_added_tokens(text)
         ids = ours.encode(text)
         assert ours.convert_ids_to_tokens(ids) == theirs.convert_ids_to_tokens(ids)
         assert ours.convert_tokens_to_ids(ours.convert_ids_to_tokens(ids)) == ids
