@@ -16,11 +16,11 @@ from .charsmap import Precompiled, compiled, mapped
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 #: The characters that a step may make of a text: `MOST` for each character, and `SPARE` more.
 MOST, SPARE = 64, 1024
-FORMS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "normal-forms-9.0.bin")
+DATA = os.path.join(os.path.dirname(__file__), "..", "data")
+FORMS_FILE, MAPS_FILE = (os.path.join(DATA, name) for name in ("normal-forms-9.0.bin", "character-maps.bin"))
 MAPS = ("Lowercase", "StripAccents")
 #: The map of :class:`BertNormalizer`, which knows fewer accents, after NFD.
 BERT_ACCENTS = "BertStripAccents"
-MAPS_FILE = os.path.join(os.path.dirname(__file__), "..", "data", "character-maps.bin")
 
 
 @dataclass(frozen=True)
@@ -211,6 +211,14 @@ def check_growth(step: Normalizer, made: int, given: int) -> None:
         )
 
 
+def _tables(path: str) -> Any:
+    """The content of a file of tables."""
+    import zlib  # not at the top: most files do without it
+
+    with open(path, "rb") as file:
+        return marshal.loads(zlib.decompress(file.read()))
+
+
 @cache
 def normal_form(form: str) -> NormalForm:
     """The function that puts text into one of :data:`FORMS`. Characters are those of Unicode 9.0, as in ``tokenizers``
@@ -219,10 +227,7 @@ def normal_form(form: str) -> NormalForm:
     >>> normal_form("NFC")("e\\u0301")
     'é'
     """
-    import zlib  # not at the top: most files do without it
-
-    with open(FORMS_FILE, "rb") as file:
-        marks, canonical, compatible, pairs = marshal.loads(zlib.decompress(file.read()))
+    marks, canonical, compatible, pairs = _tables(FORMS_FILE)
     if "K" in form:
         canonical |= compatible
         pairs = {pair: char for pair, char in pairs.items() if char not in compatible}
@@ -236,7 +241,4 @@ def character_map(name: str, first: Rewriter | None = None) -> CharsMap:
     >>> character_map("Lowercase")("ÉΣ")
     'éσ'
     """
-    import zlib
-
-    with open(MAPS_FILE, "rb") as file:
-        return CharsMap(marshal.loads(zlib.decompress(file.read()))[name], first=first)
+    return CharsMap(_tables(MAPS_FILE)[name], first=first)
