@@ -106,6 +106,8 @@ def audit(
     script_of = scripts_of("".join(texts_of.values()))
     reached = reach(tokenizer)
     cases: defaultdict[str, list[Example]] = defaultdict(list)
+    # SentencePiece's lists have every pair that gives a token, in the order of the tokens
+    notes = {"merge-order"} if vocab.alphabet is not None and vocab.alphabet.units == "characters" else set()
     usage = None if texts is None else measure(tokenizer, _checked(tokenizer, texts, cases))
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
@@ -124,9 +126,9 @@ def audit(
         longest={token_id: ordinary[token_id] for token_id in longest},
         unreachable=reached.unreachable,
         findings=[
-            Finding(code, severity, message, len(cases[code]), tuple(cases[code][:EXAMPLES]))
+            Finding(code, "note" if code in notes else severity, message, len(found), tuple(found[:EXAMPLES]))
             for code, (severity, message) in FINDINGS.items()
-            if cases[code]
+            if (found := cases[code])
         ],
         usage=usage,
         files=tuple(files),
@@ -268,7 +270,7 @@ def _out_of_order(vocab: Vocab) -> Iterator[Example]:
         made = {token_id for token_id, token in vocab.tokens.items() if len(token.decode("utf-8", "replace")) == 1}
     first_rank: dict[int, int] = {}
     for rank, (pair, result) in enumerate(zip(vocab.merges or (), vocab.merge_results, strict=True)):
-        for part in pair:
+        for part in dict.fromkeys(pair):
             if part not in made:
                 first_rank = first_rank or {one: at for at, one in reversed([*enumerate(vocab.merge_results)])}
                 source = f"merge {first_rank[part]} makes it" if part in first_rank else "no merge makes it"

@@ -223,8 +223,8 @@ def _differences(report: Differences, texts: bool) -> Iterator[Block]:
         return
     settings = [[name.replace("_", " "), *_both(sides)] for name, sides in report.settings.items()]
     yield Table("Settings", ["setting", "A", "B"], settings, named=True)
-    specials = [[Code(repr(literal)), *_both(sides)] for literal, sides in report.specials.items()]
-    yield Table("Special tokens", ["special token", "A", "B"], specials, named=True)
+    specials = [[Code(repr(literal)), *_both(sides)] for literal, sides in islice(report.specials.items(), TOKENS)]
+    yield Table(f"Special tokens{_first(report.specials)}", ["special token", "A", "B"], specials, named=True)
     counts = {"same id": report.shared, "another id": len(report.moved), "only in A": len(report.only_a),
               "only in B": len(report.only_b)}  # fmt: skip
     yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], 1)
@@ -247,7 +247,7 @@ def _differences(report: Differences, texts: bool) -> Iterator[Block]:
         yield from _places(report)
 
 
-def _first(tokens: dict[bytes, Any]) -> str:
+def _first(tokens: dict[Any, Any]) -> str:
     return f", the first {TOKENS} of {len(tokens):,}" if len(tokens) > TOKENS else ""
 
 

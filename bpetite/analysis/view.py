@@ -103,4 +103,4 @@ def _blocks(view: TokenView) -> Iterator[Block]:
         yield Tokens(names, rows_of(sides))
         return
     yield "They normalize this text differently, so their tokens are not compared."
-    yield Tokens(names, [sides])
+    yield from (Tokens([name], rows_of([side])) for name, side in zip(names, sides, strict=True))

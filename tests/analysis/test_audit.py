@@ -11,6 +11,7 @@ import bpetite
 from bpetite import Tokenizer, Vocab
 from bpetite.analysis import audit, compare, reach, view
 from bpetite.analysis.audit import FINDINGS, TOKEN_CLASSES, token_class
+from bpetite.vocabulary.alphabet import Alphabet
 from tests.analysis.test_reach import plain
 
 TEXTS = ["The quick brown fox jumps over the lazy dog. " * 20, "Быстрая коричневая лиса", "敏捷的棕狐 🙂", ""]
@@ -41,6 +42,9 @@ OF_ABC = [(b"a", b"b"), (b"b", b"c"), (b"ab", b"c"), (b"a", b"bc")]
     # "abc" needs "ab", which comes later, or never
     (Tokenizer(MADE_OF_AB, [(b"ab", b"c"), (b"a", b"b")]), {"merge-order": 1}, {"unreachable-bytes": 13}),
     (Tokenizer(MADE_OF_AB, [(b"ab", b"c")]), {"merge-order": 1, "unreachable-merges": 2}, {"unreachable-bytes": 13}),
+    # as SentencePiece's lists are
+    (Tokenizer.from_vocab(Vocab(dict(enumerate([b"a", b"b", b"c", b"abc", b"ab"])), ((4, 2), (0, 1)), {}, pattern=None,
+                                alphabet=Alphabet())), {}, {"merge-order": 1}),
     # under the ranks rule, and under ignore_merges, a token is found whole
     (Tokenizer(plain(b"xyz"), []), {"unreachable-merges": 1}, {"unreachable-bytes": 13}),
     (Tokenizer(plain(b"xyz"), None), {}, {"unreachable-bytes": 13}),
