@@ -22,7 +22,6 @@ from ._ids cimport list_of, take_ids
 from ._special cimport Specials, SpecialSets
 
 from array import array as new_array
-from os import PathLike
 
 from ..errors import check_integer, not_a_text, short_repr
 from ._batch import Batch, encode_long
@@ -53,7 +52,7 @@ cdef class TokenizerBase:
 
     def __cinit__(self, *args, **_):
         # here, since a call with a name alone ends before __init__
-        if args and isinstance(args[0], (str, PathLike)):
+        if args and (isinstance(args[0], str) or hasattr(args[0], "__fspath__")):
             raise TypeError(f"vocab is a dict of id -> bytes, not {short_repr(args[0])}: Tokenizer.load takes a file, "
                             f"and Tokenizer.from_pretrained a name")
         self._encoder = Encoder()
