@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from threading import RLock
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 #: Characters that ``\w`` has in Unicode 16.0 or in ``tokenizers``, not in both.
 OTHERWISE_IN_WORDS = "\xb2\xb3\xb9\xbc\xbd\xbe\u200c\u200d"
-#: Methods of the twin that a view has as they are.
-OF_TWIN = frozenset(("get_vocab", "get_vocab_size", "get_added_tokens_decoder", "id_to_token",
-                     "num_special_tokens_to_add", "token_to_id"))  # fmt: skip
 
 
 class Snapshot:
@@ -184,12 +181,6 @@ class TokenizersView:
     def __repr__(self) -> str:
         return f"<TokenizersView of {self.snapshot.tokenizer!r}>"
 
-    def __getattr__(self, name: str) -> Any:
-        if name not in OF_TWIN:
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
-        found = vars(self)[name] = getattr(self.twin, name)
-        return found
-
     @property
     def snapshot(self) -> Snapshot:
         """The snapshot of the twin as it is now.
@@ -281,7 +272,14 @@ class TokenizersView:
         """:meth:`decode` of many."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # Tokens
+    # Tokens: these methods are those of the twin, so that none costs a second call
+
+    get_added_tokens_decoder: Any = cached_property(lambda view: view.twin.get_added_tokens_decoder)
+    get_vocab: Any = cached_property(lambda view: view.twin.get_vocab)
+    get_vocab_size: Any = cached_property(lambda view: view.twin.get_vocab_size)
+    id_to_token: Any = cached_property(lambda view: view.twin.id_to_token)
+    num_special_tokens_to_add: Any = cached_property(lambda view: view.twin.num_special_tokens_to_add)
+    token_to_id: Any = cached_property(lambda view: view.twin.token_to_id)
 
     def add_tokens(self, tokens: list[Any]) -> int:
         """Add tokens; returns the number of new ones."""
