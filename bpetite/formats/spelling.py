@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..bytelevel import decode_token_bytes, encode_tokens
+from ..bytelevel import ALPHABET, decode_token_bytes, encode_tokens
 from ..errors import FormatError, short_repr
 from ..vocabulary._tokens import TokenTable
 from ..vocabulary.vocab import Vocab
@@ -89,14 +89,6 @@ def decode_or_utf8(spelled: str) -> bytes:
         return spelled.encode("utf-8", "surrogatepass")
 
 
-def is_printable(spelled: str) -> bool:
-    """True for a spelling in printable form."""
-    try:
-        return bool(decode_token_bytes(spelled)) or not spelled
-    except ValueError:
-        return False
-
-
 def spell(vocab: Vocab, what: str) -> dict[int, str]:
     """id -> token as a file spells it, in the order of ids.
 
@@ -112,7 +104,7 @@ def spell(vocab: Vocab, what: str) -> dict[int, str]:
         token = vocab.tokens[token_id]
         try:
             spelled[token_id] = token.decode("utf-8")
-            held = not token or not is_printable(spelled[token_id])
+            held = not token or not {*spelled[token_id]} <= {*ALPHABET}
         except UnicodeDecodeError:
             held = False
         if not held or spelled[token_id] in taken:

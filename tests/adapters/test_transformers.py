@@ -281,7 +281,9 @@ def test_results_may_be_changed(texts: Any) -> None:
 
 def refused(backend: Any) -> dict[str, Callable[[], Any]]:
     return {
-        "does not have the normalizer Bert": lambda: setattr(backend, "normalizer", normalizers.BertNormalizer()),
+        "no normalizer after ByteLevel": lambda: setattr(
+            backend, "normalizer", normalizers.Sequence([normalizers.ByteLevel(), normalizers.NFC()])
+        ),
         "does not have the decoder Fuse": lambda: setattr(backend, "decoder", decoders.Fuse()),
         "leaves out merges at random": lambda: changed_model(backend, dropout=0.5),
         "the model is 'WordPiece'": lambda: setattr(backend, "model", models.WordPiece({"a": 0}, unk_token="a")),
