@@ -3,9 +3,9 @@
     python tools/reference.py            after a change of a signature, a docstring or a command's help
 
 A block begins with ``<!-- api: NAMES -->`` or ``<!-- help: COMMAND -->`` and ends with ``<!-- end -->``; the rest of a
-page is written by hand. A module brings the names of its ``__all__`` that have no block of their own. A class brings its
-documented members; if some of them have blocks, the others are not shown. Signatures are copied from the source, or from
-the stub of a compiled module; docstrings are the ones that ``help`` shows.
+page is written by hand. A module brings the names in ``__all__`` that have no block of their own. A class brings its
+documented members; if some of them have blocks, the others are not shown. Signatures are copied from the source, or
+from the stub of a compiled module; docstrings are the ones that ``help`` shows.
 """
 from __future__ import annotations
 
