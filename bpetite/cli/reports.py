@@ -118,7 +118,7 @@ class ProgressLine:
         self.done: int = 0
         self.problems: int = 0
         self._unit, self._desc = unit, desc
-        self._in_place = sys.stderr.isatty()
+        self._in_place = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = self._drawn = time.monotonic()
 
     def __enter__(self) -> ProgressLine:
@@ -135,10 +135,10 @@ class ProgressLine:
         if manner.quiet or now - self._drawn < LINE_SECONDS[not self._in_place]:
             return
         self._drawn = now
-        rate = self.done / (now - self._began)
-        facts = [f"{_short(self.done)}{self._unit}", f"{_short(rate)}{self._unit}/s"]
+        rate = self.done / max(now - self._began, 1e-9)
+        total = f" of {_short(self.total)}{self._unit} ({self.done / self.total:.0%})" if self.total else self._unit
+        facts = [f"{_short(self.done)}{total}", f"{_short(rate)}{self._unit}/s"]
         if self.total:
-            facts[0] += f" of {_short(self.total)}{self._unit} ({self.done / self.total:.0%})"
             facts.append(f"{timedelta(seconds=round((self.total - self.done) / max(rate, 1)))} left")
         line = f"{self._desc} {', '.join([*facts, more])}".strip(" ,")
         if not self._in_place:

@@ -51,10 +51,10 @@ def test_a_line_of_progress_is_erased(monkeypatch: pytest.MonkeyPatch, capsys: p
         reports.say("another")
         line.update(1_500_000)
     first, second, *rest = capsys.readouterr().err.split(reports.CLEAR)[1:]
-    assert first.startswith("counting 500kB of 2MB (25%), ")
+    assert first.startswith("counting 500k of 2MB (25%), ")
     assert len(first) == 39
     assert second == "a message\nanother\n"
-    assert [rest[0][:27], rest[1:]] == ["counting 2MB of 2MB (100%),", [""]]
+    assert [rest[0][:26], rest[1:]] == ["counting 2M of 2MB (100%),", [""]]
 
 
 @pytest.mark.slow

@@ -36,7 +36,7 @@ def test_lines_where_there_is_no_terminal(ram_path: Path, records: Path, command
     assert code == 0
     lines = [line for line in err.splitlines() if "problems" in line and "%" in line]
     assert len(lines) == 1
-    assert lines[0].startswith("600B of 600B (100%), ")
+    assert lines[0].startswith("600 of 600B (100%), ")
     assert lines[0].endswith(" tokens, 20 problems")
     assert f"20 x no-text left out, the first at {records}:2" in err
     assert bpe("count", records, "--on-error", "skip", "-q", *NAMED)[2] == ""
