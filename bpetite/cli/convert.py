@@ -8,7 +8,7 @@ from ..formats import FORMATS, Format, WritableFormat
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .reports import is_stream, say
+from .reports import say
 from .saving import Target, special_tokens_of, target_options
 from .shared_options import load_tokenizer
 
@@ -66,10 +66,6 @@ def command(
     else:
         tokenizer = load_tokenizer(source) if source_format is None else Tokenizer.load(source, format=source_format)
     place = Target(target, target_format, overwrite)
-    if not (place.path.suffix or target_format or is_stream(target) or place.path.exists()):
-        raise click.UsageError(
-            f"{target} has no suffix: name a file, as {target}.json, or a folder with --to huggingface or --to gpt2"
-        )
     vocab = tokenizer.to_vocab()
     gaps = sorted({*range(tokenizer.vocab_size)} - vocab.tokens.keys())
     if gaps and reserved:

@@ -38,6 +38,10 @@ class Target:
         self.path: Path = Path(target)
         self.overwrite: bool = overwrite
         path, format = self.path, self.format
+        if not (path.suffix or target_format or is_stream(path) or path.exists()):
+            raise click.UsageError(
+                f"{target} has no suffix: name a file, as {target}.json, or a folder with --to huggingface or --to gpt2"
+            )
         if not formats.in_folder(path, format):
             check_output(path, overwrite)
         elif is_stream(path):

@@ -136,7 +136,7 @@ def test_messages_name_options_of_the_command(folder: Path) -> None:
     bad.write_text('{"text": 5}\n{"text": "ab"}\n')
     Tokenizer.train(TEXT, 260).save(small)
     for line in (
-        ["audit", "-t", small], ["compare", small, small], ["count"], ["train", "-n", "300", "-o", folder / "x"],
+        ["audit", "-t", small], ["compare", small, small], ["count"], ["train", "-n", "300", "-o", folder / "x.json"],
         ["encode", "-t", "bpetite-32k", "-o", folder / "x"],
     ):  # fmt: skip
         assert "--on-error skip goes on" in bpe(*line, bad).err

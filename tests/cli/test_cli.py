@@ -82,7 +82,7 @@ def test_train_goes_on_after_another(corpus: Path, tmp_path: Path) -> None:
     assert done.err.splitlines()[-1].startswith(f"{large}: 260 tokens, 2 of them new, fingerprint ")
     assert Tokenizer.load(large) == Tokenizer.load(small).extend(TEXT, 1, special_tokens=["<a>"])
     assert Tokenizer.load(large).merges == Tokenizer.train(TEXT, 258, pattern=patterns.CL100K).merges
-    done = bpe("train", "none.txt", "-t", small, "--add", 1, "-o", tmp_path / "x", "--special-tokens", "<a>=7")
+    done = bpe("train", "none.txt", "-t", small, "--add", 1, "-o", tmp_path / "x.json", "--special-tokens", "<a>=7")
     assert (done.code, done.err.count("it belongs to b'\\x07'")) == (1, 1)
 
 

@@ -100,7 +100,7 @@ def test_what_is_in_the_way_stays(arguments: tuple[object, ...]) -> None:
     wrong = 2 if arguments[0] in ("audit", "compare") else 1
     done = run(*arguments, "there")
     assert (done.code, done.err.splitlines()[-1]) == (wrong, "Error: there: the file exists; --overwrite replaces it")
-    assert run(*arguments, "there/x").err.splitlines()[-1].endswith("there: not a folder")
+    assert run(*arguments, "there/x.json").err.splitlines()[-1].endswith("there: not a folder")
     assert Path("there").read_text() == "mine"
     Path("folder").mkdir()
     assert "a folder has this name" in run(*arguments, "folder").err

@@ -298,7 +298,7 @@ def test_no_files(
     """In a terminal, where `count` reads no standard input."""
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True, raising=False)
     (ram_path / "none").write_text("")
-    options = {"encode": ("-t", tok, "-o", "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", "t")}
+    options = {"encode": ("-t", tok, "-o", "o"), "count": ("-t", tok), "train": ("-n", "257", "-o", "t.json")}
     for more in ((), ("--files-from", str(ram_path / "none"))):
         with pytest.raises(SystemExit) as left:
             main([command, *options[command], *more])

@@ -34,7 +34,7 @@ def test_a_name_on_every_command(name: str) -> None:
     assert run("compare", name, "tok.json", "corpus.txt").code == 0
     assert run("tokens", "-t", name, "the cat", "--html", "page.html").code == 0
     assert json.loads(run("audit", "-t", name, "--json").out)["name"] == name
-    assert "50,257 tokens, 0 of them new" in run("train", "corpus.txt", "-t", name, "--add", 1, "-o", "b").err
+    assert "50,257 tokens, 0 of them new" in run("train", "corpus.txt", "-t", name, "--add", 1, "-o", "b.json").err
 
 
 def test_a_model_and_an_unknown_name() -> None:
@@ -56,6 +56,7 @@ def test_names_in_options_of_convert() -> None:
     ("arguments", "message"),
     [
         (("-o", "folder", "--overwrite"), "a folder has this name"),
+        (("-o", "tok"), "tok has no suffix: name a file, as tok.json, or a folder with --to huggingface"),
         (("-o", "corpus.txt", "--to", "huggingface"), "a file has this name, and huggingface is a folder"),
         (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
         (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
