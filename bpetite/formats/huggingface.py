@@ -45,7 +45,7 @@ from .huggingface_steps import (
     write_pre_tokenizer,
 )
 from .huggingface_templates import read_post_processor, write_post_processor
-from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
+from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, refuse_settings, spell
 
 if TYPE_CHECKING:
     from ..steps.normalizers import Normalization
@@ -397,8 +397,7 @@ def dump(vocab: Vocab) -> bytes:
             "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
             "first, which keeps the ids of every text"
         )
-    if vocab.errors != "strict":
-        raise FormatError(f"tokenizer.json cannot hold errors {vocab.errors!r}")
+    refuse_settings(vocab, "tokenizer.json", errors="strict")
     refuse_aliases(vocab, "tokenizer.json")
     special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
     spelled = spell(vocab, "tokenizer.json")

@@ -142,6 +142,17 @@ def shown_tokens(vocab: Vocab) -> tuple[TokenTable, dict[int, int]]:
     return TokenTable({one: text.encode("utf-8") for one, text in texts.items()}, texts.keys()), gaps
 
 
+def refuse_settings(vocab: Vocab, what: str, **held: object) -> None:
+    """Raise FormatError for the first of these fields that is not the only value that the file called ``what`` can hold
+    for it."""
+    for name, only in held.items():
+        if (value := getattr(vocab, name)) != only:
+            raise FormatError(
+                f"{what} cannot hold {name} {short_repr(value)}, only {only!r} "
+                f"(dataclasses.replace(vocab, {name}=...) makes a vocabulary with another one)"
+            )
+
+
 def refuse_aliases(vocab: Vocab, what: str) -> None:
     """Raise FormatError where special tokens share an id, which the file called ``what`` cannot hold."""
     for literal, token_id in vocab.aliases.items():

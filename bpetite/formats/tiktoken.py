@@ -23,6 +23,7 @@ from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
 from .files import Source, Spans, errors_named, read_file
+from .spelling import refuse_settings
 
 if TYPE_CHECKING:
     from ..steps.splits import SplitPattern, SplitPatternLike
@@ -185,15 +186,18 @@ def dump(vocab: Vocab) -> bytes:
 
     Raises:
         FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.kinds.to_ranks`), or something that the
-            format does not hold and a reader cannot give: a normalization, an unreachable token with bytes.
+            format does not hold and a reader cannot give: a normalization, a template, flags of special tokens, an
+            unreachable token with bytes.
     """
     if vocab.merges is not None:
         raise FormatError(
             "a .tiktoken file holds ranks, and this vocabulary has a merge list: convert it with to_ranks() first, "
             "which tells whether the ids stay the same"
         )
-    if vocab.normalization is not None:
-        raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
+    added = {literal: flags for literal, flags in vocab.token_flags.items() if flags == ("added",)}  # found on reading
+    refuse_settings(
+        vocab, "a .tiktoken file", normalization=None, errors="strict", token_flags=added, template=None, kept={}
+    )
     empty = None
     for token_id in sorted(vocab.unreachable):
         if vocab.tokens[token_id] or empty is not None:
