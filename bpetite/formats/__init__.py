@@ -145,16 +145,17 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     for known in known_formats:
         if format == known or (format is None and _module(known).recognizes(data, spans)):
             return cast("Vocab", _module(known).read(data, name, spans))
-    kind = f"a file that starts with {data[:24]!r}"
+    described = f"a file that starts with {data[:24]!r}"
     if start in (b"{", b"["):
         keys = [repr(key) for key in spans if isinstance(key, str)][:8]
-        kind = "a JSON array" if start == b"[" else f"a JSON object with the keys {', '.join(keys)}" if keys else "{}"
+        empty = "{}" if start == b"{" else "a JSON array"
+        described = f"a JSON object with the keys {', '.join(keys)}" if keys else empty
     elif data.startswith(b"\x80"):
-        kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+        described = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
     elif data.startswith((b"\x1f\x8b", b"#version")) or re.match(rb"\S+ \S+( [0-9]+)?\r?\n", data):
-        kind = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
+        described = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
-    raise FormatError(f"{name}: {kind} is no tokenizer in {known_as}")
+    raise FormatError(f"{name}: {described} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

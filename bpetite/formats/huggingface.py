@@ -236,9 +236,9 @@ def _steps(content: dict[str, Any], name: str) -> Steps:
 
 
 def _check_model(model: dict[str, Any], name: str) -> None:
-    kind = model.get("type", "BPE" if "merges" in model else None)
-    if kind != "BPE":
-        raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
+    model_type = model.get("type", "BPE" if "merges" in model else None)
+    if model_type != "BPE":
+        raise FormatError(f"{name}: the model is {short_repr(model_type)}, not byte-level BPE")
     if prefix := model.get("continuing_subword_prefix"):
         raise FormatError(
             f"{name}: model.continuing_subword_prefix {short_repr(prefix)}: bpetite joins the bytes of two tokens, and "

@@ -92,11 +92,11 @@ def steps_of(step: Any, where: str, key: str, depth: int = 0) -> Iterator[tuple[
         yield from steps_of(one, f"{where}[{number}]", key, depth + 1)
 
 
-def value_of(step: dict[str, Any], where: str, key: str, kind: type, default: Any = None) -> Any:
+def value_of(step: dict[str, Any], where: str, key: str, wanted: type, default: Any = None) -> Any:
     """The setting of a step, which has to be of this type; ``default`` if the step does not have it."""
     value = step.get(key, default)
-    if type(value) is not kind:
-        raise FormatError(f"{where}.{key} must be a {kind.__name__}, not {short_repr(value)}")
+    if type(value) is not wanted:
+        raise FormatError(f"{where}.{key} must be a {wanted.__name__}, not {short_repr(value)}")
     return value
 
 
@@ -104,14 +104,14 @@ def _read_pattern(step: dict[str, Any], where: str, native: bool = False) -> str
     """The regular expression in {"Regex": ...} or {"String": ...}; of a `native` file, as it stands."""
     pattern = step.get("pattern")
     if isinstance(pattern, dict) and len(pattern) == 1:
-        kind, text = next(iter(pattern.items()))
-        if isinstance(text, str) and kind == "String":
+        spelling, text = next(iter(pattern.items()))
+        if isinstance(text, str) and spelling == "String":
             if text == " ":
                 return text
             import regex  # these not at the top: most files do without `regex`, which is slow to import
 
             return str(regex.escape(text, special_only=True))
-        if isinstance(text, str) and kind == "Regex":
+        if isinstance(text, str) and spelling == "Regex":
             with errors_named(where):
                 if native or text in ALIKE:
                     return text
@@ -276,19 +276,19 @@ def read_decoder(content: dict[str, Any], name: str, *, characters: bool) -> Dec
     """The decoder of a file; ``characters`` if its merges begin from these."""
     found, order = Decoder(decoding="bytes" if content.get("decoder") is not None else "spaced"), ""
     for step, where in steps_of(content.get("decoder"), f"{name}: decoder", "decoders"):
-        kind, pattern = step["type"], step.get("pattern")
+        type_name, pattern = step["type"], step.get("pattern")
         text = pattern.get("String") if isinstance(pattern, dict) else None
-        letter = {"ByteLevel": "L", "ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(kind, "?")
-        if kind == "Replace" and step.get("content") == " " and isinstance(text, str) and len(text) == 1:
+        letter = {"ByteLevel": "L", "ByteFallback": "B", "Fuse": "F", "BPEDecoder": "E"}.get(type_name, "?")
+        if type_name == "Replace" and step.get("content") == " " and isinstance(text, str) and len(text) == 1:
             found, letter = found._replace(space=text), "R"
-        elif kind == "Metaspace" and characters:
+        elif type_name == "Metaspace" and characters:
             made = _metaspace(step, where)
             found, letter = found._replace(space=made.space, strip="none" if made.prefix == "never" else "token"), "M"
-        elif kind == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
+        elif type_name == "Strip" and [step.get(key) for key in ("content", "start", "stop")] == [" ", 1, 0]:
             found, letter = found._replace(strip="one"), "S"
         order += letter
         if not re.fullmatch(OF_CHARACTERS if characters else OF_BYTES, order):
-            raise FormatError(f"{where}: bpetite does not have the decoder {kind} here: {short_repr(step)}")
+            raise FormatError(f"{where}: bpetite does not have the decoder {type_name} here: {short_repr(step)}")
         mark = step.get("suffix")
         if letter == "E" and not (mark and mark == content["model"].get("end_of_word_suffix")):
             raise FormatError(
