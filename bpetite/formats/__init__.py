@@ -26,7 +26,7 @@ from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, errors_named, is_gguf, read_file, with_settings
 
 if TYPE_CHECKING:
-    from . import gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
+    from . import gguf, gpt2, huggingface, native, sentencepiece, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -40,7 +40,6 @@ __all__ = [
     "gpt2",
     "huggingface",
     "in_folder",
-    "kinds",
     "load",
     "named",
     "native",

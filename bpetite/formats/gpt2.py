@@ -17,10 +17,20 @@ from ..errors import FormatError
 from ..lazy import without_collector
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
+from ..vocabulary.spelling import SpelledIds, spell
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import WRITTEN, Source, Spans, errors_named, parse_json, read_file
-from .spelling import SpelledIds, check_ids, refuse_aliases, refuse_settings, spell
+from .files import (
+    WRITTEN,
+    Source,
+    Spans,
+    check_ids,
+    errors_named,
+    parse_json,
+    read_file,
+    refuse_aliases,
+    refuse_settings,
+)
 
 VOCAB, MERGES, ADDED = WRITTEN["gpt2"]
 END_OF_TEXT = "<|endoftext|>"

@@ -18,6 +18,7 @@ from ..errors import FormatError, short_repr
 from ..lazy import without_collector
 from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
+from ..vocabulary.spelling import SpelledIds, decode_or_utf8, spell
 from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import (
@@ -29,6 +30,8 @@ from .files import (
     errors_named,
     parse_json,
     read_file,
+    refuse_aliases,
+    refuse_settings,
     settings_in,
     with_settings,
 )
@@ -45,7 +48,6 @@ from .huggingface_steps import (
     write_pre_tokenizer,
 )
 from .huggingface_templates import read_post_processor, write_post_processor
-from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, refuse_settings, spell
 
 if TYPE_CHECKING:
     from ..steps.normalizers import Normalization

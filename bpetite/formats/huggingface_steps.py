@@ -15,8 +15,8 @@ from .. import patterns
 from ..bytelevel import ALPHABET, encode_token
 from ..errors import FormatError, short_repr
 from ..patterns import as_setting, as_tuple
+from ..vocabulary.spelling import SpelledIds
 from .files import errors_named
-from .spelling import SpelledIds
 
 if TYPE_CHECKING:
     from ..steps.normalizers import Normalization, Normalizer

@@ -2,7 +2,8 @@
 
 A model has pieces with scores, and the settings of its normalizer. The neighbours that make the piece of the highest
 score are joined first, the leftmost of equal ones. So a piece is always joined from the same two parts, as
-:mod:`.kinds` says of ranks, and a merge list in the order of the scores gives the same ids for every text.
+:mod:`bpetite.vocabulary.kinds` says of ranks, and a merge list in the order of the scores gives the same ids for every
+text.
 
 Source: https://github.com/google/sentencepiece, ``src/{sentencepiece_model.proto,bpe_model.cc,normalizer.cc}``
 """

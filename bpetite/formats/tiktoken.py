@@ -22,8 +22,7 @@ from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
-from .files import Source, Spans, errors_named, read_file
-from .spelling import refuse_settings
+from .files import Source, Spans, errors_named, read_file, refuse_settings
 
 if TYPE_CHECKING:
     from ..steps.splits import SplitPattern, SplitPatternLike
@@ -185,8 +184,8 @@ def dump(vocab: Vocab) -> bytes:
     its version of Unicode: the reader of the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.kinds.to_ranks`), or something that the
-            format does not hold and a reader cannot give: a normalization, a template, flags of special tokens, an
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.vocabulary.kinds.to_ranks`), or something that
+            the format does not hold and a reader cannot give: a normalization, a template, flags of special tokens, an
             unreachable token with bytes.
     """
     if vocab.merges is not None:
