@@ -323,7 +323,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         vocab = huggingface.from_object(source)
         if missing not in ("drop", "refuse"):
             raise ValueError(f'missing is "drop" or "refuse", not {missing!r}')
-        return cls.from_vocab(huggingface.refusing(vocab) if missing == "refuse" else vocab)
+        return cls.from_vocab(huggingface.refusing_missing(vocab) if missing == "refuse" else vocab)
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:

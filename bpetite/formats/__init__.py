@@ -1,14 +1,14 @@
 """Reading and writing tokenizer files; every format gives a :class:`bpetite.Vocab` or takes one.
 
-=========== ============================================= ===========================================================
-native      one JSON file, see :mod:`.native`               everything a tokenizer is
-huggingface tokenizer.json, or a directory with one         merges kind; BPE of bytes, or of characters
-gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
-tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
-tekken      Mistral's tekken.json, read only                ranks kind
-sentencepiece  a .model file of the type BPE, read only     merges kind
-gguf        llama.cpp's files, read only                    merges kind
-=========== ============================================= ===========================================================
+============= ========================================== ==============================================
+native        one JSON file, see :mod:`.native`          everything a tokenizer is
+huggingface   tokenizer.json, or a directory with one    merges kind; BPE of bytes, or of characters
+gpt2          a directory with vocab.json and merges.txt merges kind, GPT-2's pattern
+tiktoken      one file of base64 tokens and ranks        ranks kind; neither pattern nor special tokens
+tekken        Mistral's tekken.json, read only           ranks kind
+sentencepiece a .model file of the type BPE, read only   merges kind
+gguf          llama.cpp's files, read only               merges kind
+============= ========================================== ==============================================
 """
 from __future__ import annotations
 
@@ -109,8 +109,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     """The vocabulary in a file or directory of any format, or of a name.
 
     Args:
-        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, tekken.json or
-            tokenizer.model; or, if neither exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
+        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, tekken.json or tokenizer.model; or, if
+            there is no such path, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
         format: The only format to try; found from the content when None.
 
     Raises:

@@ -72,7 +72,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 Steps = tuple[dict[str, Any], bool | None]
 
 
-def refusing(vocab: Vocab) -> Vocab:
+def refusing_missing(vocab: Vocab) -> Vocab:
     """A vocabulary with which a character or byte that has no token is an error of the text."""
     if vocab.alphabet is None:
         return vocab
@@ -169,7 +169,6 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    with errors_named(name):
         for literal, entry in added.items():
             of_model = _token_of_model(literal, ids, alphabet, bool(content["model"].get("ignore_merges")))
             _check_added(entry, held[entry["id"]], of_model, settings["normalization"], bool(as_bytes))

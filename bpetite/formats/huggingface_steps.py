@@ -1,5 +1,5 @@
 """The steps around the model in tokenizer.json, read and written: normalizer, pre-tokenizer, decoder; and the alphabet
-of which they tell. The modules of the steps are imported where a file has some: many have none.
+that they imply. The modules of the steps are imported where a file has some: many have none.
 
 In error messages a step is named by its path in the file, such as ``tokenizer.json: pre_tokenizer[1]``.
 
@@ -267,8 +267,8 @@ class Decoder(NamedTuple):
     decoding: Decoding = "bytes"
 
 
-#: The decoders that are read, in this order, by their letters in read_decoder: of files whose merges begin from
-#: characters, and of others.
+#: The sequences of decoders that are supported, as regular expressions over one letter a decoder (read_decoder has the
+#: letters): for merges of characters, and of bytes.
 OF_CHARACTERS, OF_BYTES = "R?B?(?:FS?)?|MB?F?|E", "L*|E"
 
 
