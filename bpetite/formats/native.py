@@ -125,7 +125,7 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
             f"{name}: version {short_repr(content.get('version'))}, but this release reads version {VERSION}"
         )
     expect_keys(content, name, "the file", (*KEYS, *CONTENT), RARE)
-    expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
+    expect_keys(content["made_with"], name, "made_with", (), ("regex",))
     ranks = content["kind"] == "ranks"
     if not ranks and content["kind"] != "merges":
         raise FormatError(f"{name}: kind {short_repr(content['kind'])} is neither 'merges' nor 'ranks'")
