@@ -35,15 +35,11 @@ from .files import (
     settings_in,
     with_settings,
 )
+from .huggingface_decoder import falls_back, read_alphabet, read_byte_alphabet, read_decoder, write_decoder
 from .huggingface_steps import (
-    falls_back,
     is_bytelevel,
-    read_alphabet,
-    read_byte_alphabet,
-    read_decoder,
     read_normalizer,
     read_pre_tokenizer,
-    write_decoder,
     write_normalizer,
     write_pre_tokenizer,
 )
