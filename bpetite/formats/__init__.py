@@ -93,7 +93,7 @@ def unknown_name(name: str) -> FileNotFoundError:
     if beside := sorted(glob(f"{escape(name)}.*")):
         return FileNotFoundError(errno.ENOENT, f"no such file or folder; did you mean {beside[0]!r}?", name)
     encodings = _module("encodings")
-    if encodings.looks_like_path(name):
+    if re.search(r"[/\\]|\.[A-Za-z]\w*$", name):  # a folder's separator, or a suffix as in x.json
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
