@@ -454,14 +454,14 @@ def dump_beside(vocab: Vocab) -> dict[str, bytes]:
     those that the vocabulary came with, and a class that reads tokenizer.json as it stands."""
     import json
 
-    kept = {
+    files = {
         name: text for name, text in vocab.beside.items()
         if name in WRITTEN["huggingface"] or name.startswith(TEMPLATES)
     }  # fmt: skip
     config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
-    config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config |= json.loads(files.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
     config.pop("auto_map", None)  # names code that is not in this directory
-    if vocab.eot_token is not None and "eos_token" not in settings_in(kept):
+    if vocab.eot_token is not None and "eos_token" not in settings_in(files):
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
-    kept[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
-    return {name: text.encode("utf-8") for name, text in kept.items()}
+    files[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return {name: text.encode("utf-8") for name, text in files.items()}

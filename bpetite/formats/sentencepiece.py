@@ -27,9 +27,10 @@ from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
 from .files import Spans, errors_named
 
-#: The types of pieces, and of models.
+#: The types of pieces.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
-MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
+#: The types of models other than BPE, by number.
+OTHER_MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
 #: The character that pieces have for a space.
 SPACE = "▁"
 #: The most letters of a run that pieces of the same score join.
@@ -102,8 +103,8 @@ def read(data: bytes, name: str, spans: Spans) -> Vocab:
             parts.setdefault(number, {}).update(_fields(value, name))  # protobuf merges what is repeated
     trainer, normalizer, denormalizer = (parts.get(number, {}) for number in (2, 3, 5))
     model_type = _value(trainer, 3, 1, name)
-    if model_type in MODELS:
-        raise FormatError(f"{name}: a model of SentencePiece of the type {MODELS[model_type]}; bpetite reads BPE")
+    if model_type in OTHER_MODELS:
+        raise FormatError(f"{name}: a model of SentencePiece of the type {OTHER_MODELS[model_type]}; bpetite reads BPE")
     if _value(denormalizer, 2, b"", name) or not _value(normalizer, 5, 1, name):
         raise FormatError(f"{name}: a model with a denormalizer, or escape_whitespaces=false; bpetite has neither")
     prefix, trim, suffix = (
