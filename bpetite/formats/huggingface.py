@@ -49,7 +49,9 @@ if TYPE_CHECKING:
     from ..steps.normalizers import Normalization
     from ..vocabulary.alphabet import Alphabet
 
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+#: The flags of an added token that look at the characters next to it.
+SIDES = ("lstrip", "rstrip", "single_word")
+FLAGS = (*SIDES, "normalized")
 #: The parts that are read from the bytes of a file.
 PARTS = ("model", "vocab"), ("model", "merges")
 #: Settings of the model that are kept and written again, with their defaults.
@@ -138,7 +140,8 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     content = parse_json(data, name, [spans[part] for part in PARTS if part in spans])
     if not recognizes(data, spans):
         raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
-    _check_model(content["model"], name)
+    model = content["model"]
+    _check_model(model, name)
     for part in PARTS:
         if part not in spans:
             raise FormatError(f'{name}: model has no "{part[1]}"')
@@ -147,14 +150,14 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     characters = as_bytes is None
     decoder = read_decoder(content, name, characters=characters)
     space = decoder.space if characters else None
-    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(content["model"], decoder), name)
-    if not characters and content["model"].get("byte_fallback"):
+    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(model, decoder), name)
+    if not characters and model.get("byte_fallback"):
         _check_byte_fallback(ids, name)
     alphabet: Alphabet | None
     if characters:
         alphabet = read_alphabet(content, decoder, ids, settings, name)
     else:
-        alphabet = read_byte_alphabet(content["model"], decoder, ids, name)
+        alphabet = read_byte_alphabet(model, decoder, ids, name)
     added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
@@ -166,7 +169,7 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
             for literal, entry in added.items()
         }
         for literal, entry in added.items():
-            of_model = _token_of_model(literal, ids, alphabet, bool(content["model"].get("ignore_merges")))
+            of_model = _token_of_model(literal, ids, alphabet, bool(model.get("ignore_merges")))
             _check_added(entry, held[entry["id"]], of_model, settings["normalization"], bool(as_bytes))
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
     table, unreachable = _with_added(table, held, new, hidden), hidden - held.keys()
@@ -175,14 +178,14 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
         for token_id in merges.parts_among(new):
             raise FormatError(f"{new[token_id].decode()!r} is an added token, and not in the vocabulary")
     of_bytes = ("dropout",) if characters else ("dropout", "byte_fallback")
-    kept = {key: content["model"].get(key) for key, nothing in KEPT.items()
-            if content["model"].get(key, nothing) != nothing and (alphabet is None or key in of_bytes)}  # fmt: skip
+    kept = {key: model.get(key) for key, nothing in KEPT.items()
+            if model.get(key, nothing) != nothing and (alphabet is None or key in of_bytes)}  # fmt: skip
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             table,
             merges,
             {literal: entry["id"] for literal, entry in added.items()},
-            ignore_merges=bool(content["model"].get("ignore_merges")),
+            ignore_merges=bool(model.get("ignore_merges")),
             alphabet=alphabet,
             token_flags=flags,
             kept=kept,
@@ -258,7 +261,7 @@ def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
 
 
 def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[str, Any]]:
-    """literal -> entry of the added tokens."""
+    """literal -> entry of the added tokens, with all flags."""
     if entries is None:
         return {}
     if not isinstance(entries, list):
@@ -280,7 +283,8 @@ def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[st
             check_literal(literal)
         except ValueError as bad:
             raise FormatError(f"{where}: {bad}") from None
-        added[literal] = entry
+        defaults = dict.fromkeys((*SIDES, "special"), False) | {"normalized": not entry.get("special", False)}
+        added[literal] = defaults | entry
     # the ids that the library gives on loading: a token of the model keeps its id, others get the next free ids in the
     # order of the file
     last = -1
@@ -301,18 +305,18 @@ def _flags(
     added: dict[str, dict[str, Any]], ids: SpelledIds, normalizes: bool, alphabet: Alphabet | None
 ) -> dict[str, tuple[str, ...]]:
     """literal -> flags, for added tokens with flags that make a difference."""
-    late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
+    late = {literal for literal, entry in added.items() if entry["normalized"]}
     early = added.keys() - late
     # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the text
     # between them. The order matters if tokens overlap, and to flags that look at the characters next to a token.
-    looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
+    looks = any(entry[flag] for entry in added.values() for flag in SIDES)
     searched_late = late if normalizes or (early and late and (looks or overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
-        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+        flags = [flag for flag in SIDES if entry[flag]]
         if literal in searched_late:
             flags.append("normalized")
-        if not entry.get("special", False):
+        if not entry["special"]:
             flags.append("plain")
         is_letter = len(literal.encode()) == 1 if alphabet is None else alphabet.is_symbol(literal.encode())
         as_characters = alphabet is not None and alphabet.of_characters
@@ -338,8 +342,8 @@ def _check_added(
     literal, fault = entry["content"], ""
     if of_model not in (None, token):
         fault = f", which stands for {token!r}, is also how the model spells {of_model!r}"
-    elif entry.get("normalized", not entry.get("special", False)):
-        strips = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+    elif entry["normalized"]:
+        strips = [flag for flag in SIDES if entry[flag]]
         if in_printable_form and strips:  # a space is a letter there
             fault = f": {strips[0]} of a normalized token, after the normalizer ByteLevel, is not supported"
         elif normalization is not None:
