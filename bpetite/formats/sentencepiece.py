@@ -48,7 +48,7 @@ class Piece(NamedTuple):
 
 
 class Rules(NamedTuple):
-    """What a model's normalizer does to a text.
+    """The changes that a model's normalizer makes to a text.
 
     Args:
         prefix: Puts a space before the text.
