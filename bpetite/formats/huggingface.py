@@ -19,7 +19,7 @@ from ..lazy import without_collector
 from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
 from ..vocabulary.spelling import SpelledIds, decode_or_utf8, spell
-from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
+from ..vocabulary.vocab import MAX_ID, Vocab, is_letter, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import (
     CONFIG,
@@ -318,9 +318,8 @@ def _flags(
             flags.append("normalized")
         if not entry["special"]:
             flags.append("plain")
-        is_letter = len(literal.encode()) == 1 if alphabet is None else alphabet.is_symbol(literal.encode())
         as_characters = alphabet is not None and alphabet.of_characters
-        if is_letter and (literal if as_characters else encode_token(literal)) not in ids:
+        if is_letter(literal.encode(), alphabet) and (literal if as_characters else encode_token(literal)) not in ids:
             flags.append("added")
         if flags:
             made[literal] = tuple(flags)
@@ -330,8 +329,8 @@ def _flags(
 def _token_of_model(literal: str, ids: SpelledIds, alphabet: Alphabet | None, ignore_merges: bool) -> bytes | None:
     """The bytes for which the model takes a token that is spelled so without a merge; None if it does not."""
     read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
-    is_letter = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
-    taken = literal in ids and (is_letter or (ignore_merges and read is not decode_or_utf8))
+    is_one = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
+    taken = literal in ids and (is_one or (ignore_merges and read is not decode_or_utf8))
     return read(literal) if taken else None
 
 

@@ -191,8 +191,8 @@ def vocab_of_pieces(
         for number, piece in enumerate(pieces)
         if piece.type in (UNKNOWN, CONTROL, USER_DEFINED)
     }
-    tokens, unreachable = _tokens(ids, special, alphabet, name)
-    tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
+    tokens = {number: alphabet.read_spelled(text) for text, number in ids.items()}
+    unreachable = frozenset(_unreachable(ids, byte_ids).difference(special.values()))
     defined = [piece.text for piece in pieces if piece.type == USER_DEFINED]
     for text in defined:
         if rules.trim and "  " in text:
@@ -235,19 +235,13 @@ def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
     return ids
 
 
-def _tokens(
-    ids: dict[str, int], special: Collection[str], alphabet: Alphabet, name: str
-) -> tuple[dict[int, bytes], frozenset[int]]:
-    """Return id -> bytes of the ordinary pieces, and the ids that no text gives: pieces that hold a space (a text has ▁
-    there), and byte pieces of characters that have a piece."""
-    unreachable = {number for spelled, number in ids.items() if " " in spelled}
-    unreachable.update(
-        number for byte, number in enumerate(alphabet.byte_ids[:0x80])
-        if number is not None and (SPACE if byte == 0x20 else chr(byte)) in ids
-    )  # fmt: skip
-    with errors_named(name):
-        tokens = {number: alphabet.read_spelled(spelled) for spelled, number in ids.items() if spelled not in special}
-    return tokens, frozenset(unreachable & tokens.keys())
+def _unreachable(ids: dict[str, int], byte_ids: tuple[int, ...]) -> set[int]:
+    """The ids that no text gives: pieces that hold a space (a text has ▁ there), and byte pieces of characters that
+    have a piece."""
+    spaced = {number for text, number in ids.items() if " " in text}
+    return spaced.union(
+        number for byte, number in enumerate(byte_ids[:0x80]) if (SPACE if byte == 0x20 else chr(byte)) in ids
+    )
 
 
 def _merges(
