@@ -180,23 +180,20 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind. The format does not hold its special tokens, its split pattern and
-    its version of Unicode: the reader of the file has to give them.
+    """The file of a vocabulary of the ranks kind. The format does not hold its special tokens with their flags and
+    template, its split pattern, its version of Unicode and `errors`: the reader of the file has to give them.
 
     Raises:
         FormatError: The vocabulary has a merge list (see :func:`bpetite.vocabulary.kinds.to_ranks`), or something that
-            the format does not hold and a reader cannot give: a normalization, a template, flags of special tokens, an
-            unreachable token with bytes.
+            the format does not hold and a reader cannot give: a normalization, dropout, an unreachable token with
+            bytes.
     """
     if vocab.merges is not None:
         raise FormatError(
             "a .tiktoken file holds ranks, and this vocabulary has a merge list: convert it with to_ranks() first, "
             "which tells whether the ids stay the same"
         )
-    added = {literal: flags for literal, flags in vocab.token_flags.items() if flags == ("added",)}  # found on reading
-    refuse_settings(
-        vocab, "a .tiktoken file", normalization=None, errors="strict", token_flags=added, template=None, kept={}
-    )
+    refuse_settings(vocab, "a .tiktoken file", normalization=None, kept={})
     empty = None
     for token_id in sorted(vocab.unreachable):
         if vocab.tokens[token_id] or empty is not None:

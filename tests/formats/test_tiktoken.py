@@ -11,7 +11,6 @@ from bpetite import Tokenizer, patterns
 from bpetite.errors import FormatError
 from bpetite.formats import tiktoken
 from bpetite.formats.encodings import PUBLISHED
-from bpetite.steps.template import BARE
 from bpetite.vocabulary.vocab import Vocab
 
 SMALL = b"YQ== 0\nYg== 1\nYWI= 2\n/+8= 7\n"
@@ -90,10 +89,7 @@ def test_damage_is_named_with_its_line(data: bytes, message: str) -> None:
     [
         (Vocab({0: b"a"}, (), {}), "merge list"),
         (Vocab({0: b"a"}, None, {}, normalization="NFC"), "normalization 'NFC'"),
-        (Vocab({0: b"a"}, None, {}, errors="replace"), "errors 'replace'"),
-        (Vocab({0: b"a"}, None, {}, template=BARE), "template Template"),
         (Vocab({0: b"a"}, None, {}, kept={"dropout": 0.5}), "kept {'dropout': 0.5}"),
-        (Vocab({0: b"a"}, None, {"a": 0}, token_flags={"a": ("lstrip",)}), "token_flags {'a': .*lstrip"),
         (Vocab({0: b"a", 1: b"b"}, None, {}, unreachable=frozenset({1})), "token 1 b'b' as one that no text reaches"),
         (Vocab({0: b"a", 1: b"", 2: b""}, None, {}), "token 2 b'' as one that no text reaches"),
     ],
