@@ -323,7 +323,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         vocab = huggingface.from_object(source)
         if missing not in ("drop", "refuse"):
             raise ValueError(f'missing is "drop" or "refuse", not {missing!r}')
-        return cls.from_vocab(huggingface.refusing(vocab) if missing == "refuse" else vocab)
+        return cls.from_vocab(huggingface.refusing_missing(vocab) if missing == "refuse" else vocab)
 
     @classmethod
     def from_pretrained(cls, name_or_directory: Path, *, revision: str | None = None) -> Tokenizer:
@@ -470,13 +470,13 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
 
     def to_ranks(self) -> Tokenizer:
         """The tokenizer of the ranks kind that gives the same ids for every text; ValueError if there is none."""
-        from .formats import kinds
+        from .vocabulary import kinds
 
         return self.from_vocab(kinds.to_ranks(self._vocab))
 
     def to_merges(self) -> Tokenizer:
         """The tokenizer with a merge list that gives the same ids for every text; every vocabulary of ranks has one."""
-        from .formats import kinds
+        from .vocabulary import kinds
 
         return self.from_vocab(kinds.to_merges(self._vocab))
 

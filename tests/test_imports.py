@@ -125,9 +125,9 @@ NOT_AT_THE_START = {
     *(f"bpetite.{name}" for name in (
         "adapters", "analysis", "charlevel", "cli", "cluster", "corpus", "engine.offsets", "engine.padding",
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
-        "formats.huggingface", "formats.published_ranks", "formats.kinds", "formats.tekken", "formats.tiktoken", "gage",
+        "formats.huggingface", "formats.published_ranks", "formats.tekken", "formats.tiktoken", "gage",
         "published", "reference", "splitting.pattern.regex_text", "training.counting.counts",
-        "training.counting.texts", "training.train",
+        "training.counting.texts", "training.train", "vocabulary.kinds",
     )),
 }  # fmt: skip
 

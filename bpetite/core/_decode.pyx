@@ -174,7 +174,7 @@ cdef int fill(Decoder decoder) except -1:
     cdef ByteJoin tables = joiner_of(decoder.tokens), shown = tables
     cdef dict gaps = None
     if decoder.rewrites:
-        from ..formats.spelling import shown_tokens  # not at the top: few vocabularies need it
+        from ..vocabulary.spelling import shown_tokens  # not at the top: few vocabularies need it
 
         texts, gaps = shown_tokens(decoder.vocab)
         shown = joiner_of(texts)

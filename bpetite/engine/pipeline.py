@@ -31,7 +31,7 @@ from ..steps.normalizers import (
     normalizer,
     replacements,
 )
-from ..steps.simplified import removing_apart, rewriter_of, space_before, without_white_space_steps
+from ..steps.simplified import rewriter_of, space_before, without_removals, without_white_space_steps
 from ..steps.splits import Fragment, Metaspace, PrefixSpace, Printable, SplitPattern, Step
 from ..vocabulary._word_cuts import word_cuts
 from ..vocabulary.special_literals import overlap
@@ -81,7 +81,7 @@ class Pipeline:
         #: Of the core, if that does all.
         self.rewriter: Rewriter | None = None
         rewriter, rest = rewriter_of(without_white_space_steps(self._normalization, pattern), self._space)
-        cuts, dropped = removing_apart(plain) if self._whole is None else (plain, "")
+        cuts, dropped = without_removals(plain) if self._whole is None else (plain, "")
         if is_plain(cuts) and not self._late_steps:
             self.pretokenizer, self.dropped = pretokenizer(cuts or None), dropped
             self._steps = ()
@@ -373,7 +373,7 @@ class _Finder:
         self, text: str, trusted: Sequence[tuple[int, int]] | None = None
     ) -> Iterator[tuple[int, int, int | None]]:
         """Yield (start, end, id) for special tokens in trusted parts and (start, end, None) for the rest."""
-        done, seen, regex = 0, text, splits.compiled
+        done, seen, regex = 0, text, splits.regex_of
         if any(flags & {"single_word", "lstrip", "rstrip"} for flags in self._flags):
             from ..splitting.pattern.regex_text import as_regex_sees  # not at the top: it imports `regex`, slowly
 

@@ -1,14 +1,14 @@
 """Reading and writing tokenizer files; every format gives a :class:`bpetite.Vocab` or takes one.
 
-=========== ============================================= ===========================================================
-native      one JSON file, see :mod:`.native`               everything a tokenizer is
-huggingface tokenizer.json, or a directory with one         merges kind; BPE of bytes, or of characters
-gpt2        a directory with vocab.json and merges.txt      merges kind, GPT-2's pattern
-tiktoken    one file of base64 tokens and ranks             ranks kind; neither pattern nor special tokens
-tekken      Mistral's tekken.json, read only                ranks kind
-sentencepiece  a .model file of the type BPE, read only     merges kind
-gguf        llama.cpp's files, read only                    merges kind
-=========== ============================================= ===========================================================
+============= ========================================== ==============================================
+native        one JSON file, see :mod:`.native`          everything a tokenizer is
+huggingface   tokenizer.json, or a directory with one    merges kind; BPE of bytes, or of characters
+gpt2          a directory with vocab.json and merges.txt merges kind, GPT-2's pattern
+tiktoken      one file of base64 tokens and ranks        ranks kind; neither pattern nor special tokens
+tekken        Mistral's tekken.json, read only           ranks kind
+sentencepiece a .model file of the type BPE, read only   merges kind
+gguf          llama.cpp's files, read only               merges kind
+============= ========================================== ==============================================
 """
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ..vocabulary.vocab import Vocab
 from .files import FILES, Format, Source, WritableFormat, errors_named, is_gguf, read_file, with_settings
 
 if TYPE_CHECKING:
-    from . import gguf, gpt2, huggingface, kinds, native, sentencepiece, tekken, tiktoken
+    from . import gguf, gpt2, huggingface, native, sentencepiece, tekken, tiktoken
 
 __all__ = [
     "FILES",
@@ -40,7 +40,6 @@ __all__ = [
     "gpt2",
     "huggingface",
     "in_folder",
-    "kinds",
     "load",
     "named",
     "native",
@@ -94,7 +93,7 @@ def unknown_name(name: str) -> FileNotFoundError:
     if beside := sorted(glob(f"{escape(name)}.*")):
         return FileNotFoundError(errno.ENOENT, f"no such file or folder; did you mean {beside[0]!r}?", name)
     encodings = _module("encodings")
-    if encodings.looks_like_path(name):
+    if re.search(r"[/\\]|\.[A-Za-z]\w*$", name):  # a folder's separator, or a suffix as in x.json
         of_hub = name.count("/") == 1 and not name.startswith((".", "/", "~"))
         hint = "; Tokenizer.from_pretrained asks the Hugging Face Hub" if of_hub else ""
         return FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT) + hint, name)
@@ -110,8 +109,8 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     """The vocabulary in a file or directory of any format, or of a name.
 
     Args:
-        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, tekken.json or
-            tokenizer.model; or, if neither exists, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
+        path: A file; a directory with tokenizer.json, vocab.json and merges.txt, tekken.json or tokenizer.model; or, if
+            there is no such path, a name for :func:`named`: "bpetite-32k", "o200k_base", "gpt-4o".
         format: The only format to try; found from the content when None.
 
     Raises:
@@ -145,16 +144,17 @@ def load(path: Source, *, format: Format | None = None) -> Vocab:
     for known in known_formats:
         if format == known or (format is None and _module(known).recognizes(data, spans)):
             return cast("Vocab", _module(known).read(data, name, spans))
-    kind = f"a file that starts with {data[:24]!r}"
+    described = f"a file that starts with {data[:24]!r}"
     if start in (b"{", b"["):
         keys = [repr(key) for key in spans if isinstance(key, str)][:8]
-        kind = "a JSON array" if start == b"[" else f"a JSON object with the keys {', '.join(keys)}" if keys else "{}"
+        empty = "{}" if start == b"{" else "a JSON array"
+        described = f"a JSON object with the keys {', '.join(keys)}" if keys else empty
     elif data.startswith(b"\x80"):
-        kind = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
+        described = "a pickle, which bpetite does not open (save it as tokenizer.json where it was made),"
     elif data.startswith((b"\x1f\x8b", b"#version")) or re.match(rb"\S+ \S+( [0-9]+)?\r?\n", data):
-        kind = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
+        described = "a list of merges without ids (docs/formats.md says how to make a tokenizer.json of one),"
     known_as = f"{format} form" if format else "any known format: " + ", ".join(FORMATS)
-    raise FormatError(f"{name}: {kind} is no tokenizer in {known_as}")
+    raise FormatError(f"{name}: {described} is no tokenizer in {known_as}")
 
 
 def _load_directory(folder: str, format: Format | None) -> Vocab:

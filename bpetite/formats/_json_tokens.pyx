@@ -163,8 +163,8 @@ cdef class _Reader:
         self.blanks()
         self.item = self.p
         if not self.take(opening):
-            kind = "object" if opening == c"{" else "array"
-            raise self.fault(f"must be a JSON {kind}, not {short_repr(self.value(False))}")
+            shape = "object" if opening == c"{" else "array"
+            raise self.fault(f"must be a JSON {shape}, not {short_repr(self.value(False))}")
         return 1 if not self.blanks() or self.p[0] != closing else self.following(closing)
 
     cdef inline int following(self, uint8_t closing) except -1:

@@ -8,7 +8,6 @@ https://github.com/openai/tiktoken/blob/main/tiktoken/model.py (release 0.14.0)
 """
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from ..errors import nearest
@@ -136,11 +135,6 @@ def of_model(model: str) -> str | None:
     """The encoding of a model, None for another name."""
     by_prefix = (encoding for prefix, encoding in MODEL_PREFIXES.items() if model.startswith(prefix))
     return MODELS.get(model) or next(by_prefix, None)
-
-
-def looks_like_path(name: str) -> bool:
-    """True for a name with a folder's separator, or with a suffix as in ``x.json``."""
-    return re.search(r"[/\\]|\.[A-Za-z]\w*$", name) is not None
 
 
 def find_name(name: str) -> str | None:

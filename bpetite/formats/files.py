@@ -161,6 +161,44 @@ def expect_keys(value: Any, name: str, where: str, required: tuple[str, ...], op
             raise FormatError(f"{name}: {where} has the unknown key {short_repr(key)}")
 
 
+def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
+    """Return ``ids`` if they are a JSON object of different ids; otherwise raise FormatError with the position."""
+    if not isinstance(ids, dict):
+        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(ids)}")
+    if set(map(type, ids.values())) - {int}:
+        key, value = next(item for item in ids.items() if type(item[1]) is not int)
+        raise FormatError(
+            f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
+        )
+    first: dict[int, str] = {}
+    for key, token_id in ids.items():
+        if first.setdefault(token_id, key) != key:
+            here = f"{name}: {position}: {short_repr(first[token_id])} and {short_repr(key)}"
+            raise FormatError(f"{here} have the same id {token_id}")
+    return ids
+
+
+def refuse_settings(vocab: Vocab, what: str, **held: object) -> None:
+    """Raise FormatError for the first of these fields that is not the only value that the file called ``what`` can hold
+    for it."""
+    for name, only in held.items():
+        if (value := getattr(vocab, name)) != only:
+            raise FormatError(
+                f"{what} cannot hold {name} {short_repr(value)}, only {only!r} "
+                f"(dataclasses.replace(vocab, {name}=...) makes a vocabulary with another one)"
+            )
+
+
+def refuse_aliases(vocab: Vocab, what: str) -> None:
+    """Raise FormatError where special tokens share an id, which the file called ``what`` cannot hold."""
+    for literal, token_id in vocab.aliases.items():
+        raise FormatError(
+            f"{what} cannot hold the special token {literal!r}, which has the id {token_id} of "
+            f"{vocab.tokens[token_id].decode('utf-8')!r} (dataclasses.replace(vocab, special_tokens=...) "
+            "makes a vocabulary without it)"
+        )
+
+
 def settings_in(beside: Mapping[str, str]) -> dict[str, Any]:
     """The settings of ``transformers`` in the files of :attr:`Vocab.beside`, as ``from_pretrained`` reads them: the
     older special_tokens_map.json decides, unless tokenizer_config.json lists the added tokens itself."""

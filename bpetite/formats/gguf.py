@@ -1,10 +1,10 @@
 """The vocabulary in a GGUF file of llama.cpp: its metadata ``tokenizer.ggml.*``, without the tensors.
 
-The kind "llama" has pieces with scores, as a model of SentencePiece; the kind "gpt2" has tokens in printable form,
-merges, and the name of a split pattern; the kind "gemma4" has merges that begin from characters.
+The model "llama" has pieces with scores, as a model of SentencePiece; the model "gpt2" has tokens in printable form,
+merges, and the name of a split pattern; the model "gemma4" has merges that begin from characters.
 
-A name stands for the pattern in the tokenizer.json of the model. llama.cpp runs approximations of some patterns, which
-give other ids for a few texts:
+``tokenizer.ggml.pre`` names a split pattern; here it is the one in that model's tokenizer.json. llama.cpp runs
+approximations of some patterns, which give other ids for a few texts:
 
 - gpt-4o and its like, tekken, kimi-k2, youtu, tiny_aya: letters that are not ASCII have both cases; in most of them,
   marks are no letters;
@@ -37,15 +37,14 @@ PREFIX = "tokenizer.ggml."
 #: The codes of :mod:`struct` for the types of values; 8 is a string, 9 an array.
 CODES = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 STRING, ARRAY = 8, 9
-#: The kinds of tokens that are found in a text before it is cut.
-ADDED = (CONTROL, UNKNOWN, USER_DEFINED)
-#: Names of Llama 3's pattern with which llama.cpp takes a pre-token that is a token whole, and begins a text with the
-#: first special token.
+#: The types of tokens that are found in a text before it is cut.
+ADDED_TYPES = (CONTROL, UNKNOWN, USER_DEFINED)
+#: Names of Llama 3's pattern. For these, llama.cpp sets ignore_merges and puts the BOS token before a text.
 LLAMA3 = {
     "llama-bpe", "llama3", "llama-v3", "falcon3", "falcon-h1", "pixtral", "midm-2.0", "lfm2", "jina-v5-nano"
 }  # fmt: skip
 #: Names with which merges begin from characters, "▁" stands for a space, and characters without a token become bytes.
-SPACES = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"}
+CHARACTER_MODELS = {"gemma4", "granite-embed-multi-311m", "sarvam-moe"}
 #: The steps around these models, and around the others, in the form of a tokenizer.json.
 AS_CHARACTERS: dict[str, Any] = {
     "normalizer": {"type": "Replace", "pattern": {"String": " "}, "content": "▁"},
@@ -59,11 +58,11 @@ AS_CHARACTERS: dict[str, Any] = {
 AS_BYTES: dict[str, dict[str, Any]] = {
     "pre_tokenizer": {"type": "ByteLevel", "use_regex": False}, "decoder": {"type": "ByteLevel"}
 }  # fmt: skip
-#: All names with which a pre-token that is a token is taken whole; with which a text begins with the first special
-#: token; with which a separator stands between two texts.
-WHOLE = {*LLAMA3, "tekken", "minicpm5", "youtu", "glm4", "glm5", "granite-embed-multi-97m"}
-BEGIN = {*LLAMA3, "tekken", "chameleon", "gemma4", "granite-embed-multi-311m"}
-SEPARATE = {"roberta-bpe", "jina-v1-en", "jina-v2-code"}
+#: All names for which llama.cpp sets ignore_merges; for which it puts the BOS token before a text; for which it puts a
+#: separator between two texts.
+IGNORE_MERGES = {*LLAMA3, "tekken", "minicpm5", "youtu", "glm4", "glm5", "granite-embed-multi-97m"}
+ADD_BOS = {*LLAMA3, "tekken", "chameleon", "gemma4", "granite-embed-multi-311m"}
+ADD_SEP = {"roberta-bpe", "jina-v1-en", "jina-v2-code"}
 
 
 class _Metadata:
@@ -97,19 +96,19 @@ class _Metadata:
         self._at += size
         return self._data[self._at - size : self._at].decode("utf-8")
 
-    def _value(self, kind: int) -> Any:
-        if kind == STRING:
+    def _value(self, code: int) -> Any:
+        if code == STRING:
             return self._string()
-        if kind != ARRAY:
-            return self._read(CODES[kind])
-        kind, count = self._read("I"), self._read("Q")
+        if code != ARRAY:
+            return self._read(CODES[code])
+        code, count = self._read("I"), self._read("Q")
         if count > len(self._data) - self._at:
             raise struct.error(f"an array of {count} values")
-        return [self._string() for _ in range(count)] if kind == STRING else self._read(f"{count}{CODES[kind]}")
+        return [self._string() for _ in range(count)] if code == STRING else self._read(f"{count}{CODES[code]}")
 
-    def get(self, key: str, default: Any, kinds: type | tuple[type, ...], length: int | None = None) -> Any:
+    def get(self, key: str, default: Any, types: type | tuple[type, ...], length: int | None = None) -> Any:
         value = self.values.get(key, default)
-        is_other = not isinstance(value, kinds)
+        is_other = not isinstance(value, types)
         if is_other or (length is not None and len(value) != length):
             raise FormatError(f"{self._name}: {PREFIX}{key} must not be {short_repr(value)}")
         return value
@@ -120,7 +119,7 @@ def read(path: Source) -> Vocab:
     """The vocabulary in a file.
 
     Raises:
-        FormatError: The file is damaged, or its tokenizer is none that bpetite reads; names the kind.
+        FormatError: The file is damaged, or its tokenizer is none that bpetite reads; names the model.
         OSError: The file cannot be read.
     """
     name = os.fspath(path)
@@ -131,16 +130,18 @@ def read(path: Source) -> Vocab:
     model = metadata.get("model", "", str)
     tokens = metadata.get("tokens", [], list)
     if model not in ("llama", "gpt2", "gemma4") or not tokens:
-        raise FormatError(f"{name}: {len(tokens)} tokens of the kind {model!r}; bpetite reads llama, gpt2 and gemma4")
-    kinds = metadata.get("token_type", (NORMAL,) * len(tokens), tuple, len(tokens))
+        raise FormatError(
+            f"{name}: {PREFIX}model is {model!r}, with {len(tokens)} tokens; bpetite reads llama, gpt2 and gemma4"
+        )
+    token_types = metadata.get("token_type", (NORMAL,) * len(tokens), tuple, len(tokens))
     pre = model if model == "gemma4" else metadata.get("pre", "default", str)
     if model == "llama":
         scores = metadata.get("scores", (), tuple, len(tokens))
         unknown = metadata.get("unknown_token_id", 0, int)
         others = {UNUSED: NORMAL, UNKNOWN: CONTROL}  # as llama.cpp has them
         pieces = [
-            Piece(token, score, UNKNOWN if token_id == unknown else others.get(kind, kind))
-            for token_id, (token, score, kind) in enumerate(zip(tokens, scores, kinds, strict=True))
+            Piece(token, score, UNKNOWN if token_id == unknown else others.get(token_type, token_type))
+            for token_id, (token, score, token_type) in enumerate(zip(tokens, scores, token_types, strict=True))
         ]
         rules = Rules(metadata.get("add_space_prefix", True, bool))
         template = _template(metadata, begins=True)
@@ -151,31 +152,32 @@ def read(path: Source) -> Vocab:
     if len(set(tokens)) != len(tokens):
         raise FormatError(f"{name}: {len(tokens)} tokens, of which {len(set(tokens))} differ")
     added = [
-        {"id": token_id, "content": token, "special": kind != USER_DEFINED, "normalized": False}
-        for token_id, (token, kind) in enumerate(zip(tokens, kinds, strict=True))
-        if kind in ADDED
+        {"id": token_id, "content": token, "special": token_type != USER_DEFINED, "normalized": False}
+        for token_id, (token, token_type) in enumerate(zip(tokens, token_types, strict=True))
+        if token_type in ADDED_TYPES
     ]
     # the model's own tokens; what was added after them may be spelled as one of its bytes is ("õ")
-    size = max((token_id + 1 for token_id, kind in enumerate(kinds) if kind not in ADDED), default=0)
+    own = (token_id for token_id, token_type in enumerate(token_types) if token_type not in ADDED_TYPES)
+    size = max(own, default=-1) + 1
     ids = {token: token_id for token_id, token in enumerate(tokens[:size])}
     merges = metadata.get("merges", [], list)
-    model_part = {"type": "BPE", "vocab": ids, "merges": merges, "ignore_merges": pre in WHOLE}
-    spaces = pre in SPACES
+    model_part = {"type": "BPE", "vocab": ids, "merges": merges, "ignore_merges": pre in IGNORE_MERGES}
+    characters = pre in CHARACTER_MODELS
     content = {
-        "model": model_part | {"byte_fallback": spaces},
+        "model": model_part | {"byte_fallback": characters},
         "added_tokens": added,
-        **(AS_CHARACTERS if spaces else AS_BYTES),
+        **(AS_CHARACTERS if characters else AS_BYTES),
     }
-    if pre in SPACES & BEGIN:  # whatever the file says, as in llama.cpp
+    if pre in CHARACTER_MODELS & ADD_BOS:  # whatever the file says, as in llama.cpp
         metadata.values["add_bos_token"] = True
     vocab = huggingface.read(json.dumps(content, ensure_ascii=False).encode(), name)
-    template = _template(metadata, begins=pre in BEGIN, separates=pre in SEPARATE)
+    template = _template(metadata, begins=pre in ADD_BOS, separates=pre in ADD_SEP)
     return replace(vocab, pattern=patterns.LLAMA_CPP[pre], template=template)
 
 
 def _template(metadata: _Metadata, *, begins: bool, separates: bool = False) -> Template | None:
-    """The template; by default the first special token is put before a text if `begins`, and the separator between two
-    texts if `separates`."""
+    """The template; by default the BOS token is put before a text if `begins`, and the separator between two texts if
+    `separates`."""
     parts = {
         token: (TemplatePart((metadata.get(key, None, int),)),)
         for token, key, default in (

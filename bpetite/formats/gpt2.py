@@ -17,10 +17,20 @@ from ..errors import FormatError
 from ..lazy import without_collector
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import SpecialTokens, place_specials
+from ..vocabulary.spelling import SpelledIds, spell
 from ..vocabulary.vocab import Vocab
 from ._json_tokens import read_merges, read_tokens
-from .files import WRITTEN, Source, Spans, errors_named, parse_json, read_file
-from .spelling import SpelledIds, check_ids, refuse_aliases, spell
+from .files import (
+    WRITTEN,
+    Source,
+    Spans,
+    check_ids,
+    errors_named,
+    parse_json,
+    read_file,
+    refuse_aliases,
+    refuse_settings,
+)
 
 VOCAB, MERGES, ADDED = WRITTEN["gpt2"]
 END_OF_TEXT = "<|endoftext|>"
@@ -109,15 +119,11 @@ def dump(vocab: Vocab) -> dict[str, bytes]:
 
     if vocab.merges is None:
         raise FormatError("vocab.json and merges.txt hold a merge list, and this vocabulary is of the ranks kind")
-    for what, value, held in (
-        ("the split pattern", vocab.pattern, patterns.GPT2),
-        ("normalization", vocab.normalization, None),
-        ("ignore_merges", vocab.ignore_merges, False),
-        ("an alphabet of characters", vocab.alphabet, None),
-        ("errors", vocab.errors, "strict"),
-    ):
-        if value != held:
-            raise FormatError(f"vocab.json and merges.txt cannot hold {what} {value!r}, only {held!r}")
+    refuse_settings(
+        vocab, "vocab.json and merges.txt",
+        pattern=patterns.GPT2, normalization=None, ignore_merges=False, alphabet=None, errors="strict",
+        token_flags={}, template=None, kept={},
+    )  # fmt: skip
     refuse_aliases(vocab, "added_tokens.json")
     spelled = spell(vocab, "vocab.json")
     for token_id in vocab.unreachable:

@@ -1,6 +1,7 @@
 """Tokenizers by name: local ones first, then the Hugging Face Hub's, through ``huggingface_hub``."""
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 
@@ -26,7 +27,7 @@ def load(name_or_directory: Source, *, revision: str | None = None) -> Vocab:
             raise ValueError(f"revision {revision!r}: {name} is not on the Hub")
         return load_local(name)
     if not isinstance(name_or_directory, str) or name.startswith((".", "/", "~")) or name.count("/") > 1:
-        raise FileNotFoundError(f"{name}: no such file or directory")
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), name)
     try:
         local = named(name) if revision is None else None
     except ConnectionError as lost:

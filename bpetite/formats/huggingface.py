@@ -18,7 +18,8 @@ from ..errors import FormatError, short_repr
 from ..lazy import without_collector
 from ..vocabulary._tokens import TokenTable, grown
 from ..vocabulary.special_literals import check_literal, overlap
-from ..vocabulary.vocab import MAX_ID, Vocab, literal_bytes
+from ..vocabulary.spelling import SpelledIds, decode_or_utf8, spell
+from ..vocabulary.vocab import MAX_ID, Vocab, is_letter, literal_bytes
 from ._json_tokens import members, read_characters, read_merge_list, read_tokens
 from .files import (
     CONFIG,
@@ -29,29 +30,28 @@ from .files import (
     errors_named,
     parse_json,
     read_file,
+    refuse_aliases,
+    refuse_settings,
     settings_in,
     with_settings,
 )
+from .huggingface_decoder import falls_back, read_alphabet, read_byte_alphabet, read_decoder, write_decoder
 from .huggingface_steps import (
-    falls_back,
     is_bytelevel,
-    read_alphabet,
-    read_byte_alphabet,
-    read_decoder,
     read_normalizer,
     read_pre_tokenizer,
-    write_decoder,
     write_normalizer,
     write_pre_tokenizer,
 )
 from .huggingface_templates import read_post_processor, write_post_processor
-from .spelling import SpelledIds, decode_or_utf8, refuse_aliases, spell
 
 if TYPE_CHECKING:
     from ..steps.normalizers import Normalization
     from ..vocabulary.alphabet import Alphabet
 
-FLAGS = ("lstrip", "rstrip", "single_word", "normalized")
+#: The flags of an added token that look at the characters next to it.
+SIDES = ("lstrip", "rstrip", "single_word")
+FLAGS = (*SIDES, "normalized")
 #: The parts that are read from the bytes of a file.
 PARTS = ("model", "vocab"), ("model", "merges")
 #: Settings of the model that are kept and written again, with their defaults.
@@ -70,7 +70,7 @@ TYPES: dict[str, tuple[type, ...]] = {
 Steps = tuple[dict[str, Any], bool | None]
 
 
-def refusing(vocab: Vocab) -> Vocab:
+def refusing_missing(vocab: Vocab) -> Vocab:
     """A vocabulary with which a character or byte that has no token is an error of the text."""
     if vocab.alphabet is None:
         return vocab
@@ -140,7 +140,8 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     content = parse_json(data, name, [spans[part] for part in PARTS if part in spans])
     if not recognizes(data, spans):
         raise FormatError(f"{name}: no tokenizer.json: no object \"model\" in it")
-    _check_model(content["model"], name)
+    model = content["model"]
+    _check_model(model, name)
     for part in PARTS:
         if part not in spans:
             raise FormatError(f'{name}: model has no "{part[1]}"')
@@ -149,14 +150,14 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
     characters = as_bytes is None
     decoder = read_decoder(content, name, characters=characters)
     space = decoder.space if characters else None
-    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(content["model"], decoder), name)
-    if not characters and content["model"].get("byte_fallback"):
+    table, ids, hidden = _read_tokens(data, vocab, space, falls_back(model, decoder), name)
+    if not characters and model.get("byte_fallback"):
         _check_byte_fallback(ids, name)
     alphabet: Alphabet | None
     if characters:
         alphabet = read_alphabet(content, decoder, ids, settings, name)
     else:
-        alphabet = read_byte_alphabet(content["model"], decoder, ids, name)
+        alphabet = read_byte_alphabet(model, decoder, ids, name)
     added = _added_tokens(content.get("added_tokens"), ids, name)
     if alphabet is not None and alphabet.decoding == "marks":
         _check_marks([*table.values(), *map(str.encode, added)], alphabet.suffix, name)
@@ -167,9 +168,8 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
             entry["id"]: literal_bytes(literal, alphabet, flags, settings["normalization"])
             for literal, entry in added.items()
         }
-    with errors_named(name):
         for literal, entry in added.items():
-            of_model = _token_of_model(literal, ids, alphabet, bool(content["model"].get("ignore_merges")))
+            of_model = _token_of_model(literal, ids, alphabet, bool(model.get("ignore_merges")))
             _check_added(entry, held[entry["id"]], of_model, settings["normalization"], bool(as_bytes))
     new = {token_id: token for token_id, token in held.items() if token_id not in table}
     table, unreachable = _with_added(table, held, new, hidden), hidden - held.keys()
@@ -178,14 +178,14 @@ def read(data: bytes, name: str, spans: Spans | None = None) -> Vocab:
         for token_id in merges.parts_among(new):
             raise FormatError(f"{new[token_id].decode()!r} is an added token, and not in the vocabulary")
     of_bytes = ("dropout",) if characters else ("dropout", "byte_fallback")
-    kept = {key: content["model"].get(key) for key, nothing in KEPT.items()
-            if content["model"].get(key, nothing) != nothing and (alphabet is None or key in of_bytes)}  # fmt: skip
+    kept = {key: model.get(key) for key, nothing in KEPT.items()
+            if model.get(key, nothing) != nothing and (alphabet is None or key in of_bytes)}  # fmt: skip
     with errors_named(name, (ValueError, TypeError)):
         return Vocab(
             table,
             merges,
             {literal: entry["id"] for literal, entry in added.items()},
-            ignore_merges=bool(content["model"].get("ignore_merges")),
+            ignore_merges=bool(model.get("ignore_merges")),
             alphabet=alphabet,
             token_flags=flags,
             kept=kept,
@@ -236,9 +236,9 @@ def _steps(content: dict[str, Any], name: str) -> Steps:
 
 
 def _check_model(model: dict[str, Any], name: str) -> None:
-    kind = model.get("type", "BPE" if "merges" in model else None)
-    if kind != "BPE":
-        raise FormatError(f"{name}: the model is {short_repr(kind)}, not byte-level BPE")
+    model_type = model.get("type", "BPE" if "merges" in model else None)
+    if model_type != "BPE":
+        raise FormatError(f"{name}: the model is {short_repr(model_type)}, not byte-level BPE")
     if prefix := model.get("continuing_subword_prefix"):
         raise FormatError(
             f"{name}: model.continuing_subword_prefix {short_repr(prefix)}: bpetite joins the bytes of two tokens, and "
@@ -261,7 +261,7 @@ def _check_marks(tokens: Iterable[bytes], suffix: str, name: str) -> None:
 
 
 def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[str, Any]]:
-    """literal -> entry of the added tokens."""
+    """literal -> entry of the added tokens, with all flags."""
     if entries is None:
         return {}
     if not isinstance(entries, list):
@@ -283,7 +283,8 @@ def _added_tokens(entries: Any, ids: SpelledIds, name: str) -> dict[str, dict[st
             check_literal(literal)
         except ValueError as bad:
             raise FormatError(f"{where}: {bad}") from None
-        added[literal] = entry
+        defaults = dict.fromkeys((*SIDES, "special"), False) | {"normalized": not entry.get("special", False)}
+        added[literal] = defaults | entry
     # the ids that the library gives on loading: a token of the model keeps its id, others get the next free ids in the
     # order of the file
     last = -1
@@ -304,22 +305,21 @@ def _flags(
     added: dict[str, dict[str, Any]], ids: SpelledIds, normalizes: bool, alphabet: Alphabet | None
 ) -> dict[str, tuple[str, ...]]:
     """literal -> flags, for added tokens with flags that make a difference."""
-    late = {literal for literal, entry in added.items() if entry.get("normalized", not entry.get("special", False))}
+    late = {literal for literal, entry in added.items() if entry["normalized"]}
     early = added.keys() - late
     # Without a normalizer, "normalized" only means that these tokens are searched for after the others, in the text
     # between them. The order matters if tokens overlap, and to flags that look at the characters next to a token.
-    looks = any(entry.get(flag) for entry in added.values() for flag in ("lstrip", "rstrip", "single_word"))
+    looks = any(entry[flag] for entry in added.values() for flag in SIDES)
     searched_late = late if normalizes or (early and late and (looks or overlap(early, late))) else set()
     made: dict[str, tuple[str, ...]] = {}
     for literal, entry in added.items():
-        flags = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+        flags = [flag for flag in SIDES if entry[flag]]
         if literal in searched_late:
             flags.append("normalized")
-        if not entry.get("special", False):
+        if not entry["special"]:
             flags.append("plain")
-        is_letter = len(literal.encode()) == 1 if alphabet is None else alphabet.is_symbol(literal.encode())
         as_characters = alphabet is not None and alphabet.of_characters
-        if is_letter and (literal if as_characters else encode_token(literal)) not in ids:
+        if is_letter(literal.encode(), alphabet) and (literal if as_characters else encode_token(literal)) not in ids:
             flags.append("added")
         if flags:
             made[literal] = tuple(flags)
@@ -329,8 +329,8 @@ def _flags(
 def _token_of_model(literal: str, ids: SpelledIds, alphabet: Alphabet | None, ignore_merges: bool) -> bytes | None:
     """The bytes for which the model takes a token that is spelled so without a merge; None if it does not."""
     read = alphabet.read_spelled if alphabet is not None and alphabet.of_characters else decode_or_utf8
-    is_letter = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
-    taken = literal in ids and (is_letter or (ignore_merges and read is not decode_or_utf8))
+    is_one = len(literal.removesuffix("" if alphabet is None else alphabet.suffix)) == 1
+    taken = literal in ids and (is_one or (ignore_merges and read is not decode_or_utf8))
     return read(literal) if taken else None
 
 
@@ -341,8 +341,8 @@ def _check_added(
     literal, fault = entry["content"], ""
     if of_model not in (None, token):
         fault = f", which stands for {token!r}, is also how the model spells {of_model!r}"
-    elif entry.get("normalized", not entry.get("special", False)):
-        strips = [flag for flag in ("lstrip", "rstrip", "single_word") if entry.get(flag)]
+    elif entry["normalized"]:
+        strips = [flag for flag in SIDES if entry[flag]]
         if in_printable_form and strips:  # a space is a letter there
             fault = f": {strips[0]} of a normalized token, after the normalizer ByteLevel, is not supported"
         elif normalization is not None:
@@ -397,8 +397,7 @@ def dump(vocab: Vocab) -> bytes:
             "tokenizer.json holds a merge list, and this vocabulary is of the ranks kind: convert it with to_merges() "
             "first, which keeps the ids of every text"
         )
-    if vocab.errors != "strict":
-        raise FormatError(f"tokenizer.json cannot hold errors {vocab.errors!r}")
+    refuse_settings(vocab, "tokenizer.json", errors="strict")
     refuse_aliases(vocab, "tokenizer.json")
     special = {token_id: literal for literal, token_id in vocab.special_tokens.items()}
     spelled = spell(vocab, "tokenizer.json")
@@ -458,14 +457,14 @@ def dump_beside(vocab: Vocab) -> dict[str, bytes]:
     those that the vocabulary came with, and a class that reads tokenizer.json as it stands."""
     import json
 
-    kept = {
+    files = {
         name: text for name, text in vocab.beside.items()
         if name in WRITTEN["huggingface"] or name.startswith(TEMPLATES)
     }  # fmt: skip
     config: dict[str, Any] = {"clean_up_tokenization_spaces": False}
-    config |= json.loads(kept.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
+    config |= json.loads(files.get(CONFIG, "{}")) | {"tokenizer_class": "PreTrainedTokenizerFast"}
     config.pop("auto_map", None)  # names code that is not in this directory
-    if vocab.eot_token is not None and "eos_token" not in settings_in(kept):
+    if vocab.eot_token is not None and "eos_token" not in settings_in(files):
         config["eos_token"] = vocab.tokens[vocab.eot_token].decode("utf-8")
-    kept[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
-    return {name: text.encode("utf-8") for name, text in kept.items()}
+    files[CONFIG] = json.dumps(config, ensure_ascii=False, indent=2) + "\n"
+    return {name: text.encode("utf-8") for name, text in files.items()}

@@ -83,12 +83,12 @@ def _parts(entries: Any, ids: dict[str, tuple[int, ...]], where: str) -> list[Pa
 
 
 def _part(entry: Any, ids: dict[str, tuple[int, ...]], where: str) -> Part:
-    kind, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
+    type_name, inner = next(iter(entry.items())) if isinstance(entry, dict) and len(entry) == 1 else ("", None)
     if isinstance(inner, dict) and type(inner.get("type_id")) is int:
         name = inner.get("id")
-        if kind == "Sequence" and name in ("A", "B"):
+        if type_name == "Sequence" and name in ("A", "B"):
             return (), name, inner["type_id"]
-        if kind == "SpecialToken" and isinstance(name, str) and name in ids:
+        if type_name == "SpecialToken" and isinstance(name, str) and name in ids:
             return ids[name], "", inner["type_id"]
     raise FormatError(f"{where} is no part of a template: {short_repr(entry)}")
 

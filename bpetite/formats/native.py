@@ -16,10 +16,10 @@ from ..lazy import without_collector
 from ..splitting.pattern.unicode_data import check_unicode
 from ..vocabulary._tokens import grown
 from ..vocabulary.special_literals import check_literal
+from ..vocabulary.spelling import SpelledIds
 from ..vocabulary.vocab import Vocab, literal_bytes
 from ._json_tokens import read_merge_list, read_tokens
-from .files import Spans, errors_named, expect_keys, parse_json
-from .spelling import SpelledIds, check_ids
+from .files import Spans, check_ids, errors_named, expect_keys, parse_json
 
 if TYPE_CHECKING:
     from ..vocabulary.alphabet import Alphabet
@@ -125,7 +125,7 @@ def _check_head(content: Any, name: str) -> dict[str, int]:
             f"{name}: version {short_repr(content.get('version'))}, but this release reads version {VERSION}"
         )
     expect_keys(content, name, "the file", (*KEYS, *CONTENT), RARE)
-    expect_keys(content["made_with"], name, "made_with", (), ("regex", "unicode"))
+    expect_keys(content["made_with"], name, "made_with", (), ("regex",))
     ranks = content["kind"] == "ranks"
     if not ranks and content["kind"] != "merges":
         raise FormatError(f"{name}: kind {short_repr(content['kind'])} is neither 'merges' nor 'ranks'")

@@ -88,13 +88,15 @@ def _without_spaces(data: bytes, name: str) -> TokenTable:
 
 
 #: encoding -> the files that hold its ranks, each with its reader; the first is fetched if no folder has any of them.
-FORMS: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], TokenTable]], ...]] = {
+RANK_FILES: dict[str, tuple[tuple[RankFile, Callable[[bytes, str], TokenTable]], ...]] = {
     "r50k_base": ((R50K, parse), (P50K, _without_spaces), (GPT2_MERGES, _of_merges)),
     "p50k_base": ((P50K, parse), (R50K, _with_spaces(parse)), (GPT2_MERGES, _with_spaces(_of_merges))),
     "cl100k_base": ((CL100K, parse),),
     "o200k_base": ((O200K, parse),),
 }
-FORMS |= {"gpt2": FORMS["r50k_base"], "p50k_edit": FORMS["p50k_base"], "o200k_harmony": FORMS["o200k_base"]}
+RANK_FILES |= {
+    "gpt2": RANK_FILES["r50k_base"], "p50k_edit": RANK_FILES["p50k_base"], "o200k_harmony": RANK_FILES["o200k_base"]
+}  # fmt: skip
 
 
 def load(encoding: str) -> Vocab:
@@ -106,19 +108,20 @@ def load(encoding: str) -> Vocab:
         ConnectionError: No folder has a file, and none can be fetched; names the file, its SHA-256 and its place.
         OSError: A file cannot be read, or ``BPETITE_CACHE_DIR`` cannot be written.
     """
-    return vocab_of_tokens(_ranks(encoding), encoding, *PUBLISHED[encoding], encoding)
+    known = PUBLISHED[encoding]
+    return vocab_of_tokens(_ranks(encoding), encoding, known.pattern, known.special_tokens, encoding)
 
 
 def _ranks(encoding: str) -> TokenTable:
-    forms = FORMS[encoding]
+    rank_files = RANK_FILES[encoding]
     for folder in (cache_folder(), _cache_of_tiktoken()):
-        for file, read in forms:
+        for file, read in rank_files:
             for path in (os.path.join(folder, name) for name in file.names):
                 if folder and os.path.isfile(path):
                     with open(path, "rb") as opened:
                         data = opened.read(LARGEST)
                     return read(file.check(data, path, "delete it, or put the published file in its place"), path)
-    file, read = forms[0]
+    file, read = rank_files[0]
     return read(_fetch(file, encoding), file.name)
 
 

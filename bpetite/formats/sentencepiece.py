@@ -2,7 +2,8 @@
 
 A model has pieces with scores, and the settings of its normalizer. The neighbours that make the piece of the highest
 score are joined first, the leftmost of equal ones. So a piece is always joined from the same two parts, as
-:mod:`.kinds` says of ranks, and a merge list in the order of the scores gives the same ids for every text.
+:mod:`bpetite.vocabulary.kinds` says of ranks, and a merge list in the order of the scores gives the same ids for every
+text.
 
 Source: https://github.com/google/sentencepiece, ``src/{sentencepiece_model.proto,bpe_model.cc,normalizer.cc}``
 """
@@ -26,9 +27,10 @@ from ..vocabulary.alphabet import Alphabet
 from ..vocabulary.vocab import Vocab
 from .files import Spans, errors_named
 
-#: The kinds of pieces, and of models.
+#: The types of pieces.
 NORMAL, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE = range(1, 7)
-MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
+#: The types of models other than BPE, by number.
+OTHER_MODELS = {1: "UNIGRAM", 3: "WORD", 4: "CHAR"}
 #: The character that pieces have for a space.
 SPACE = "▁"
 #: The most letters of a run that pieces of the same score join.
@@ -42,17 +44,17 @@ T = TypeVar("T", int, bytes)
 class Piece(NamedTuple):
     text: str
     score: float = 0.0
-    kind: int = NORMAL
+    type: int = NORMAL
 
 
 class Rules(NamedTuple):
-    """The work of a model's normalizer on a text.
+    """The changes that a model's normalizer makes to a text.
 
     Args:
-        prefix: It puts a space before the text.
-        trim: It takes spaces from both ends, and all but one of several.
-        suffix: The space of `prefix` goes after the text.
-        charsmap: The characters that it replaces before, for :class:`Precompiled`.
+        prefix: Puts a space before the text.
+        trim: Removes spaces from both ends, and collapses runs of spaces.
+        suffix: Puts the space of `prefix` after the text instead.
+        charsmap: The map of characters that it applies first, as in :class:`Precompiled`.
     """
 
     prefix: bool = True
@@ -84,7 +86,7 @@ class Rules(NamedTuple):
 
 
 def recognizes(data: bytes, spans: Spans) -> bool:
-    """True for bytes that begin with a piece and its score or kind."""
+    """True for bytes that begin with a piece and its score or type."""
     end = 4 + data[3] if len(data) > 4 else 0
     return data[:1] == data[2:3] == b"\n" and data[end : end + 1] in (b"\x15", b"\x18")
 
@@ -100,9 +102,9 @@ def read(data: bytes, name: str, spans: Spans) -> Vocab:
         elif number in (2, 3, 5):
             parts.setdefault(number, {}).update(_fields(value, name))  # protobuf merges what is repeated
     trainer, normalizer, denormalizer = (parts.get(number, {}) for number in (2, 3, 5))
-    kind = _value(trainer, 3, 1, name)
-    if kind in MODELS:
-        raise FormatError(f"{name}: a model of SentencePiece of the type {MODELS[kind]}; bpetite reads BPE")
+    model_type = _value(trainer, 3, 1, name)
+    if model_type in OTHER_MODELS:
+        raise FormatError(f"{name}: a model of SentencePiece of the type {OTHER_MODELS[model_type]}; bpetite reads BPE")
     if _value(denormalizer, 2, b"", name) or not _value(normalizer, 5, 1, name):
         raise FormatError(f"{name}: a model with a denormalizer, or escape_whitespaces=false; bpetite has neither")
     prefix, trim, suffix = (
@@ -174,23 +176,24 @@ def vocab_of_pieces(
     """The vocabulary of pieces, whose ids are their indices. ``flags`` are the flags of pieces that the user
     defined; by default those with which SentencePiece finds them."""
     ids = _ids(pieces, name)
-    unknown = [number for number, piece in enumerate(pieces) if piece.kind == UNKNOWN]
+    unknown = [number for number, piece in enumerate(pieces) if piece.type == UNKNOWN]
     spelled = [f"<0x{byte:02X}>" for byte in range(256)]
-    byte_ids = tuple(ids[text] for text in spelled if text in ids and pieces[ids[text]].kind == BYTE)
+    byte_ids = tuple(ids[text] for text in spelled if text in ids and pieces[ids[text]].type == BYTE)
     if len(unknown) != 1 or len(byte_ids) not in (0, 256) or SPACE not in ids:
         raise FormatError(
-            f"{name}: {len(unknown)} pieces for unknown characters, {len(byte_ids)} for bytes, {SPACE in ids:d} for a "
-            f"space, {SPACE!r}; there must be 1, 0 or 256, and 1"
+            f"{name}: a model must have one piece for unknown characters (it has {len(unknown)}), a piece {SPACE!r} "
+            f"for the space (it has {SPACE in ids:d}), and byte pieces for all 256 bytes or none "
+            f"(it has {len(byte_ids)})"
         )
     alphabet = Alphabet(byte_ids, unknown[0], True, SPACE, "one" if rules.prefix or rules.trim else "none")
     special = {
         piece.text: number
         for number, piece in enumerate(pieces)
-        if piece.kind in (UNKNOWN, CONTROL, USER_DEFINED)
+        if piece.type in (UNKNOWN, CONTROL, USER_DEFINED)
     }
-    tokens, unreachable = _tokens(ids, special, alphabet, name)
-    tokens.update((number, alphabet.read_spelled(text)) for text, number in special.items())
-    defined = [piece.text for piece in pieces if piece.kind == USER_DEFINED]
+    tokens = {number: alphabet.read_spelled(text) for text, number in ids.items()}
+    unreachable = frozenset(_unreachable(ids, byte_ids).difference(special.values()))
+    defined = [piece.text for piece in pieces if piece.type == USER_DEFINED]
     for text in defined:
         if rules.trim and "  " in text:
             raise FormatError(
@@ -204,7 +207,7 @@ def vocab_of_pieces(
     with errors_named(name):
         return Vocab(
             tokens,
-            _merges(pieces, tokens, unreachable, name),
+            _merges(pieces, ids, tokens, unreachable, name),
             special,
             pattern=None,
             normalization=steps,
@@ -224,36 +227,30 @@ def _ids(pieces: Sequence[Piece], name: str) -> dict[str, int]:
             fault = "is empty, or there already"
         elif piece.score != piece.score:
             fault = "has no score"
-        elif piece.kind not in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE):
-            fault = f"is of kind {piece.kind} (5 is unused)"
+        elif piece.type not in (NORMAL, UNKNOWN, CONTROL, USER_DEFINED, BYTE):
+            fault = f"is of type {piece.type} (5 is unused)"
         if fault:
             raise FormatError(f"{name}: piece {number} {short_repr(piece.text)} {fault}")
         ids[piece.text] = number
     return ids
 
 
-def _tokens(
-    ids: dict[str, int], special: Collection[str], alphabet: Alphabet, name: str
-) -> tuple[dict[int, bytes], frozenset[int]]:
-    """Return id -> bytes without special tokens, and the ids that no text gives: empty tokens, tokens with a space that
-    is written as another character, and byte tokens of characters that have a token."""
-    unreachable = {token_id for spelled, token_id in ids.items() if not spelled or (alphabet.space and " " in spelled)}
-    for byte, token_id in enumerate(alphabet.byte_ids[:0x80]):
-        spelled = alphabet.space if byte == 0x20 and alphabet.space else chr(byte)
-        if token_id is not None and spelled in ids:
-            unreachable.add(token_id)
-    with errors_named(name):
-        tokens = {number: alphabet.read_spelled(spelled) for spelled, number in ids.items() if spelled not in special}
-    return tokens, frozenset(unreachable & tokens.keys())
+def _unreachable(ids: dict[str, int], byte_ids: tuple[int, ...]) -> set[int]:
+    """The ids that no text gives: pieces that hold a space (a text has ▁ there), and byte pieces of characters that
+    have a piece."""
+    spaced = {number for text, number in ids.items() if " " in text}
+    return spaced.union(
+        number for byte, number in enumerate(byte_ids[:0x80]) if (SPACE if byte == 0x20 else chr(byte)) in ids
+    )
 
 
 def _merges(
-    pieces: Sequence[Piece], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
+    pieces: Sequence[Piece], ids: dict[str, int], tokens: dict[int, bytes], unreachable: frozenset[int], name: str
 ) -> list[tuple[int, int]]:
     """The pairs that merging joins, the highest scores first."""
-    normal = [number for number, piece in enumerate(pieces) if piece.kind == NORMAL and number not in unreachable]
+    normal = [number for number, piece in enumerate(pieces) if piece.type == NORMAL and number not in unreachable]
     normal.sort(key=lambda number: -pieces[number].score)
-    letters = {piece.text for piece in pieces if piece.kind in (NORMAL, USER_DEFINED) and len(piece.text) == 1}
+    letters = {piece.text for piece in pieces if piece.type in (NORMAL, USER_DEFINED) and len(piece.text) == 1}
     for number in normal:
         if not letters.issuperset(pieces[number].text):
             raise FormatError(f"{name}: piece {number} {pieces[number].text!r} has a character that is no piece")
@@ -275,7 +272,6 @@ def _merges(
             f"{name}: {one.decode()!r} and {other.decode()!r}: pieces have one score, {score[one]}, and a merge list "
             "cannot say that the first in a text is joined first"
         )
-    ids = {piece.text: number for number, piece in enumerate(pieces)}
     return merges + [(ids[left], ids[right]) for left, right in runs]
 
 

@@ -22,7 +22,7 @@ from ..vocabulary.special_literals import SpecialTokens, place_specials
 from ..vocabulary.vocab import MAX_ID, Vocab
 from ._ranks import read_ranks
 from .encodings import ENCODINGS, PUBLISHED, encoding_name, find_name
-from .files import Source, Spans, errors_named, read_file
+from .files import Source, Spans, errors_named, read_file, refuse_settings
 
 if TYPE_CHECKING:
     from ..steps.splits import SplitPattern, SplitPatternLike
@@ -180,20 +180,20 @@ def _first_fault(data: bytes) -> str:
 
 
 def dump(vocab: Vocab) -> bytes:
-    """The file of a vocabulary of the ranks kind. The format does not hold its special tokens, its split pattern and
-    its version of Unicode: the reader of the file has to give them.
+    """The file of a vocabulary of the ranks kind. The format does not hold its special tokens with their flags and
+    template, its split pattern, its version of Unicode and `errors`: the reader of the file has to give them.
 
     Raises:
-        FormatError: The vocabulary has a merge list (see :func:`bpetite.formats.kinds.to_ranks`), or something that the
-            format does not hold and a reader cannot give: a normalization, an unreachable token with bytes.
+        FormatError: The vocabulary has a merge list (see :func:`bpetite.vocabulary.kinds.to_ranks`), or something that
+            the format does not hold and a reader cannot give: a normalization, dropout, an unreachable token with
+            bytes.
     """
     if vocab.merges is not None:
         raise FormatError(
             "a .tiktoken file holds ranks, and this vocabulary has a merge list: convert it with to_ranks() first, "
             "which tells whether the ids stay the same"
         )
-    if vocab.normalization is not None:
-        raise FormatError(f"a .tiktoken file cannot hold normalization {vocab.normalization!r}")
+    refuse_settings(vocab, "a .tiktoken file", normalization=None, kept={})
     empty = None
     for token_id in sorted(vocab.unreachable):
         if vocab.tokens[token_id] or empty is not None:

@@ -186,7 +186,7 @@ cdef class CharsMap(Rewriter):
 
     Args:
         data: The map as its files hold it: the size of the double array, its units, the replacements; empty for none.
-        trims: Take spaces from both ends of a text, and all but one of several.
+        trims: Remove spaces from both ends of a text, and collapse runs of spaces.
         prefix_first: A prefix comes before a text, also if that becomes nothing.
         first: Rewrites a text before this map of single characters; or None.
 

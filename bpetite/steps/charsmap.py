@@ -40,7 +40,7 @@ class Precompiled:
 
 
 @lru_cache(maxsize=8)
-def compiled(step: Precompiled, *, trims: bool = False, prefix_first: bool = False) -> CharsMap:
+def charsmap_of(step: Precompiled, *, trims: bool = False, prefix_first: bool = False) -> CharsMap:
     """The map of a step. ValueError if it is no map, or `kept` is no regular expression."""
     from base64 import b64decode  # not at the top: most files do without it
 
@@ -54,9 +54,9 @@ def compiled(step: Precompiled, *, trims: bool = False, prefix_first: bool = Fal
         raise ValueError(f"normalization: no map of SentencePiece, or a damaged one: {bad}") from None
 
 
-def mapped(step: Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
+def precompiled_replacements(step: Precompiled, text: str) -> Iterator[tuple[int, int, str]]:
     """Yield (start, end, replacement) of what a step replaces in a text."""
-    charsmap = compiled(step)
+    charsmap = charsmap_of(step)
     if step.graphemes:
         yield from _of_graphemes(charsmap, text)
         return

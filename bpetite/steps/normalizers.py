@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeAlias
 from ..errors import short_repr
 from ..patterns import as_tuple, unescaped
 from ._rewriting import CharsMap, NormalForm, Rewriter
-from .charsmap import Precompiled, compiled, mapped
+from .charsmap import Precompiled, charsmap_of, precompiled_replacements
 
 FORMS = ("NFC", "NFD", "NFKC", "NFKD")
 #: The characters that a step may make of a text: `MOST` for each character, and `SPARE` more.
@@ -105,8 +105,8 @@ BERT_CHINESE = _Surround(
 
 
 def trimming(space: str) -> tuple[tuple[Replace, ...], Replace]:
-    """The steps that remove spaces from the start of a text and leave one of several; and the step that removes spaces,
-    by then written as `space`, from its end."""
+    """The steps that remove spaces from the start of a text and collapse runs of spaces; and the step that removes
+    spaces, by then written as `space`, from its end."""
     return (Replace(r"\A +", ""), Replace(" {2,}", " ")), Replace(rf"{space}+\Z", "")
 
 
@@ -127,7 +127,7 @@ def check(normalization: Any) -> None:
 
             compile_regex(one.pattern, f"normalization {one!r}: pattern")
         elif isinstance(one, Precompiled):
-            compiled(one)
+            charsmap_of(one)
         elif isinstance(one, Mapped):
             if one.name not in MAPS:
                 raise ValueError(f"normalization {one!r} is not one of {', '.join(MAPS)}")
@@ -185,7 +185,7 @@ def replacements(step: Replace | Mapped | Precompiled, text: str) -> Iterator[tu
     if isinstance(step, Mapped):
         found = iter(character_map(step.name).replacements(text))
     else:
-        found = mapped(step, text) if isinstance(step, Precompiled) else _matched(step, text)
+        found = precompiled_replacements(step, text) if isinstance(step, Precompiled) else _matched(step, text)
     for start, end, content in found:
         made += len(content)
         check_growth(step, made, len(text))

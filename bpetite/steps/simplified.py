@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING
 
 from ..patterns import as_setting, as_tuple, is_plain
 from ._rewriting import CharsMap, Rewriter
-from .charsmap import Precompiled
-from .charsmap import compiled as compiled_map
+from .charsmap import Precompiled, charsmap_of
 from .normalizers import (
     FORMS,
     Mapped,
@@ -55,11 +54,11 @@ def simplified(pattern: SplitPattern) -> SplitPattern:
     return tuple(_plain(step) or step if isinstance(step, Split) else step for step in as_tuple(pattern))
 
 
-def removing_apart(pattern: SplitPattern) -> tuple[SplitPattern, str]:
+def without_removals(pattern: SplitPattern) -> tuple[SplitPattern, str]:
     """The pattern with splits that cut and remove nothing, and the characters that the removed pre-tokens begin with.
     If it removes other pre-tokens, the pattern as it is and "".
 
-    >>> removing_apart(("a", Split(" ", "removed")))
+    >>> without_removals(("a", Split(" ", "removed")))
     (('a', ' '), ' ')
     """
     steps, dropped = list(as_tuple(pattern)), ""
@@ -199,9 +198,9 @@ def rewriter_of(normalization: Normalization, space: str) -> tuple[Rewriter | No
     maps = tuple(step for step in steps if isinstance(step, Precompiled) and step == Precompiled(step.charsmap))
     for rest in ((Replace(" ", space),), (Prepend(space), Replace(" ", space))):
         if steps == (*maps, leading, runs, *rest, trailing):
-            return (compiled_map(maps[0], trims=True) if maps else CharsMap(b"", True)), rest
+            return (charsmap_of(maps[0], trims=True) if maps else CharsMap(b"", True)), rest
         if maps and steps == (*rest[:-1], *maps, rest[-1]):
-            return compiled_map(maps[0], prefix_first=True), rest
+            return charsmap_of(maps[0], prefix_first=True), rest
     rewriter: Rewriter | None = None
     while steps and (isinstance(steps[0], Mapped) or (rewriter is None and steps[0] in FORMS)):
         first, *others = steps

@@ -109,14 +109,14 @@ def checked(pattern: Any) -> SplitPattern:
         if isinstance(step, str | Split):
             expression = step if isinstance(step, str) else step.pattern
             if expression != " ":
-                compiled(expression)
+                regex_of(expression)
     # "isolated" cuts at both ends of each match, inverted or not, as a pattern alone does
     alone = [step.pattern if isinstance(step, Split) and step.behavior == "isolated" else step for step in steps]
     return as_setting([unescaped(step) if isinstance(step, str) else step for step in alone])  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=256)
-def compiled(pattern: str) -> "regex.Pattern[str]":
+def regex_of(pattern: str) -> "regex.Pattern[str]":
     from ..splitting.pattern.regex_parser import compile_regex  # here: it imports `regex`, slowly
 
     return compile_regex(pattern)
@@ -170,17 +170,17 @@ _split_at = lru_cache(maxsize=256)(Split)
 def _cut(text: str, split: Split) -> list[tuple[int, int]]:
     from ..splitting.pattern.regex_text import matches  # not at the top: plain patterns are only checked here
 
-    spans = matches(compiled(split.pattern), text)
-    stretches = [(start, end, match != split.invert) for start, end, match in _stretches(text, spans)]
+    spans = matches(regex_of(split.pattern), text)
+    parts = [(start, end, match != split.invert) for start, end, match in _matches_and_gaps(text, spans)]
     if split.behavior == "isolated":
-        return [(start, end) for start, end, _ in stretches]
+        return [(start, end) for start, end, _ in parts]
     if split.behavior == "removed":
-        return [(start, end) for start, end, match in stretches if not match]
+        return [(start, end) for start, end, match in parts if not match]
     if split.behavior == "merged_with_next":
-        stretches.reverse()
+        parts.reverse()
     joined: list[tuple[int, int]] = []
     before = False
-    for start, end, match in stretches:
+    for start, end, match in parts:
         join = match == before if split.behavior == "contiguous" else match and not before
         if join and joined:
             joined[-1] = (min(joined[-1][0], start), max(joined[-1][1], end))
@@ -192,8 +192,8 @@ def _cut(text: str, split: Split) -> list[tuple[int, int]]:
     return joined
 
 
-def _stretches(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
-    """Yield (start, end, is it a match) of a text's parts."""
+def _matches_and_gaps(text: str, spans: Iterator[tuple[int, int]]) -> Iterator[tuple[int, int, bool]]:
+    """Yield (start, end, is_match) of the matches and of the text between them, in order."""
     at = 0
     for start, end in spans:
         if start > at:

@@ -30,8 +30,8 @@ class Template:
     Args:
         single: The parts around one text; it is "A".
         pair: The parts around two texts.
-        trim_offsets: Leaves white space out of offsets. Each value stands for one pass; true keeps the space that may
-            have been put before the text. Ids do not depend on it.
+        trim_offsets: Leaves white space out of offsets. One entry for each post-processor of the file that trims; True
+            keeps the space that was put before the text. Ids do not depend on it.
 
     >>> Template((TemplatePart((1,)), TemplatePart(text="A"), TemplatePart((2,))), ()).around()
     ([1], [2])
@@ -46,7 +46,7 @@ class Template:
         for parts, texts in ((self.single, ["A"]), (self.pair, ["A", "B"])):
             placed = [part.text for part in parts if part.text]
             if parts and sorted(placed) != texts:
-                raise ValueError(f"a template for {len(texts)} must have {' and '.join(texts)} once each, not {placed}")
+                raise ValueError(f"a template must have each of the texts {', '.join(texts)} once, not {placed}")
 
     def around(self) -> tuple[list[int], list[int]]:
         """(ids before a single text, ids after it)."""

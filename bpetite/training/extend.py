@@ -1,6 +1,6 @@
 """Learning further tokens for a vocabulary.
 
-A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.formats.kinds`).
+A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.vocabulary.kinds`).
 In fully merged text, the bytes of a new token are always the same two tokens, the pair that was learned: nothing was
 joined across their ends, so the bytes alone become these two. The highest rank is therefore the pair's own, and the
 tokens appended to the ranks give the ids that the merge list gives. Only a token that no merge reaches, taken whole

@@ -2,8 +2,7 @@
 
 A token needs the parts that its merges join. A token that no other one needs, a leaf, can go, and only text with that
 token is encoded in another way: a leaf is joined no further, so a text without it among the ids had it at no step. In a
-vocabulary of the ranks kind a token is always joined from the same two parts, its last step
-(:mod:`bpetite.formats.kinds`).
+vocabulary of the ranks kind a token is always joined from the same two parts, its last step (:mod:`.kinds`).
 """
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ class Vocab:
         return frozenset(
             token_id
             for literal, token_id in self.special_tokens.items()
-            if not _is_letter(self.tokens[token_id], self.alphabet) or "added" in self.token_flags.get(literal, ())
+            if not is_letter(self.tokens[token_id], self.alphabet) or "added" in self.token_flags.get(literal, ())
         )
 
     @cached_property
@@ -514,7 +514,7 @@ def _spelled_literal(literal: str, flags: Mapping[str, Collection[str]], normali
     return (normalizer(normalization) or str)(literal)
 
 
-def _is_letter(token: bytes, alphabet: Alphabet | None) -> bool:
+def is_letter(token: bytes, alphabet: Alphabet | None) -> bool:
     """True for a token of one byte, or of one character where merges begin from these."""
     return len(token) == 1 if alphabet is None else alphabet.is_symbol(token)
 
@@ -534,5 +534,5 @@ def _check_flags(
             raise ValueError(f"token_flags: {literal!r} is no special token")
         if not isinstance(flags, tuple) or not flags or set(flags) - set(FLAGS):
             raise ValueError(f"token_flags of {literal!r}: {flags!r} is not a tuple of {', '.join(FLAGS)}")
-        if "added" in flags and not _is_letter(literal_bytes(literal, alphabet), alphabet):
+        if "added" in flags and not is_letter(literal_bytes(literal, alphabet), alphabet):
             raise ValueError(f"token_flags of {literal!r}: \"added\" is for special tokens of one byte or character")

@@ -58,7 +58,7 @@ def test_names_in_options_of_convert() -> None:
         (("-o", "folder", "--overwrite"), "a folder has this name"),
         (("-o", "tok"), "tok has no suffix: name a file, as tok.json, or a folder with --to huggingface"),
         (("-o", "corpus.txt", "--to", "huggingface"), "a file has this name, and huggingface is a folder"),
-        (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold the split pattern"),
+        (("-o", "pair", "--to", "gpt2", "--pattern", "cl100k"), "cannot hold pattern"),
         (("-o", "full", "--to", "gpt2"), "vocab.json: the file exists"),
         (("-o", "added", "--to", "gpt2"), "added_tokens.json: the file exists"),
         (("-o", "model", "--to", "huggingface"), "tokenizer_config.json: the file exists"),

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from bpetite import FormatError, Tokenizer, patterns
-from bpetite.formats.gguf import SPACES
+from bpetite.formats.gguf import CHARACTER_MODELS
 
 CODES = {bool: (7, "?"), int: (4, "I"), float: (6, "f")}
 LLAMA: dict[str, Any] = {
@@ -68,7 +68,7 @@ def test_merges_and_the_name_of_a_pattern(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pre", patterns.LLAMA_CPP)
 def test_every_name_of_a_pattern_loads(tmp_path: Path, pre: str) -> None:
-    tokens, merges = (["▁", "a", "▁a"], ["▁ a"]) if pre in SPACES else (["Ġ", "a", "Ġa"], ["Ġ a"])
+    tokens, merges = (["▁", "a", "▁a"], ["▁ a"]) if pre in CHARACTER_MODELS else (["Ġ", "a", "Ġa"], ["Ġ a"])
     made = GPT2 | {"pre": pre, "tokens": [*tokens, "</s>"], "merges": merges, "token_type": [1, 1, 1, 3]}
     tok = load(tmp_path, file(made | {"bos_token_id": 3, "seperator_token_id": 3}))
     assert tok.pattern == patterns.LLAMA_CPP[pre]
@@ -136,7 +136,7 @@ def test_the_package_gguf_reads_the_same(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("data", "message"), [
     (file(LLAMA, version=1), "version 1 of GGUF"), (file(LLAMA)[:200], "no metadata of GGUF"),
-    (file(LLAMA | {"model": "bert"}), "of the kind 'bert'"),
+    (file(LLAMA | {"model": "bert"}), "tokenizer.ggml.model is 'bert'"),
     (file(GPT2 | {"pre": "vikings"}), "is 'vikings', .* known are default, "),
     (file(LLAMA | {"scores": [1.0]}), r"scores must not be \(1.0,\)"), (file(LLAMA | {"tokens": "a"}), "ggml.tokens"),
     (file(GPT2 | {"tokens": ["a", "a"], "token_type": [1, 1]}), "of which 1 differ"),

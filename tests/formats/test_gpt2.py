@@ -8,6 +8,7 @@ import pytest
 from bpetite import formats
 from bpetite.errors import FormatError
 from bpetite.formats import gpt2
+from bpetite.steps.template import BARE
 from bpetite.vocabulary.vocab import Vocab
 
 BYTES = {byte: bytes([byte]) for byte in range(256)}
@@ -121,13 +122,22 @@ def test_a_missing_half_is_an_error(tmp_path: Path) -> None:
     ("vocab", "message"),
     [
         (Vocab(BYTES, None, {}), "ranks kind"),
-        (Vocab(BYTES, (), {}, pattern=None), "split pattern None"),
+        (Vocab(BYTES, (), {}, pattern=None), "pattern None"),
         (Vocab(BYTES, (), {}, normalization="NFC"), "normalization 'NFC'"),
         (Vocab(BYTES, (), {}, ignore_merges=True), "ignore_merges True"),
         (Vocab(BYTES, (), {}, errors="replace"), "errors 'replace'"),
+        (Vocab(BYTES, (), {}, template=BARE), "template Template"),
+        (Vocab(BYTES, (), {}, kept={"dropout": 0.5}), "kept {'dropout': 0.5}"),
+        (Vocab(BYTES, (), {"a": 97}, token_flags={"a": ("lstrip",)}), "token_flags {'a': .*lstrip"),
     ],
 )
 def test_what_the_pair_cannot_hold_is_named(tmp_path: Path, vocab: Vocab, message: str) -> None:
     with pytest.raises(FormatError, match=message):
         formats.save(vocab, tmp_path / "pair", format="gpt2")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_special_token_of_a_byte_without_token_is_refused() -> None:
+    """Read from these files, it would be found in ordinary text."""
+    with pytest.raises(FormatError, match=r"token_flags {'a': .*added"):
+        gpt2.dump(Vocab.build({98: b"b"}, [], {"a": 300}))

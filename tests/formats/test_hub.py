@@ -1,4 +1,5 @@
 """from_pretrained: local names, the Hub's protocol spoken by a server of the test's own, a prepared cache, offline."""
+import errno
 import hashlib
 import json
 import subprocess
@@ -172,8 +173,9 @@ def test_local_names_ask_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ValueError, match=r"'v2': .* is not on the Hub"):
         Tokenizer.from_pretrained(tmp_path, revision="v2")
     for absent in ("./absent", str(tmp_path / "absent"), tmp_path / "absent", "a/b/c"):
-        with pytest.raises(FileNotFoundError, match="no such file"):
+        with pytest.raises(FileNotFoundError, match="No such file") as caught:
             Tokenizer.from_pretrained(absent)
+        assert (caught.value.errno, caught.value.filename) == (errno.ENOENT, str(absent))
     with pytest.raises(FileNotFoundError):
         Tokenizer.load("someone/json")
     for offline in (False, True):

@@ -22,7 +22,7 @@ from bpetite.formats._json_tokens import members
 from bpetite.formats.huggingface_steps import read_pre_tokenizer
 from bpetite.splitting.pretokenizer import pretokenizer
 from bpetite.steps.normalizers import BertNormalizer, normalizer
-from bpetite.steps.simplified import removing_apart
+from bpetite.steps.simplified import without_removals
 
 #: Reasons to refuse a file.
 REASONS = (
@@ -280,7 +280,7 @@ def test_what_leaves_text_out_runs_compiled(pre_tokenizer: dict[str, Any], scann
 @pytest.mark.parametrize("name", ["Whitespace", "WhitespaceSplit", "BertPreTokenizer", "Punctuation", "Digits"])
 def test_each_character_is_of_the_class_that_it_has_there(name: str) -> None:
     theirs = getattr(tokenizers.pre_tokenizers, name)()
-    cuts, dropped = removing_apart(read_pre_tokenizer({"type": name}, "test"))
+    cuts, dropped = without_removals(read_pre_tokenizer({"type": name}, "test"))
     ours = pretokenizer(cuts)
     for point in (*range(0xD800), *range(0xE000, 0x30000), *range(0xE0000, 0xE0200)):
         text = f"a{chr(point)}!"

@@ -97,7 +97,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "merge of mixed kinds": ({"model": {"merges": [["a", "b"], "b c"]}}, r"merge 1 must be a pair"),
     "template id": (template([SPECIAL_X, TEXT_A], {"x": {"id": "x", "ids": [999], "tokens": ["x"]}}), "puts in id 999"),
     "template name": (template([SPECIAL_X], {}), r"post_processor.single\[0\] is no part of a template"),
-    "template with two texts": (template([TEXT_A, TEXT_A], {}), "must have A once each, not"),
+    "template with two texts": (template([TEXT_A, TEXT_A], {}), "must have each of the texts A once, not"),
 }
 
 

@@ -14,8 +14,8 @@ from bpetite.errors import FormatError
 from bpetite.formats import gpt2, huggingface, native
 from bpetite.formats._json_tokens import members, read_characters, read_merge_list, read_merges, read_tokens
 from bpetite.formats.files import parse_json
-from bpetite.formats.spelling import SpelledIds
 from bpetite.vocabulary._tokens import TokenTable
+from bpetite.vocabulary.spelling import SpelledIds
 
 TEXTS = ["the cat sat on the mat, é \t\n", "的的 的的", '"\\"']
 TRAINED = Tokenizer.train(TEXTS, 290, special_tokens=["<|endoftext|>", "<é>"])

@@ -9,7 +9,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpetite import Tokenizer
+from bpetite import Tokenizer, formats
 from bpetite.errors import FormatError
 from bpetite.formats import native
 from bpetite.formats._json_tokens import members
@@ -175,6 +175,14 @@ def test_the_file_is_for_reading() -> None:
     content = json.loads(native.dump(vocab))
     assert content["made_with"]["regex"] == regex.__version__
     assert content["unicode"] == "16.0"
+
+
+def test_the_packaged_file_is_what_this_release_writes() -> None:
+    path = formats.packaged("bpetite-32k")
+    assert path is not None
+    files = Path(path).read_bytes(), native.dump(formats.load(path))
+    shipped, written = (re.sub(rb'"made_with".*', b"", data) for data in files)
+    assert shipped == written
 
 
 def test_the_version_of_unicode_is_checked() -> None:

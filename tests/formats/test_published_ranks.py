@@ -69,7 +69,7 @@ def test_the_files_are_tiktokens(monkeypatch: pytest.MonkeyPatch) -> None:
     for make in openai.ENCODING_CONSTRUCTORS.values():
         make()
     assert {published_ranks.URL + file.path: file.sha256 for file in (R50K, P50K, CL100K, O200K, GPT2_MERGES)} == asked
-    assert set(published_ranks.FORMS) == set(openai.ENCODING_CONSTRUCTORS)
+    assert set(published_ranks.RANK_FILES) == set(openai.ENCODING_CONSTRUCTORS)
     # the name of cl100k_base in every cache of tiktoken
     assert CL100K.names == ("cl100k_base.tiktoken", "9b5ad71b2ce5302211f9c61530b329a4922fc6a4")
 

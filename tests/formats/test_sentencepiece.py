@@ -33,15 +33,16 @@ def varint(size: int) -> bytes:
 
 
 def model(
-    pieces: list[tuple[str, float, int]], *, kind: int = 2, suffix: int = 0, normalizer: dict[int, Any] | None = None
+    pieces: list[tuple[str, float, int]],
+    *, model_type: int = 2, suffix: int = 0, normalizer: dict[int, Any] | None = None,
 ) -> bytes:
     """A model of the unknown piece, the space and these pieces."""
     every = [("<unk>", 0.0, UNKNOWN), ("▁", -100.0, NORMAL), *pieces]
-    rows = [field(1, text.encode()) + field(2, score) + field(3, kind) for text, score, kind in every]
+    rows = [field(1, text.encode()) + field(2, score) + field(3, code) for text, score, code in every]
     settings = {3: 0, 4: 0} if normalizer is None else normalizer
     return (
         b"".join(field(1, row) for row in rows)
-        + field(2, field(3, kind) + field(24, suffix))
+        + field(2, field(3, model_type) + field(24, suffix))
         + field(3, b"".join(field(key, value) for key, value in settings.items()))
     )
 
@@ -224,7 +225,7 @@ def test_the_longest_run_is_no_power_of_two() -> None:
         of_pieces(*[("▁" * size, -1e9, NORMAL) for size in (2, 3, 4, 5, 6, 7)])
 
 
-def test_kinds_of_pieces() -> None:
+def test_types_of_pieces() -> None:
     tok = of_pieces(("<s>", 0.0, CONTROL), ("ab", 0.0, USER_DEFINED), ("abb", 0.0, USER_DEFINED),
                     ("bb", -1.0, NORMAL), *letters("ab"))  # fmt: skip
     assert spelled(tok, "<s>aabbabb b") == [b"<s>", b"a", b"abb", b"abb", b" ", b"b"]
@@ -270,12 +271,12 @@ def test_a_text_that_the_map_empties_gets_its_space_behind_it_too(trims: bool, d
 
 @pytest.mark.parametrize(("data", "message"), [
     (model([("a  b", 0.0, USER_DEFINED)], normalizer={3: 0, 4: 1}), "keeps spaces, and remove_extra_whitespaces"),
-    (model([], kind=1), "of the type UNIGRAM"), (model([], kind=3), "of the type WORD"),
-    (model([], kind=4), "of the type CHAR"), (model([], normalizer={5: 0}), "escape_whitespaces"),
+    (model([], model_type=1), "of the type UNIGRAM"), (model([], model_type=3), "of the type WORD"),
+    (model([], model_type=4), "of the type CHAR"), (model([], normalizer={5: 0}), "escape_whitespaces"),
     (model([], normalizer={2: b"xyz"}), "no map of SentencePiece"), (model([("", 0.0, NORMAL)]), "is empty"),
     (model([("a", 0.0, NORMAL)] * 2), "there already"), (model([("a", float("nan"), NORMAL)]), "has no score"),
-    (model([("a", 0.0, 5)]), "of kind 5"), (model([("u", 0.0, UNKNOWN)]), "2 pieces for unknown"),
-    (model([("<0x41>", 0.0, BYTE)]), "1 for bytes"), (model([("ab", 0.0, NORMAL)]), "that is no piece"),
+    (model([("a", 0.0, 5)]), "of type 5"), (model([("u", 0.0, UNKNOWN)]), r"unknown characters \(it has 2\)"),
+    (model([("<0x41>", 0.0, BYTE)]), r"or none \(it has 1\)"), (model([("ab", 0.0, NORMAL)]), "that is no piece"),
     (model([("ab", -1.0, NORMAL), ("ba", -1.0, NORMAL), *letters("ab")]), "pieces have one score, -1.0"),
     (model([])[:-3], "damaged, or no model"), (model([]) + b"\xff" * 12, "damaged, or no model"),
     (model([]) + field(1, field(1, b"\xff")), "utf-8"), (model([]) + field(2, b"\x1a\x00"), "field 3 is b''"),

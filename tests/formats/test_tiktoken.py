@@ -89,6 +89,7 @@ def test_damage_is_named_with_its_line(data: bytes, message: str) -> None:
     [
         (Vocab({0: b"a"}, (), {}), "merge list"),
         (Vocab({0: b"a"}, None, {}, normalization="NFC"), "normalization 'NFC'"),
+        (Vocab({0: b"a"}, None, {}, kept={"dropout": 0.5}), "kept {'dropout': 0.5}"),
         (Vocab({0: b"a", 1: b"b"}, None, {}, unreachable=frozenset({1})), "token 1 b'b' as one that no text reaches"),
         (Vocab({0: b"a", 1: b"", 2: b""}, None, {}), "token 2 b'' as one that no text reaches"),
     ],

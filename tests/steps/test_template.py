@@ -48,6 +48,6 @@ def test_without_its_ids(around: Template) -> None:
      *[(2, form) for form in ((TemplatePart((1,)),), (A,), (A, A), (B, B), (A, B, B))]],
 )  # fmt: skip
 def test_a_form_has_each_text_once(count: int, form: Any) -> None:
-    texts = "A once each" if count == 1 else "A and B once each"
-    with pytest.raises(ValueError, match=f"a template for {count} must have {texts}, not "):
+    texts = "A" if count == 1 else "A, B"
+    with pytest.raises(ValueError, match=f"a template must have each of the texts {texts} once, not "):
         Template(*((form, ()) if count == 1 else ((), form)))

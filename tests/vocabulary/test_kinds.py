@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.formats import gpt2, tiktoken
-from bpetite.formats.kinds import to_merges, to_ranks
+from bpetite.vocabulary.kinds import to_merges, to_ranks
 from bpetite.vocabulary.vocab import Vocab
 
 LETTERS = {0: b"a", 1: b"b", 2: b"c", 3: b"d"}

@@ -1,33 +1,16 @@
-"""The spelling of tokens in JSON files and merges.txt."""
+"""The spelling of tokens in JSON files and merges.txt, which is also the text of the tokens of some decoders."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..bytelevel import ALPHABET, decode_token_bytes, encode_tokens
 from ..errors import FormatError, short_repr
-from ..vocabulary._tokens import TokenTable
-from ..vocabulary.vocab import Vocab
+from ._tokens import TokenTable
+from .vocab import Vocab
 
 if TYPE_CHECKING:
-    from ..vocabulary.alphabet import Alphabet
-
-
-def check_ids(ids: Any, name: str, position: str) -> dict[str, int]:
-    """Return ``ids`` if they are a JSON object of different ids; otherwise raise FormatError with the position."""
-    if not isinstance(ids, dict):
-        raise FormatError(f"{name}: {position} must be a JSON object, not {short_repr(ids)}")
-    if set(map(type, ids.values())) - {int}:
-        key, value = next(item for item in ids.items() if type(item[1]) is not int)
-        raise FormatError(
-            f"{name}: {position}: the id of {short_repr(key)} must be an integer, not {short_repr(value)}"
-        )
-    first: dict[int, str] = {}
-    for key, token_id in ids.items():
-        if first.setdefault(token_id, key) != key:
-            here = f"{name}: {position}: {short_repr(first[token_id])} and {short_repr(key)}"
-            raise FormatError(f"{here} have the same id {token_id}")
-    return ids
+    from .alphabet import Alphabet
 
 
 class SpelledIds:
@@ -127,8 +110,8 @@ def _spell_characters(
 
 
 def shown_tokens(vocab: Vocab) -> tuple[TokenTable, dict[int, int]]:
-    """The text of each token where these are not its bytes (:data:`..vocabulary.alphabet.Decoding`), and the number of
-    spaces at its end that it loses as the last one, by id."""
+    """The text of each token where these are not its bytes (:data:`.alphabet.Decoding`); and for each id, how many
+    trailing spaces are dropped when its token ends the text."""
     alphabet = vocab.alphabet
     assert alphabet is not None
     special = vocab.special_tokens.items()
@@ -140,13 +123,3 @@ def shown_tokens(vocab: Vocab) -> tuple[TokenTable, dict[int, int]]:
         texts = {one: text.replace(alphabet.suffix, " ") for one, text in spelled.items()}
         gaps = {one: int(text.endswith(alphabet.suffix)) for one, text in spelled.items()}
     return TokenTable({one: text.encode("utf-8") for one, text in texts.items()}, texts.keys()), gaps
-
-
-def refuse_aliases(vocab: Vocab, what: str) -> None:
-    """Raise FormatError where special tokens share an id, which the file called ``what`` cannot hold."""
-    for literal, token_id in vocab.aliases.items():
-        raise FormatError(
-            f"{what} cannot hold the special token {literal!r}, which has the id {token_id} of "
-            f"{vocab.tokens[token_id].decode('utf-8')!r} (dataclasses.replace(vocab, special_tokens=...) "
-            "makes a vocabulary without it)"
-        )

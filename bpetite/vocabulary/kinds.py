@@ -17,8 +17,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import zip_longest
 
-from ..vocabulary._merge_builder import last_steps
-from ..vocabulary.vocab import Vocab
+from ._merge_builder import last_steps
+from .vocab import Vocab
 
 
 def to_merges(vocab: Vocab) -> Vocab:
