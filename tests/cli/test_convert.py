@@ -1,5 +1,6 @@
 """``bpetite convert``."""
 import json
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -113,3 +114,16 @@ def test_ids_without_a_token_are_named(tmp_path: Path) -> None:
     theirs, text = tokenizers.Tokenizer.from_file(str(out)), "the cat<|end|>ate<|endoftext|>"
     assert theirs.encode(text).ids == gapped.encode(text) == Tokenizer.load(out).encode(text)
     assert theirs.token_to_id("<|reserved_299|>") == 299
+
+
+def test_ids_far_apart_cost_no_memory(tmp_path: Path) -> None:
+    Tokenizer.train("ab ab", 257, special_tokens={"<|end|>": 3_000_000}).save(tmp_path / "sparse.json")
+    tracemalloc.start()
+    try:
+        assert convert(tmp_path / "sparse.json", tmp_path / "tok.tiktoken").code == 0
+        done = convert(tmp_path / "sparse.json", tmp_path / "named.json", "--reserved")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    assert (done.code, (tmp_path / "named.json").exists()) == (2, False)
+    assert "--reserved: 2,999,743 ids have no token, and at most 1,000,000 get one" in done.err
