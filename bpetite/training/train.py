@@ -17,7 +17,6 @@ from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
 from .counting.count_options import CountOptions, Cutting
 from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
-from .counting.documents import texts_not_paths
 from .counting.jobs import Progress
 from .counting.texts import count_pretokens
 from .merging._merger import Merger
@@ -49,9 +48,8 @@ def train(
             f"superwords are learned by reading the corpus twice, and a {type(corpus).__name__} is empty after the "
             "first time: give a list, or an object whose __iter__ begins anew"
         )
-    documents = texts_not_paths(corpus)
     cutting: Any = vars(options.cutting)
-    counts = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    counts = count_pretokens(corpus, num_threads=num_threads, progress=progress, **cutting)
     check_cut(counts)
     merger = merger_of(counts, options)
     number = counts.documents
@@ -62,7 +60,7 @@ def train(
     first = new_vocab(merger, options, pattern=options.superword_pattern)
     del merger
     cutting = cutting | {"pattern": first.pattern}
-    longer = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    longer = count_pretokens(corpus, num_threads=num_threads, progress=progress, **cutting)
     if longer.documents != number:
         raise ValueError(f"the corpus had {number} documents when it was read first, and then {longer.documents}")
     merger = new_merger(options, MAX_WORDS)

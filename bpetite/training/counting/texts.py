@@ -79,7 +79,7 @@ def count_pretokens(
 
     Raises:
         TypeError: A text that is neither str nor bytes.
-        ValueError: A `memory` that is no size, `spill_to` or `min_count` without it.
+        ValueError: Paths in place of texts; a `memory` that is no size, `spill_to` or `min_count` without it.
         UnicodeEncodeError: A str holds a lone surrogate.
         UnicodeDecodeError: bytes are not UTF-8.
         OSError: A temporary file cannot be written; the message names the folder.
@@ -88,6 +88,7 @@ def count_pretokens(
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
     cutting = Cutting.of(**options)
+    texts = texts_not_paths(texts)
     preparation = Preparation.of(cutting)
     if memory is None:
         for name, value in (("spill_to", spill_to), ("min_count", min_count)):
