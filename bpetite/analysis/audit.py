@@ -15,7 +15,7 @@ from ..vocabulary.vocab import Vocab
 from .audit_report import TOKEN_CLASSES, AuditReport, Finding, Severity
 from .reach import REASONS, Reach, reach
 from .scripts import main_script, scripts_of, token_repr
-from .usage import measure
+from .usage import checked_text, measure, several
 
 #: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
@@ -90,6 +90,7 @@ def audit(
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
+        TypeError: One text in place of several; a text is no str.
         ValueError: A text has a byte that has no token.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -108,7 +109,7 @@ def audit(
     cases: defaultdict[str, list[Example]] = defaultdict(list)
     # SentencePiece's lists have every pair that gives a token, in the order of the tokens
     notes = {"merge-order"} if vocab.alphabet is not None and vocab.alphabet.units == "characters" else set()
-    usage = None if texts is None else measure(tokenizer, _checked(tokenizer, texts, cases))
+    usage = None if texts is None else measure(tokenizer, _checked(tokenizer, several("texts", texts), cases))
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
@@ -203,7 +204,7 @@ def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[E
     space = "" if vocab.alphabet is None else vocab.alphabet.space
     # steps beyond a pattern and a normal form may put a space before a text, and decoding then leaves one out
     edges = " " if vocab.alphabet is not None or tokenizer.scanner == "pipeline" else ""
-    for number, text in enumerate(texts):
+    for number, text in enumerate(map(checked_text, texts)):
         head = text[:LONGEST]
         expected, back = normalize(head), tokenizer.decode(tokenizer.encode_to_numpy(head, allowed_special=()))
         expected = (expected.replace(space, " ") if space else expected).lstrip(edges)

@@ -10,7 +10,7 @@ from ..errors import counted
 from .cells import Cell
 from .report import Block, Code, Contents, Report, Section, Table, Tokens, describe, plain, short_names
 from .scripts import token_repr
-from .usage import ALL, ScriptUse, Usage
+from .usage import ScriptUse, Usage
 
 #: Tokens that a page shows of each difference between two vocabularies, and of a place on each side; text shows fewer.
 TOKENS, FEW = 40, 8
@@ -102,13 +102,13 @@ class Figures:
     Attributes:
         name: The name of the tokenizer.
         usage: Its counts over all texts.
-        groups: group -> its counts there.
+        groups: group -> its counts there; None -> those of texts without a group.
         longest: The longest token that is not special.
     """
 
     name: str
     usage: Usage
-    groups: dict[str, ScriptUse]
+    groups: dict[str | None, ScriptUse]
     longest: bytes
 
     def __repr__(self) -> str:
@@ -124,14 +124,14 @@ class Comparison(Report):
     Attributes:
         tokenizers: The figures of each, in the order given.
         differences: What differs between the first tokenizer and each other one.
-        documents: group -> number of texts, in the order in which they came; empty without texts.
+        documents: group, or None -> number of texts, in the order in which they came; empty without texts.
         by: The name of the grouping, for people, such as "lang".
         files: The files that the texts came from.
     """
 
     tokenizers: list[Figures]
     differences: list[Differences]
-    documents: dict[str, int]
+    documents: dict[str | None, int]
     by: str | None = None
     files: tuple[str, ...] = ()
 
@@ -142,9 +142,9 @@ class Comparison(Report):
 
     @property
     def groups(self) -> list[str]:
-        """The groups, the one with most bytes first; none where the texts have none."""
+        """The groups, the one with most bytes first."""
         first = self.tokenizers[0].groups
-        return [] if list(self.documents) == [ALL] else sorted(first, key=lambda group: -first[group].bytes)
+        return sorted((group for group in first if group is not None), key=lambda group: -first[group].bytes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""

@@ -14,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .cells import Numbers, Tokenized, TokenReader
 from .scripts import COMMON, scripts_of
-
-#: The group of texts that belong to none.
-ALL = "all"
 
 #: Characters that are measured at a time; longer documents are cut, see :func:`passages_of`.
 BATCH = 1 << 20
@@ -145,13 +143,38 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     """Encode texts as ordinary text and count the tokens.
 
     Raises:
+        TypeError: One text in place of several; a text is no str.
         ValueError: A byte of a text has no token.
+
+    >>> measure(Tokenizer.train("ab ab ab", 258), ["ab ab", "ba"])
+    <Usage of 2 documents: 4 tokens, 1.750 bytes per token>
     """
+    texts = several("texts", texts)
     meter = Meter(tokenizer)
-    documents: Counter[str] = Counter()
-    for _, held in batches(((ALL, text) for text in texts), documents):
+    documents: Counter[str | None] = Counter()
+    for _, held in batches(((None, text) for text in map(checked_text, texts)), documents):
         meter.add(meter.read([passage.text for passage in held]))
     return meter.finished(documents.total())
+
+
+def several(name: str, texts: Any) -> Iterable[Any]:
+    """Texts, if they are several: a str would be read as a text for each character.
+
+    Raises:
+        TypeError: It is one text, or nothing that can be iterated.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"{name} is an iterable of texts, not one {type(texts).__name__}: use [text]")
+    try:
+        return iter(texts)
+    except TypeError:
+        raise TypeError(f"{name} is an iterable of texts, not {short_repr(texts)}") from None
+
+
+def checked_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {short_repr(text)}")
+    return text
 
 
 class Passage(NamedTuple):
@@ -162,13 +185,15 @@ class Passage(NamedTuple):
     text: str
 
 
-def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Passage]]]:
-    """Yield the texts of a group, about BATCH characters at a time; the largest group when HELD characters wait.
+def batches(
+    pairs: Iterable[tuple[str | None, str]], documents: Counter[str | None]
+) -> Iterator[tuple[str | None, list[Passage]]]:
+    """Yield a group, or None, and texts of it, about BATCH characters at a time; the largest when HELD characters wait.
 
     OUT: documents: how many texts each group has.
     """
-    waiting: dict[str, list[Passage]] = {}
-    sizes: Counter[str] = Counter()
+    waiting: dict[str | None, list[Passage]] = {}
+    sizes: Counter[str | None] = Counter()
     for number, (group, text) in enumerate(pairs):
         documents[group] += 1
         start = 0

@@ -54,6 +54,13 @@ def test_texts_in_every_form() -> None:
     assert vars(plain.tokenizers[0].usage.total) == vars(compare([ONE], by_group).tokenizers[0].usage.total)
 
 
+def test_groups_have_any_name() -> None:
+    assert compare([ONE], {"all": ["ab"]}).groups == ["all"]
+    found = compare([ONE], [("", "a"), (None, "ab"), "abc"])
+    assert (found.groups, found.documents) == ([""], {"": 1, None: 2})
+    assert found.tokenizers[0].usage.documents == 3
+
+
 def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Texts are measured a block at a time; the largest group first where many are open."""
     texts = [(f"g{number % 40}", f"Line {number} of the text.\n" * (1 + number % 5)) for number in range(400)]
@@ -191,6 +198,8 @@ def test_the_differing_places_are_those_of_the_definition(texts: list[str]) -> N
         (["gpt2"], ["a"], TypeError, "A: 'gpt2' is no Tokenizer"),
         ([ONE], "text", TypeError, r"not one str: use \[text\]"),
         ([ONE], {"de": "text"}, TypeError, r"texts\['de'\] is an iterable of texts"),
+        ([ONE], 5, TypeError, "texts is an iterable of texts, not 5"),
+        ([ONE], {"de": 5}, TypeError, r"texts\['de'\] is an iterable of texts, not 5"),
         ([ONE], [b"text"], TypeError, "a text is a str, or a pair of a group and a text, not b'text'"),
     ],
 )
