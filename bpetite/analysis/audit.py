@@ -45,7 +45,8 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
     **{f"unreachable-{reason}": ("fault", f"tokens that no text can produce: {REASONS[reason]}")
        for reason in ("normalization", "merges")},
     "merged-specials": (
-        "note", "special tokens that merges make: no such merge is applied, by other libraries it is",
+        "note",
+        "special tokens that a merge also produces: bpetite never applies such a merge, other libraries do",
     ),
     "unreachable-bytes": (
         "note",
@@ -53,7 +54,8 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
         "every vocabulary with all 256 bytes has some",
     ),
     **{f"unreachable-{reason}": ("note", f"tokens that no text can produce: {REASONS[reason]}")
-       for reason in ("utf-8", "decode-only", "pattern")},
+       for reason in ("utf-8", "decode-only")},
+    "unreachable-pattern": ("note", f"tokens that no tried text produced: {REASONS['pattern']}"),
     **{f"same-after-{form}": (
         "note",
         f"groups of tokens that are the same text after {form}: texts that look alike get different ids",
@@ -64,7 +66,7 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
     "id-gaps": ("note", "ranges of ids without a token: rows of an embedding table that nothing uses"),
     "unused": (
         "note",
-        "tokens that neither the texts use, nor any token that they use needs: Tokenizer.prune leaves them out",
+        "tokens that the texts do not use, and that no used token is built from; Tokenizer.prune removes them",
     ),
 }  # fmt: skip
 
@@ -156,7 +158,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "special_tokens": tokenizer.special_tokens,
         "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
         "aliases": vocab.aliases,
-        "unreachable": sorted(vocab.unreachable),
+        "decode_only": sorted(vocab.unreachable),
         "template": None if tokenizer.template is None else repr(tokenizer.template),
         "fingerprint": tokenizer.fingerprint(),
     }

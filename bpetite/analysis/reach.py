@@ -3,8 +3,9 @@
 A token is *reachable* when there is a text, of whole characters, whose ``encode_ordinary`` holds it. This module
 decides that for each token of whole characters; an unreachable one comes with its reason, one of :data:`REASONS`.
 
-All reasons but ``pattern`` are proofs. A token that is part of a character counts as reachable unless ``utf-8``,
-``normalization`` or ``merges`` rules it out: it may still be that every way to complete the character merges into it.
+All reasons but ``pattern`` are proofs; that one says that none of the texts that were tried produced the token. A token
+that is part of a character counts as reachable unless ``utf-8``, ``normalization`` or ``merges`` rules it out: it may
+still be that every way to complete the character merges into it.
 
 Why ``merges`` may look at the bytes of a token alone: merges take the lowest rank, the leftmost first. Where a token
 comes out, no merge ever crossed its edges, so inside them the same merges ran in the same order as they do on its bytes
@@ -33,7 +34,7 @@ REASONS: dict[Reason, str] = {
     "normalization": "no text in the tokenizer's normal form holds these characters",
     "merges": "the merges make other tokens of these bytes",
     "decode-only": "empty, or not in the printable form of their file: they only decode",
-    "pattern": "the split pattern cut it alone and beside letters, digits, spaces and marks",
+    "pattern": "the split pattern cuts them, alone and next to letters, digits, spaces and marks",
 }
 
 #: The texts that are tried before and after a token that a pattern cuts: characters that patterns and maps tell apart.
@@ -44,7 +45,8 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A token that no text produces, why, and the tokens that its bytes give instead where that is known."""
+    """A token that no text produces (reason "pattern": that none of the tried texts produced), why, and the tokens that
+    its bytes give instead where that is known."""
 
     id: int
     token: bytes

@@ -178,7 +178,7 @@ class Report:
         write_file(path, self.page().encode("utf-8"), overwrite=overwrite)
 
     def to_html(self) -> str:
-        """Return one element with its own styles and without a script, to put into a page of yours."""
+        """Return one element with its own styles and without a script, to embed in another page."""
         return self._html("report.html")
 
     _repr_html_ = to_html

@@ -166,9 +166,10 @@ def several(name: str, texts: Any) -> Iterable[Any]:
     if isinstance(texts, str | bytes):
         raise TypeError(f"{name} is an iterable of texts, not one {type(texts).__name__}: use [text]")
     try:
-        return iter(texts)
+        given: Iterable[Any] = iter(texts)
     except TypeError:
         raise TypeError(f"{name} is an iterable of texts, not {short_repr(texts)}") from None
+    return given
 
 
 def checked_text(text: Any) -> str:
