@@ -13,8 +13,9 @@ from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .audit_report import TOKEN_CLASSES, AuditReport, Finding, Severity
+from .escapes import token_repr
 from .reach import REASONS, Reach, reach
-from .scripts import main_script, scripts_of, token_repr
+from .scripts import main_script, scripts_of
 from .usage import checked_text, measure, several
 
 #: The most examples that a finding carries; its count covers all.

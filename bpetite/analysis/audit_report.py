@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import counted
+from .escapes import token_repr
 from .reach import Unreachable
 from .report import Block, Code, Contents, Report, Section, Table, describe
-from .scripts import token_repr
 from .usage import Usage
 
 Severity = Literal["fault", "note"]

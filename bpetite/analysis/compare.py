@@ -13,9 +13,8 @@ import numpy as np
 from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .audit import settings_of
-from .cells import Numbers, Tokenized
-from .comparison import Comparison, Difference, Differences, Figures
-from .usage import Meter, Passage, ScriptUse, batches, several
+from .comparison import Comparison, Differences, Figures, Place
+from .usage import Meter, Numbers, Passage, TextCounts, Tokenized, batches, several
 
 #: Texts, texts by group, or pairs of a group and a text.
 Texts = Iterable[str] | Iterable[tuple[str | None, str]] | Mapping[str, Iterable[str]]
@@ -54,16 +53,16 @@ def compare(
 
     >>> one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
     >>> found = compare({"one": one, "two": two}, {"x": ["ab ab"], "y": ["zz ab"]})
-    >>> found.tokenizers[0], found.same
+    >>> found.figures[0], found.same
     (<Figures of one: 1.429 bytes per token, 1.250 tokens per word>, False)
-    >>> {group: round(use.bytes_per_token, 3) for group, use in found.tokenizers[0].groups.items()}
+    >>> {group: round(use.bytes_per_token, 3) for group, use in found.figures[0].groups.items()}
     {'x': 1.667, 'y': 1.25}
     >>> found.differences[0].only_b, [(place.text, len(place.a), len(place.b)) for place in found.differences[0].places]
     ({b' ab': 257}, [(' ab', 2, 1), (' ab', 2, 1)])
     """
     named = _named(tokenizers)
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
-    groups: dict[str, dict[str | None, ScriptUse]] = {name: {} for name in named}
+    groups: dict[str, dict[str | None, TextCounts]] = {name: {} for name in named}
     documents: Counter[str | None] = Counter()
     (first, one), *others = named.items()
     found = [_TextDifferences(_differences((first, name), one, other), (one, other), places) for name, other in others]
@@ -71,7 +70,7 @@ def compare(
         held = [passage.text for passage in passages]
         read = [meter.read(held) for meter in meters.values()]
         for (name, meter), tokens in zip(meters.items(), read, strict=True):
-            groups[name].setdefault(group, ScriptUse()).add(meter.add(tokens))
+            groups[name].setdefault(group, TextCounts()).add(meter.add(tokens))
         for differences, tokens in zip(found, read[1:], strict=True):
             differences.add(passages, read[0], tokens)
     figures = []
@@ -219,7 +218,7 @@ class _TextDifferences:
             for side, ids in zip(self.sides, (a, b), strict=True)
         )
         offset = passages[number].start + len(before)
-        self.report.places.append(Difference(
+        self.report.places.append(Place(
             passages[number].document, offset, cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b
         ))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..errors import counted
 from .cells import Cell
+from .escapes import token_repr
 from .report import Block, Code, Contents, Report, Section, Table, Tokens, describe, plain, short_names
-from .scripts import token_repr
-from .usage import ScriptUse, Usage
+from .usage import TextCounts, Usage
 
 #: Tokens that a page shows of each difference between two vocabularies, and of a place on each side; text shows fewer.
 TOKENS, FEW = 40, 8
@@ -19,7 +19,7 @@ TOKENS, FEW = 40, 8
 CHARACTERS = 200
 
 #: Figures of a group, and of all texts.
-RATES: dict[str, Callable[[ScriptUse], float]] = {
+RATES: dict[str, Callable[[TextCounts], float]] = {
     "bytes per token": lambda use: use.bytes_per_token,
     "tokens per word": lambda use: use.tokens_per_word,
     "words in one token": lambda use: use.whole_word_share,
@@ -27,7 +27,7 @@ RATES: dict[str, Callable[[ScriptUse], float]] = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Place:
     """A range of text that two tokenizers encode differently.
 
     Attributes:
@@ -82,7 +82,7 @@ class Differences:
     documents_differing: int = 0
     cut_places: int = 0
     other_ids: int = 0
-    places: list[Difference] = field(default_factory=list, repr=False)
+    places: list[Place] = field(default_factory=list, repr=False)
 
     @property
     def same(self) -> bool:
@@ -108,7 +108,7 @@ class Figures:
 
     name: str
     usage: Usage
-    groups: dict[str | None, ScriptUse]
+    groups: dict[str | None, TextCounts]
     longest: bytes
 
     def __repr__(self) -> str:
@@ -122,14 +122,14 @@ class Comparison(Report):
     """The result of :func:`compare`. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
-        tokenizers: The figures of each, in the order given.
+        figures: Those of each tokenizer, in the order given.
         differences: What differs between the first tokenizer and each other one.
         documents: group, or None -> number of texts, in the order in which they came; empty without texts.
         by: The name of the grouping, for people, such as "lang".
         files: The files that the texts came from.
     """
 
-    tokenizers: list[Figures]
+    figures: list[Figures]
     differences: list[Differences]
     documents: dict[str | None, int]
     by: str | None = None
@@ -143,13 +143,13 @@ class Comparison(Report):
     @property
     def groups(self) -> list[str]:
         """The groups, the one with most bytes first."""
-        first = self.tokenizers[0].groups
+        first = self.figures[0].groups
         return sorted((group for group in first if group is not None), key=lambda group: -first[group].bytes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""
         made = []
-        for one in self.tokenizers:
+        for one in self.figures:
             size = {"vocabulary": len(one.usage.ids)}
             longest = {"longest": token_repr(one.longest), "longest_bytes": len(one.longest)}
             made.append({"tokenizer": one.name, "group": None, **size, **one.usage.figures(), **longest})
@@ -165,17 +165,17 @@ class Comparison(Report):
         return {"by": self.by, "files": list(self.files), "same": self.same, "rows": rows, "differences": differences}
 
     def _contents(self) -> Contents:
-        verdict = counted(len(self.tokenizers), "tokenizer")
+        verdict = counted(len(self.figures), "tokenizer")
         if self.differences:
             verdict += ", the same" if self.same else ", different"
         return Contents("Comparison of tokenizers", verdict, _headline(self), _sections(self), files=self.files)
 
 
 def _headline(report: Comparison) -> Iterator[tuple[str, str]]:
-    totals = [one.usage.total for one in report.tokenizers]
-    names = short_names([one.name for one in report.tokenizers])
+    totals = [one.usage.total for one in report.figures]
+    names = short_names([one.name for one in report.figures])
     if not report.documents:
-        yield from ((f"{len(one.usage.ids):,}", f"tokens in {name}") for name, one in zip(names, report.tokenizers))
+        yield from ((f"{len(one.usage.ids):,}", f"tokens in {name}") for name, one in zip(names, report.figures))
         return
     yield from ((f"{use.bytes_per_token:.3f}", f"bytes per token, {name}") for name, use in zip(names, totals))
     documents = sum(report.documents.values())
@@ -195,23 +195,23 @@ def _sections(report: Comparison) -> Iterator[Section]:
 
 def _totals(report: Comparison) -> Table:
     heads = ["tokenizer", "tokens in it", "tokens", *RATES, "vocabulary used", "longest token"]
-    names = short_names([one.name for one in report.tokenizers])
+    names = short_names([one.name for one in report.figures])
     rows = [
         [name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
          one.usage.vocabulary_used, len(one.longest)]
-        for name, one in zip(names, report.tokenizers, strict=True)
+        for name, one in zip(names, report.figures, strict=True)
     ]  # fmt: skip
     return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
 
 
 def _by_group(report: Comparison) -> Iterator[Block]:
     by = report.by or "group"
-    first = report.tokenizers[0].groups
+    first = report.figures[0].groups
     sizes = [[group, report.documents[group], first[group].bytes] for group in report.groups]
     yield Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, 2, True, None)
-    names = [one.name for one in report.tokenizers]
+    names = [one.name for one in report.figures]
     for name, of in RATES.items():
-        rows = [[group, *(of(one.groups[group]) for one in report.tokenizers)] for group in report.groups]
+        rows = [[group, *(of(one.groups[group]) for one in report.figures)] for group in report.groups]
         bars = [range(1, len(names) + 1)]
         yield Table(f"{name.capitalize()} by {by}", [name, *names], rows, len(names), True, None, bars, "columns")
 

@@ -16,8 +16,8 @@ from ..errors import counted
 from ..reference import candidates
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
+from .escapes import token_repr
 from .report import Code, Contents, Report, Section, Table
-from .scripts import token_repr
 
 #: Bytes of a pre-token at most: the plain rule is quadratic.
 LONGEST = 1000

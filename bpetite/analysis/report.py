@@ -16,7 +16,7 @@ from .. import __version__
 from ..atomic import write_file
 from ..splitting.pattern.unicode_data import UNICODE
 from .cells import COLOURS, Cell, listed
-from .scripts import escape, token_repr
+from .escapes import escape, token_repr
 
 if TYPE_CHECKING:  # a report that is only printed does without
     import jinja2

@@ -37,8 +37,8 @@ def command(
 ) -> None:
     """Examine a tokenizer, and measure it on FILES if there are any.
 
-    Reports the classes of tokens, unreachable tokens (no text produces them), merges out of order, and special tokens that
-    ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
+    Reports the classes of tokens, unreachable tokens (no text produces them), merges out of order, and special tokens
+    that ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
     Checks that special tokens give their ids, and that each text comes back from its ids.
 
     Exit codes: 0 done, 1 a fault with --strict, 2 an error.

@@ -11,7 +11,7 @@ import click
 from .. import bytelevel
 from ..analysis import explain, view
 from ..analysis.cells import Cell, lay_out, listed
-from ..analysis.scripts import escape, token_repr
+from ..analysis.escapes import escape, token_repr
 from ..errors import counted
 from .base import Command
 from .reports import check_output, say, show_json, show_report

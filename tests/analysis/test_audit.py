@@ -150,8 +150,8 @@ def test_json_and_text() -> None:
     report = audit(Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"]), TEXTS, name="small", files=["a.txt", "b.txt"])
     content = json.loads(json.dumps(report.to_dict()))
     assert content.keys() == {
-        "name", "files", "settings", "classes", "scripts", "lengths", "longest", "unreachable", "fault_count", "findings",
-        "usage",
+        "name", "files", "settings", "classes", "scripts", "lengths", "longest", "unreachable", "fault_count",
+        "findings", "usage",
     }  # fmt: skip
     assert content["settings"].items() >= {"special_tokens": {"<|x|>": 330}, "unicode": "16.0"}.items()
     assert (content["fault_count"], content["usage"]["documents"], content["files"]) == (0, 4, ["a.txt", "b.txt"])
@@ -195,9 +195,9 @@ def test_reprs_are_one_short_line() -> None:
     report = audit(tok, ["the cat " * 1000])
     found = [report, report.usage, reach(tok), view(tok, "the cat " * 10_000), *report.findings]
     compared = compare([tok, Tokenizer.train(TEXTS, 256)], ["the cat " * 10_000])
-    found += [compared, *compared.tokenizers, *compared.differences, *compared.differences[0].places]
+    found += [compared, *compared.figures, *compared.differences, *compared.differences[0].places]
     assert {type(one).__name__ for one in found} == {
-        "AuditReport", "Usage", "Reach", "TokenView", "Finding", "Comparison", "Figures", "Differences", "Difference"
+        "AuditReport", "Usage", "Reach", "TokenView", "Finding", "Comparison", "Figures", "Differences", "Place"
     }
     for one in found:
         assert "\n" not in repr(one)

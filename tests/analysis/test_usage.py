@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns
 from bpetite.analysis import audit, measure, usage
-from bpetite.analysis.scripts import COMMON, escape, main_script, scripts_of
+from bpetite.analysis.escapes import escape
+from bpetite.analysis.scripts import COMMON, main_script, scripts_of
 
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 ١٢٣ e\u0301 \U0001f642 naïve 1999 " * 3
 TOK = Tokenizer.train(CORPUS, 330)
