@@ -163,4 +163,5 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     words = [[count, str(at) if at < 10 else "10+"] for at, count in enumerate(usage.word_tokens, 1)]
     yield "Texts", [scripts, Table("Words by tokens", ["words", "tokens each"], words, numbers=1, bars=[[0]])]
     most_used = [[count, str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
-    yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
+    title = "The most used tokens"
+    yield title, [Table(title, ["count", "id", "token"], most_used, numbers=2, few=10)]

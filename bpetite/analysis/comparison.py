@@ -201,19 +201,22 @@ def _totals(report: Comparison) -> Table:
          one.usage.vocabulary_used, len(one.longest)]
         for name, one in zip(names, report.figures, strict=True)
     ]  # fmt: skip
-    return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
+    bars = [[at] for at in range(1, len(heads))]
+    return Table("All texts", heads, rows, numbers=len(bars), named=True, few=None, bars=bars, sides="rows")
 
 
 def _by_group(report: Comparison) -> Iterator[Block]:
     by = report.by or "group"
     first = report.figures[0].groups
     sizes = [[group, report.documents[group], first[group].bytes] for group in report.groups]
-    yield Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, 2, True, None)
+    yield Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, numbers=2, named=True, few=None)
     names = [one.name for one in report.figures]
     for name, of in RATES.items():
         rows = [[group, *(of(one.groups[group]) for one in report.figures)] for group in report.groups]
-        bars = [range(1, len(names) + 1)]
-        yield Table(f"{name.capitalize()} by {by}", [name, *names], rows, len(names), True, None, bars, "columns")
+        title, bars = f"{name.capitalize()} by {by}", [range(1, len(names) + 1)]
+        yield Table(
+            title, [name, *names], rows, numbers=len(names), named=True, few=None, bars=bars, sides="columns"
+        )
 
 
 def _differences(report: Differences, texts: bool) -> Iterator[Block]:
@@ -227,13 +230,14 @@ def _differences(report: Differences, texts: bool) -> Iterator[Block]:
     yield Table(f"Special tokens{_first(report.specials)}", ["special token", "A", "B"], specials, named=True)
     counts = {"same id": report.shared, "another id": len(report.moved), "only in A": len(report.only_a),
               "only in B": len(report.only_b)}  # fmt: skip
-    yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], 1)
+    yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], numbers=1)
     for side, only in (("A", report.only_a), ("B", report.only_b)):
         rows = [[str(token_id), Code(token_repr(token))] for token, token_id in islice(only.items(), TOKENS)]
-        yield Table(f"Tokens only in {side}{_first(only)}", ["id", "token"], rows, 1, few=FEW)
+        yield Table(f"Tokens only in {side}{_first(only)}", ["id", "token"], rows, numbers=1, few=FEW)
     moved = islice(report.moved.items(), TOKENS)
     rows = [[str(ours), str(theirs), Code(token_repr(one))] for one, (ours, theirs) in moved]
-    yield Table(f"Tokens under other ids{_first(report.moved)}", ["id in A", "id in B", "token"], rows, 2, few=FEW)
+    title = f"Tokens under other ids{_first(report.moved)}"
+    yield Table(title, ["id in A", "id in B", "token"], rows, numbers=2, few=FEW)
     if report.first_merge is not None:
         pairs = report.merges_at_first
         ours, theirs = ("none" if pair is None else " + ".join(map(token_repr, pair)) for pair in pairs)

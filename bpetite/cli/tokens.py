@@ -12,6 +12,7 @@ from .. import bytelevel
 from ..analysis import explain, view
 from ..analysis.cells import Cell, lay_out, listed
 from ..analysis.escapes import escape, token_repr
+from ..engine.call_options import SpecialSelection
 from ..errors import counted
 from .base import Command
 from .reports import check_output, say, show_json, show_report
@@ -69,14 +70,14 @@ def command(
         say(f"these are the tokens of the name {text}; those of the file: bpetite tokens < {text}")
     text = _text_of(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
-    ordinary = special == "text"
+    allowed: SpecialSelection = () if special == "text" else "all"
     if why or page is not None:
-        report = explain(first, text, ordinary=ordinary) if why else view(
-            first, text, *others, ordinary=ordinary, names=tokenizers or [PACKAGED]
+        report = explain(first, text, allowed_special=allowed) if why else view(
+            first, text, *others, allowed_special=allowed, names=tokenizers or [PACKAGED]
         )
         show_report(report, page, overwrite, as_json, text=why)
         return
-    ids = first.encode_ordinary(text) if ordinary else first.encode(text)
+    ids = first.encode(text, allowed_special=allowed)
     cells = lay_out(first, ids)
     length = sum(len(cell.text) for cell in cells)
     if as_json:
