@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from ..analysis import audit
-from .base import Command
+from .base import Command, ExitCode
 from .inputs import Files, corpus_options
 from .reports import check_report, show_report
 from .shared_options import load_tokenizer, needed_tokenizer, report_options
@@ -50,4 +50,4 @@ def command(
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)
     if strict and report.faults:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(ExitCode.MISTAKE)

@@ -68,7 +68,7 @@ def command(
         )
     else:
         tokenizer = load_tokenizer(source) if source_format is None else Tokenizer.load(source, format=source_format)
-    place = Target(target, target_format, overwrite)
+    destination = Target(target, target_format, overwrite)
     vocab = tokenizer.to_vocab()
     gaps = tokenizer.vocab_size - len(vocab.tokens)  # ids below the last without a token; there may be 2^32 of them
     if gaps > MOST_RESERVED and reserved:
@@ -76,8 +76,8 @@ def command(
     if gaps and reserved:
         literals = {f"<|reserved_{one}|>": one for one in range(tokenizer.vocab_size) if one not in vocab.tokens}
         tokenizer = tokenizer.extend({}, 0, special_tokens=literals)
-    elif gaps and place.format == "huggingface":
+    elif gaps and destination.format == "huggingface":
         verb = "has" if gaps == 1 else "have"
         say(f"{counted(gaps, 'id')} below the last {verb} no token, which some readers refuse; --reserved names them")
-    tokenizer = place.save(tokenizer)
-    say(f"{place}: {counted(len(tokenizer), 'token')}, {place.format}")
+    tokenizer = destination.save(tokenizer)
+    say(f"{destination}: {counted(len(tokenizer), 'token')}, {destination.format}")

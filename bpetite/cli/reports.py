@@ -29,13 +29,13 @@ STDOUT = ("-", "/dev/stdout")
 LINE_SECONDS = 30.0
 
 #: If ``-q`` was given to the command that runs.
-manner: SimpleNamespace = SimpleNamespace(quiet=False)
+settings: SimpleNamespace = SimpleNamespace(quiet=False)
 
 
 def say(text: str, *, always: bool = False) -> None:
     """A line for people, above a line of progress. ``-q`` hides it, unless it is one of those that are ``always``
     shown."""
-    if manner.quiet and not always:
+    if settings.quiet and not always:
         return
     if "tqdm" in sys.modules:
         sys.modules["tqdm"].tqdm.write(text, file=sys.stderr)
@@ -94,7 +94,7 @@ def report_cuts(inputs: Sequence[Input], summary: dict[str, Any]) -> None:
             "literal unless --separator names another; --whole-files: one document a file")
 
 
-def refuse_nothing(summary: dict[str, Any]) -> None:
+def require_documents(summary: dict[str, Any]) -> None:
     """Raises RecordError where problems left no document: the next step would work on nothing."""
     from ..corpus import RecordError  # not at the top: other commands do without
 
@@ -120,7 +120,7 @@ class ProgressLine:
         self._desc = desc
         self._began = self._said = time.monotonic()
         self._bar: Any = None
-        if sys.stderr.isatty() and not manner.quiet:
+        if sys.stderr.isatty() and not settings.quiet:
             from tqdm import tqdm  # not at the top: its import takes longer than encoding a megabyte
 
             self._bar = tqdm(
@@ -141,7 +141,7 @@ class ProgressLine:
             self._bar.total = self.total
             self._bar.set_postfix_str(more, refresh=False)
             self._bar.update(count)
-        elif not manner.quiet and (now := time.monotonic()) - self._said >= LINE_SECONDS:
+        elif not settings.quiet and (now := time.monotonic()) - self._said >= LINE_SECONDS:
             from tqdm import tqdm
 
             self._said = now
@@ -151,7 +151,7 @@ class ProgressLine:
 
     def move(self, raw: int, tokens: int, documents: int) -> None:
         """A step of the run, as `corpus.run.Progress` has it."""
-        self.update(raw, described({"documents": documents, "tokens": tokens, "problems": self.problems}))
+        self.update(raw, progress_in({"documents": documents, "tokens": tokens, "problems": self.problems}))
 
     def count_problems(self, count: int) -> None:
         self.problems = count
@@ -162,9 +162,14 @@ def bytes_read(inputs: Iterable[Input], desc: str = "") -> ProgressLine:
     return ProgressLine(sum(source.size for source in inputs) or None, desc=desc)
 
 
-def described(numbers: dict[str, Any]) -> str:
+def numbers_in(summary: dict[str, Any], *nouns: str) -> str:
+    """Numbers of a summary for people, such as "2 documents, 1 token"."""
+    return ", ".join(counted(summary[f"{noun}s"], noun) for noun in nouns)
+
+
+def progress_in(numbers: dict[str, Any]) -> str:
     """The progress of a run, or of a rank, in a line."""
-    line = ", ".join(counted(numbers[f"{noun}s"], noun) for noun in ("document", "token", "problem"))
+    line = numbers_in(numbers, "document", "token", "problem")
     if numbers.get("bytes_total"):
         line += f", {min(1, numbers['bytes_read'] / numbers['bytes_total']):.0%} read"
     return line

@@ -28,7 +28,8 @@ def load_tokenizer(spec: str | None) -> Tokenizer:
     if spec is None:
         say(f"no --tokenizer given: using the packaged {PACKAGED}", always=True)
         return Tokenizer.load(PACKAGED)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec) and not os.path.isdir(os.path.dirname(spec)):
+    is_file_name = spec.endswith((".json", ".tiktoken", ".model", ".gguf"))
+    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec) and not is_file_name and not os.path.isdir(os.path.dirname(spec)):
         return Tokenizer.from_pretrained(spec)  # a repository of the Hub
     return Tokenizer.load(spec)
 
@@ -115,6 +116,6 @@ def option_of(options: type, name: str, *spellings: str, **how: Any) -> Decorato
     item = rf"^( *){name}: (.*?)(?=^\1\w+: |^ *$|^ *\"|\Z)"  # from Python 3.13 on there is less indentation
     found: Any = re.search(item, options.__doc__ or "", re.M | re.S)
     text = re.sub(r":\w+:`([^`]+)`|`", r"\1", " ".join(found[2].split()))
-    how["help"] = re.sub(r"; None for [^.]*", "", text)  # a shell leaves the option out
+    how.setdefault("help", re.sub(r"; None for [^.]*", "", text))  # a shell leaves the option out
     how = {"default": default, "show_default": default not in (None, False), **how}
     return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)

@@ -16,6 +16,7 @@ from .. import formats
 from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
 from ..formats import WritableFormat
+from ..patterns import NAMED
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
 from ..training.counting.jobs import Progress
@@ -41,7 +42,10 @@ learning_options: Decorator = all_of(
         TrainingOptions, "special_tokens", multiple=True, metavar="LITERAL[=ID]", callback=_special_tokens
     ),
     option_of(TrainingOptions, "special_ids"),
-    option_of(TrainingOptions, "pattern"),
+    option_of(
+        TrainingOptions, "pattern",
+        help=f"The split pattern: a regular expression; a name: {', '.join(NAMED)}; or none, for no pre-tokenization.",
+    ),
     option_of(TrainingOptions, "min_frequency"),
     option_of(TrainingOptions, "tie_break"),
     option_of(TrainingOptions, "normalization", type=click.Choice(FORMS)),
@@ -97,7 +101,7 @@ def command(
 
     Special tokens in the text separate it and are in no merge.
     """
-    place = Target(target, target_format, overwrite)
+    destination = Target(target, target_format, overwrite)
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
     source = click.get_current_context().get_parameter_source
     options = {name: others.pop(name) for name in LEARNING}
@@ -107,7 +111,7 @@ def command(
     if (tokenizer is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --tokenizer and --add for more tokens")
     if tokenizer is None or add is None:
-        made = _trained(place, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
+        made = _trained(destination, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
         new = ""
     else:
         for name in [*options, *(name for name, value in bounds.items() if value is not None)]:
@@ -119,8 +123,8 @@ def command(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
         new = f", {len(made) - len(given):,} of them new"
-    made = place.save_trained(made)
-    say(f"{place}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
+    made = destination.save_trained(made)
+    say(f"{destination}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
 
 
 def _trained(

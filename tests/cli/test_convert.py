@@ -79,6 +79,8 @@ def test_of_a_repository_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Tokenizer, "from_pretrained", {"someone/cats": TRAINED}.__getitem__)
     assert convert("someone/cats", "tok.json", cwd=tmp_path).code == 0
     assert Tokenizer.load(tmp_path / "tok.json") == TRAINED
+    done = convert("modles/tok.json", "again.json", cwd=tmp_path)  # the name of a file is asked of nobody
+    assert (done.code, "modles/tok.json: No such file" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize("target", slow_but(["model", "model/", "there"], "model/"))
