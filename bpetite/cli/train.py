@@ -20,7 +20,7 @@ from ..patterns import NAMED
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
 from ..training.counting.jobs import Progress
-from ..training.counting.texts import count_pretokens
+from ..training.counting.count_pretokens import count_pretokens
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable
 from .base import Command, usage

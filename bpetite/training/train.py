@@ -15,16 +15,16 @@ from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
-from .counting.count_options import CountOptions, Cutting
-from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
+from .counting.count_pretokens import count_pretokens
+from .counting.counts import MAX_COUNT, CountFile, Counts, pairs_of, readers_of
+from .counting.cutting import CountOptions, Cutting
 from .counting.jobs import Progress
-from .counting.texts import count_pretokens
+from .merging._learned_tokens import MAX_TOKENS
 from .merging._merger import Merger
 from .options import TrainingOptions, train_config
 
-MAX_TOKENS = 2**31 - 2  # of the merger
-MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
-MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
+MAX_LENGTH = 2**32 - 1  # longest token of a Merger, in bytes
+MAX_WORDS = 4  # most words in a superword, as in the authors' trainer (PythonNut/superbpe)
 STEP = 100  # tokens learned between two calls of `progress`
 
 
@@ -116,8 +116,7 @@ def check_cut(counts: Counts) -> None:
     pattern = counts.pattern
     if patterns.is_explicit(pattern) or counts.total > 1.5 * counts.documents:
         return
-    pairs: Any = counts.items() if isinstance(counts, Mapping) else counts
-    sample = [pretoken.decode(errors="replace") for pretoken, _ in islice(pairs, 100)]
+    sample = [pretoken.decode(errors="replace") for pretoken, _ in islice(pairs_of(counts), 100)]
     if sum(len(text.split()) for text in sample) > 3 * len(sample):
         raise ValueError(
             f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "

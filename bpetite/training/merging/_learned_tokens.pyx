@@ -12,6 +12,8 @@ from ...headers cimport bp_grow, bp_hash_bytes, bp_secret, draw_secret
 
 cdef enum:
     BYTES = 256
+
+cpdef enum:
     MAX_TOKENS = 0x7FFFFFFE     # ids and their complements fit an int32
 
 cdef bp_secret secret = draw_secret()

@@ -1,4 +1,4 @@
-"""Texts in, counts of their pre-tokens out."""
+"""Counting the pre-tokens of texts, as options say or as a tokenizer cuts them."""
 from __future__ import annotations
 
 import os
@@ -9,8 +9,8 @@ from ...core._special import Specials
 from ...core._threads import thread_count
 from ...engine.choice import engine_parts
 from ...vocabulary.vocab import Vocab
-from .count_options import CountOptions, Cutting
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
+from .cutting import CountOptions, Cutting
 from .documents import Text, texts_not_paths
 from .jobs import Preparation, Progress, count_texts, sum_of
 from .spilling import LEAST_MEMORY, Partitions, memory_bytes
@@ -113,8 +113,8 @@ def count_as(
     literals: Iterable[str] = (),
 ) -> Mapping[bytes, int] | CountFile:
     """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
-    on one thread. `literals` are special tokens that it will have. Counts are taken as they are, if they can be of
-    these pre-tokens.
+    on one thread. `literals` are special tokens that it will have. Counts are returned unchanged; an error if their
+    options differ from the tokenizer's.
 
     Raises:
         ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does
