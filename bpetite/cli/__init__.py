@@ -21,7 +21,7 @@ import click
 
 from .. import __version__
 from .base import ExitCode, Preempted
-from .reports import discard_output
+from .console import discard_output
 
 __all__ = ["cli", "main"]
 

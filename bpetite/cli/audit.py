@@ -9,8 +9,9 @@ import click
 from ..analysis import audit
 from .base import Command, ExitCode
 from .inputs import Files, corpus_options
+from .loading import load_tokenizer
 from .reports import check_report, show_report
-from .shared_options import load_tokenizer, needed_tokenizer, report_options
+from .shared_options import needed_tokenizer, report_options
 
 
 @click.command(

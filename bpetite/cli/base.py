@@ -14,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import FormatError
-from . import reports
+from . import console
 
 #: The exceptions that the library raises for a user's mistake, or a lack of memory.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryError)
@@ -26,7 +26,7 @@ input."""
 
 
 class ExitCode(IntEnum):
-    """How a command ended. A command whose exit code is an answer (the tokenizers differ; there is a fault) ends every
+    """The way a command ended. One whose exit code is an answer (the tokenizers differ; there is a fault) ends every
     error with USAGE, as diff does."""
 
     DONE = 0
@@ -50,7 +50,7 @@ class CompletedByShell(click.types.StringParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from .. import patterns  # commands without a shell that asks do without
         from ..formats.encodings import MODELS, PUBLISHED
-        from .shared_options import PACKAGED
+        from .loading import PACKAGED
 
         names: list[str] = []
         if param.name in ("pattern", "superword_pattern"):
@@ -99,7 +99,7 @@ class Command(click.Command):
         except click.UsageError:
             raise
         except BrokenPipeError:
-            reports.discard_output()
+            console.discard_output()
             raise click.exceptions.Exit(ExitCode.READER_GONE) from None
         except click.ClickException as wrong:
             wrong.exit_code = ExitCode.USAGE if self.verdict else wrong.exit_code  # type: ignore[misc]
@@ -120,7 +120,7 @@ class Command(click.Command):
 
 
 def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    reports.settings.quiet = value
+    console.settings.quiet = value
 
 
 def exit_code(error: Exception, reads_data: bool) -> ExitCode:

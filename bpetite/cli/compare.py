@@ -9,8 +9,9 @@ import click
 from ..analysis import compare
 from .base import Command, ExitCode
 from .inputs import Files, corpus_options
+from .loading import SOURCES, load_tokenizer
 from .reports import check_report, show_report
-from .shared_options import COUNT_OR_NONE, SOURCES, load_tokenizer, report_options
+from .shared_options import COUNT_OR_NONE, report_options
 
 
 @click.command(

@@ -8,9 +8,9 @@ from ..formats import FORMATS, Format, WritableFormat
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .reports import say
+from .console import say
+from .loading import load_tokenizer
 from .saving import Target, special_tokens_of, target_options
-from .shared_options import load_tokenizer
 
 #: Special tokens that --reserved adds at most; ids go up to 2^32 - 1.
 MOST_RESERVED = 1_000_000

@@ -9,9 +9,10 @@ import click
 from ..core._threads import job_count
 from ..corpus import count_corpus
 from .base import Command
+from .console import bytes_read, numbers_in, report_problems, require_documents, say, show_json
 from .inputs import Files, corpus_options, max_errors_option, special_policy
-from .reports import bytes_read, numbers_in, report_problems, require_documents, say, show_json
-from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_option
+from .loading import load_tokenizer
+from .shared_options import jobs_option, json_option, tokenizer_option
 
 
 @click.command(

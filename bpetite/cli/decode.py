@@ -13,9 +13,10 @@ from ..corpus.write.manifest import shards_in
 from ..errors import FormatError
 from .base import Command
 from .inputs import unescape
-from .outputs import Output, layout_options, unknown_token
-from .reports import create_output
-from .shared_options import load_tokenizer, overwrite_option
+from .loading import load_tokenizer
+from .output_files import create_output
+from .shared_options import overwrite_option
+from .token_outputs import Output, layout_options, unknown_token
 
 
 def _files_of(output: Output, split: str | None) -> tuple[list[TokenFile], bool]:

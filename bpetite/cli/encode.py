@@ -13,18 +13,11 @@ from ..corpus.run import run
 from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
+from .console import bytes_read, numbers_in, report_cuts, report_problems, require_documents, say, show_summary
 from .inputs import Files, corpus_options, max_errors_option, special_policy
-from .reports import (
-    bytes_read,
-    is_stream,
-    numbers_in,
-    report_cuts,
-    report_problems,
-    require_documents,
-    say,
-    show_summary,
-)  # fmt: skip
-from .shared_options import jobs_option, json_option, load_tokenizer, needed_tokenizer, option_of, overwrite_option
+from .loading import load_tokenizer
+from .output_files import is_stream
+from .shared_options import jobs_option, json_option, needed_tokenizer, option_of, overwrite_option
 
 
 @click.command(

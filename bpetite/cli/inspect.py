@@ -17,9 +17,9 @@ from ..corpus.write.partial import unfinished
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
-from .outputs import Output, layout_options, unknown_token
-from .reports import numbers_in, progress_in, show_json
+from .console import numbers_in, progress_in, show_json
 from .shared_options import COUNT_OR_NONE, json_option
+from .token_outputs import Output, layout_options, unknown_token
 
 
 @click.command(

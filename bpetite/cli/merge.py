@@ -6,7 +6,7 @@ import click
 from ..corpus import merge_outputs
 from ..errors import counted
 from .base import Command
-from .reports import ProgressLine, numbers_in, say, show_summary
+from .console import ProgressLine, numbers_in, say, show_summary
 from .shared_options import json_option, overwrite_option
 
 

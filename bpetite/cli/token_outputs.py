@@ -14,7 +14,8 @@ from ..corpus.write.manifest import shards_in
 from ..corpus.write.partial import unfinished
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
-from .shared_options import Decorator, all_of, load_tokenizer
+from .loading import load_tokenizer
+from .shared_options import Decorator, all_of
 
 #: How a token file is read that does not say it itself.
 layout_options: Decorator = all_of(

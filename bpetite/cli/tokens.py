@@ -15,8 +15,11 @@ from ..analysis.escapes import escape, token_repr
 from ..engine.call_options import SpecialSelection
 from ..errors import counted
 from .base import Command
-from .reports import check_output, say, show_json, show_report
-from .shared_options import PACKAGED, SOURCES, load_tokenizer, report_options, special_option
+from .console import say, show_json
+from .loading import PACKAGED, SOURCES, load_tokenizer
+from .output_files import check_output
+from .reports import show_report
+from .shared_options import report_options, special_option
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)

@@ -19,15 +19,16 @@ from ..formats import WritableFormat
 from ..patterns import NAMED
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
-from ..training.counting.jobs import Progress
 from ..training.counting.count_pretokens import count_pretokens
+from ..training.counting.jobs import Progress
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable
 from .base import Command, usage
+from .console import ProgressLine, say
 from .inputs import Files, corpus_options
-from .reports import ProgressLine, say
+from .loading import SOURCES, load_tokenizer
 from .saving import Target, special_tokens_of, target_options
-from .shared_options import COUNT, SOURCES, Decorator, all_of, amount, jobs_option, load_tokenizer, option_of
+from .shared_options import COUNT, Decorator, all_of, amount, jobs_option, option_of
 
 #: The options of training that go with --vocab-size; with --add, those that `Tokenizer.extend` has.
 LEARNING: list[str] = [one.name for one in fields(TrainingOptions) if one.name != "vocab_size"]

@@ -238,7 +238,7 @@ def test_exit_codes_of_errors(
         raise error
 
     monkeypatch.setattr("bpetite.cli.encode.make_plan", fails)
-    monkeypatch.setattr("bpetite.cli.reports.discard_output", lambda: None)
+    monkeypatch.setattr("bpetite.cli.console.discard_output", lambda: None)
     monkeypatch.setattr("bpetite.cli.compare.compare", fails)
     done = bpe("encode", "corpus.txt", "-t", "bpetite-32k", "-o", "out", cwd=folder)
     assert (done.code, bool(done.err)) == (code, code != 141)
