@@ -87,18 +87,18 @@ def reach(tokenizer: Tokenizer) -> Reach:
             texts[token_id] = tokens[token_id].decode("utf-8")
         except UnicodeDecodeError:
             unreachable |= _proof(vocab, byte_ids, token_id)
-    given = {token_id for token_id, _ in _giving(tokenizer, list(texts.items()))}
+    given = {token_id for token_id, _ in _pairs_that_give(tokenizer, list(texts.items()))}
     cut: dict[int, str] = {}
     changed = normalizer(vocab.normalization) or str
     for token_id in sorted(texts.keys() - given):
-        instead = _instead(tokenizer, texts[token_id])
+        instead = _tokens_of(tokenizer, texts[token_id])
         proof = _proof(vocab, byte_ids, token_id, instead, changed)
         if not proof:
             cut[token_id] = texts[token_id]
             proof = {token_id: Unreachable(token_id, tokens[token_id], "pattern", instead)}
         unreachable |= proof
     for before, after in product(AROUND, repeat=2):
-        for token_id, _ in _giving(tokenizer, [(one, before + text + after) for one, text in cut.items()]):
+        for token_id, _ in _pairs_that_give(tokenizer, [(one, before + text + after) for one, text in cut.items()]):
             del cut[token_id], unreachable[token_id]
     left = sorted(unreachable.keys() - specials)
     forgeable = {token_id: texts[token_id] for token_id in sorted(specials & given)}
@@ -147,7 +147,7 @@ def _merged(vocab: Vocab, byte_ids: dict[bytes, int], token: bytes) -> tuple[byt
     return tuple(vocab.tokens[one] for one in vocab.merge_table.apply(ids))
 
 
-def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
+def _tokens_of(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
     """The tokens that a text gives; none if it cannot be encoded."""
     try:
         return tuple(map(tokenizer.token_bytes, tokenizer.encode_ordinary(text)))
@@ -155,13 +155,14 @@ def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
         return ()
 
 
-def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _pairs_that_give(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """The pairs (id, text) whose text, read as ordinary text, gives the id."""
     try:
         ids, offsets = tokenizer.encode_batch_to_numpy([text for _, text in pairs], allowed_special=())
     except ValueError:  # a byte without a token, in one text or more
         middle = len(pairs) // 2
-        return _giving(tokenizer, pairs[:middle]) + _giving(tokenizer, pairs[middle:]) if middle else []
+        halves = (pairs[:middle], pairs[middle:]) if middle else ()
+        return [pair for half in halves for pair in _pairs_that_give(tokenizer, half)]
     text_of = np.repeat(np.arange(len(pairs)), np.diff(offsets))
     wanted = np.array([token_id for token_id, _ in pairs], dtype=np.int64)
     return [pairs[at] for at in np.unique(text_of[ids == wanted[text_of]]).tolist()]

@@ -19,7 +19,7 @@ from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
 from ..counting._count_table cimport PretokenReader, bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
-from ._pairs cimport PairTable, append_item, pair_entry
+from ._pairs cimport EMPTY, PairTable, append_item, pair_entry
 from ._words cimport (
     SENTINEL, STRIP, STRIP_WORK, WordEncoder, Words, head_of, read_strip, strip, strip_at,
 )
@@ -29,13 +29,11 @@ cdef extern from "training/merging/pair_search.h" nogil:
                            uint64_t n) noexcept
 
 cdef enum:
-    MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
+    MERGE_WORK = 1024           # least work of a merge as bp_watch counts it, in bytes of text
     SEARCHED = 64               # strips that are searched before the pair is joined in them
     NEIGHBOURS = 512            # that wait to be counted; a strip has fewer than a quarter of them
     LOOK_AHEAD = 16             # strips, or pairs
     NO_NEIGHBOUR = ~SENTINEL    # no id
-
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
 
 cdef struct match:              # a strip in which the pair begins
@@ -264,7 +262,7 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
         fetch(self.words.symbols, items[i])
     i = 0
     try:
-        while i < length and self.joined < count:      # then the rest had the pair once
+        while i < length and self.joined < count:      # once `count` are joined, no further strip holds the pair
             join(self, left, right, merged, search(self, left, right, items, i, length))
             searched = min(<uint32_t> SEARCHED, length - i)
             i += searched
@@ -342,7 +340,7 @@ cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int m
         while places:
             at = one.start + bp_lowest_bit(places)
             places &= places - 1
-            # The second of three equal tokens, or the strip before has had a part of it.
+            # An earlier join took one of the two: x x x, or a pair across two strips.
             if symbols[at] != <int32_t> left or symbols[at + left_width] != <int32_t> right:
                 continue
             # Without a branch: whether there is a neighbour would often be predicted wrongly.
@@ -383,7 +381,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
         key = <uint64_t> merged << 32 | other if one.place & 1 else other << 32 | merged
         entry = &self.new_pairs.entries[one.place]
         if entry.key != key:
-            use(self.new_pairs, one.place)
+            note_used(self.new_pairs, one.place)
             entry.key = key
             entry.count = 0
             entry.length = 0
@@ -394,7 +392,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
     return 0
 
 
-cdef int use(NewPairs self, uint64_t place) except -1 nogil:
+cdef int note_used(NewPairs self, uint64_t place) except -1 nogil:
     if bp_grow(<void**> &self.used, &self.used_room, self.used_count + 1, sizeof(uint64_t)) < 0:
         return out_of_memory()
     self.used[self.used_count] = place

@@ -7,6 +7,9 @@ from libc.string cimport memcpy
 from ...headers cimport bp_watch
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
+cdef extern from "<stdint.h>" nogil:
+    const uint64_t EMPTY "UINT64_MAX"     # the key of no pair
+
 cdef enum:
     LEAST_LIST = 8         # numbers for which an array has room at first
 

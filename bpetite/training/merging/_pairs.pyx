@@ -17,7 +17,6 @@ from ..counting._count_table cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
 from ._words cimport STRIP, STRIP_WORK, read_strip, strip, strip_after
 
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
 
 

@@ -18,11 +18,11 @@ from ..counting._count_table cimport PretokenReader
 
 cdef enum:
     STRIP = 64                     # slots at most
-    STRIP_WORK = 64                # bytes of text whose encoding takes as long as the search of a strip
-    HEAD = 5                       # symbols before the first slot of a word, in which are, from
+    STRIP_WORK = 64                # work of the search of a strip as bp_watch counts it, in bytes of text
+    HEAD = 5                       # symbols of a word's head. Offsets in it:
     FIRST_SIZE = 1                 # the size of the first strip; 0 in the head of a further one
     WEIGHT = 2
-    NEXT_HEAD = 10                 # symbols of the head of a further strip, in which are besides, from
+    NEXT_HEAD = 10                 # symbols of a further strip's head: SENTINEL, WEIGHT, 0 at FIRST_SIZE, and:
     NEXT_SIZE = 5
     NEXT_START = 6
     NEXT_WORD = 8

@@ -30,7 +30,7 @@ cdef extern from "training/merging/pair_search.h" nogil:
 
 cdef enum:
     NO_ID = 0x7FFFFFFF
-    WORD_WORK = 32              # bytes of text whose encoding takes as long as adding a word
+    WORD_WORK = 32              # work of adding a word as bp_watch counts it, in bytes of text
     LONG = 32                   # bytes of a pre-token that is encoded word by word, at least
     CACHE = 8 << 20             # bytes for the words of long pre-tokens
 
@@ -76,7 +76,7 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
     cdef Py_ssize_t at, size = -1, offset = 0
     if length < 2 or slot >= 0 and self.by_slot[slot] != NO_ID:
         return 0
-    if length < LONG:                              # comes once: it is not looked for among the words
+    if length < LONG:                              # each pre-token comes once, so a cache of short ones is not hit
         if space_reserve(&self.worker.space, length):
             self.ids = self.worker.space.ids
             for at in range(length):
