@@ -179,7 +179,7 @@ def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
-    """A merger that learns as the options say; words come later."""
+    """A merger that learns as the options say; pre-tokens come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",

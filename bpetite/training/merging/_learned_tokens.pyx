@@ -31,7 +31,9 @@ cdef int count_overflows() except -1 nogil:
 
 cdef int too_large() except -1 nogil:
     with gil:
-        raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens, and 2^33 - 2 symbols of words")
+        raise OverflowError(
+            "too many tokens or pre-tokens: at most 2^31 - 2 tokens, and 2^33 - 2 symbols of pre-tokens"
+        )
 
 
 @cython.final

@@ -73,7 +73,7 @@ cdef class PairTable:
     cdef bint ties_by_bytes
     cdef bint only_new             # a pair that gives an existing token is not learned
 
-    # Count all pairs of words in which nothing has been joined, and note their strips, numbered below `end`.
+    # Count all pairs of pre-tokens in which nothing has been joined, and note their strips, numbered below `end`.
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil
     # The pair's entry, or the empty one where it would go.
     cdef pair_entry* find(self, uint64_t key) noexcept nogil
