@@ -31,8 +31,8 @@ LEVELS = {
     "-O3": "_merge core._decode core._encode core._ids core._special formats._json_tokens "
     "splitting.scan._scan training.counting._text_counter training.merging._pairs",
     "-O2": "core._batch core._tokenizer_base formats._ranks "
-    "training.counting._count_table training.counting._record_reader training.merging._merger training.merging._words "
-    "vocabulary._merge_builder vocabulary._merge_list vocabulary._tokens",
+    "training.counting._count_table training.counting._record_reader training.merging._merger "
+    "training.merging._pretokens vocabulary._merge_builder vocabulary._merge_list vocabulary._tokens",
     "-Og": "_cython_views _simd core._threads training.merging._learned_tokens",
 }
 LEVEL_OF = {f"bpetite.{name}": level for level, names in LEVELS.items() for name in names.split()}

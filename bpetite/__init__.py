@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from .published import encoding_for_model, get_encoding
     from .splitting.pretokenizer import pretokenize
     from .tokenizer import Tokenizer
+    from .training.counting.count_pretokens import count_pretokens
     from .training.counting.counts import CountFile, PretokenCounts
-    from .training.counting.texts import count_pretokens
     from .vocabulary.vocab import Vocab
 
 __all__ = [
@@ -79,7 +79,7 @@ if not TYPE_CHECKING:
         "Tokenizer": "tokenizer",
         "Vocab": "vocabulary.vocab",
         "accelerate": "adapters",
-        "count_pretokens": "training.counting.texts",
+        "count_pretokens": "training.counting.count_pretokens",
         "encoding_for_model": "published",
         "get_encoding": "published",
         "pretokenize": "splitting.pretokenizer",

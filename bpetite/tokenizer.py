@@ -43,10 +43,10 @@ if TYPE_CHECKING:
     from .steps.normalizers import Normalization
     from .steps.splits import SplitPattern, SplitPatternLike
     from .steps.template import Template
-    from .training.counting.count_options import CountOptions, SpecialLiterals
+    from .training.counting.count_pretokens import Corpus
     from .training.counting.counts import CountFile
+    from .training.counting.cutting import CountOptions, SpecialLiterals
     from .training.counting.jobs import Progress
-    from .training.counting.texts import Corpus
     from .training.options import SpecialIds, TieBreak
     from .vocabulary.special_literals import SpecialTokens
     from .vocabulary.vocab import ErrorHandler
@@ -465,7 +465,10 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .training.prune import prune
 
-        vocab, ids = prune(self._vocab, self._encode_pretoken, corpus, vocab_size, keep, num_threads, progress)
+        vocab, ids = prune(
+            self._vocab, self._encode_pretoken, corpus, vocab_size=vocab_size, keep=keep, num_threads=num_threads,
+            progress=progress,
+        )  # fmt: skip
         return Pruned(self.from_vocab(vocab), ids)
 
     def to_ranks(self) -> Tokenizer:

@@ -127,7 +127,7 @@ NOT_AT_THE_START = {
         "engine.pipeline", "engine.streaming", "formats.dialects", "formats.encodings", "formats.hub",
         "formats.huggingface", "formats.published_ranks", "formats.tekken", "formats.tiktoken", "gage",
         "published", "reference", "splitting.pattern.regex_text", "training.counting.counts",
-        "training.counting.texts", "training.train", "vocabulary.kinds",
+        "training.counting.count_pretokens", "training.train", "vocabulary.kinds",
     )),
 }  # fmt: skip
 

@@ -9,10 +9,10 @@ from .align import align
 from .audit import audit
 from .audit_report import AuditReport, Finding
 from .compare import compare
-from .comparison import Comparison, Difference, Differences, Figures
+from .comparison import Comparison, Differences, Figures, Place
 from .explain import Explanation, explain
 from .reach import Reach, Unreachable, reach
-from .usage import ScriptUse, Usage, measure
+from .usage import TextCounts, Usage, measure
 from .view import TokenView, view
 
 __all__ = [
@@ -24,14 +24,14 @@ __all__ = [
     "audit",
     "reach",
     # measures of texts
-    "ScriptUse",
+    "TextCounts",
     "Usage",
     "measure",
     # several tokenizers: what differs, and their figures on the same texts
     "Comparison",
-    "Difference",
     "Differences",
     "Figures",
+    "Place",
     "compare",
     # the tokens of two tokenizers side by side
     "align",

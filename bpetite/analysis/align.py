@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..engine.offsets import byte_offsets_of
+from ..errors import short_repr
 
 if TYPE_CHECKING:
     from ..engine.call_options import Text
@@ -28,6 +29,10 @@ def align(a: Tokenizer, b: Tokenizer, text: Text) -> tuple[npt.NDArray[np.int64]
         Two int64 arrays of the ends of the groups, counted in tokens: group ``k`` has the tokens ``ends[k - 1]`` up to
         ``ends[k]`` of each, from 0 for the first.
 
+    Raises:
+        TypeError: The text is neither str nor bytes.
+        ValueError: A byte has no token.
+
     >>> from bpetite import Tokenizer
     >>> a, b = Tokenizer.train("ab ab ab", 258), Tokenizer.train("ba ba ba", 258)
     >>> a.encode_batch(["ab", " ", "b", "a"]), b.encode_batch(["a", "b", " ba"])
@@ -35,6 +40,8 @@ def align(a: Tokenizer, b: Tokenizer, text: Text) -> tuple[npt.NDArray[np.int64]
     >>> [ends.tolist() for ends in align(a, b, "ab ba")]
     [[1, 4], [2, 3]]
     """
+    if not isinstance(text, str | bytes):
+        raise TypeError(f"a text is str or UTF-8 bytes, not {short_repr(text)}")
     size = len(text.encode("utf-8") if isinstance(text, str) else text)
     done_a, across_a = _tokens_at(a, text, size)
     done_b, across_b = _tokens_at(b, text, size)

@@ -13,9 +13,10 @@ from ..tokenizer import Tokenizer
 from ..vocabulary.pruning import always_kept, closure, needs
 from ..vocabulary.vocab import Vocab
 from .audit_report import TOKEN_CLASSES, AuditReport, Finding, Severity
+from .escapes import token_repr
 from .reach import REASONS, Reach, reach
-from .scripts import main_script, scripts_of, token_repr
-from .usage import measure
+from .scripts import main_script, scripts_of
+from .usage import checked_text, measure, several
 
 #: The most examples that a finding carries; its count covers all.
 EXAMPLES = 20
@@ -45,7 +46,8 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
     **{f"unreachable-{reason}": ("fault", f"tokens that no text can produce: {REASONS[reason]}")
        for reason in ("normalization", "merges")},
     "merged-specials": (
-        "note", "special tokens that merges make: no such merge is applied, by other libraries it is",
+        "note",
+        "special tokens that a merge also produces: bpetite never applies such a merge, other libraries do",
     ),
     "unreachable-bytes": (
         "note",
@@ -53,7 +55,8 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
         "every vocabulary with all 256 bytes has some",
     ),
     **{f"unreachable-{reason}": ("note", f"tokens that no text can produce: {REASONS[reason]}")
-       for reason in ("utf-8", "decode-only", "pattern")},
+       for reason in ("utf-8", "decode-only")},
+    "unreachable-pattern": ("note", f"tokens that no tried text produced: {REASONS['pattern']}"),
     **{f"same-after-{form}": (
         "note",
         f"groups of tokens that are the same text after {form}: texts that look alike get different ids",
@@ -64,7 +67,7 @@ FINDINGS: dict[str, tuple[Severity, str]] = {
     "id-gaps": ("note", "ranges of ids without a token: rows of an embedding table that nothing uses"),
     "unused": (
         "note",
-        "tokens that neither the texts use, nor any token that they use needs: Tokenizer.prune leaves them out",
+        "tokens that the texts do not use, and that no used token is built from; Tokenizer.prune removes them",
     ),
 }  # fmt: skip
 
@@ -90,6 +93,7 @@ def audit(
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
+        TypeError: One text in place of several; a text is no str.
         ValueError: A text has a byte that has no token.
 
     >>> tok = Tokenizer.train("ab ab ab", 258)
@@ -108,7 +112,7 @@ def audit(
     cases: defaultdict[str, list[Example]] = defaultdict(list)
     # SentencePiece's lists have every pair that gives a token, in the order of the tokens
     notes = {"merge-order"} if vocab.alphabet is not None and vocab.alphabet.units == "characters" else set()
-    usage = None if texts is None else measure(tokenizer, _checked(tokenizer, texts, cases))
+    usage = None if texts is None else measure(tokenizer, _checked(tokenizer, several("texts", texts), cases))
     used = None if usage is None else usage.ids[usage.counts > 0].tolist()
     for code, example in _examples(tokenizer, vocab, reached, texts_of, used):
         cases[code].append(example)
@@ -155,7 +159,7 @@ def settings_of(tokenizer: Tokenizer) -> dict[str, Any]:
         "special_tokens": tokenizer.special_tokens,
         "token_flags": {literal: list(flags) for literal, flags in vocab.token_flags.items()},
         "aliases": vocab.aliases,
-        "unreachable": sorted(vocab.unreachable),
+        "decode_only": sorted(vocab.unreachable),
         "template": None if tokenizer.template is None else repr(tokenizer.template),
         "fingerprint": tokenizer.fingerprint(),
     }
@@ -203,7 +207,7 @@ def _checked(tokenizer: Tokenizer, texts: Iterable[str], cases: dict[str, list[E
     space = "" if vocab.alphabet is None else vocab.alphabet.space
     # steps beyond a pattern and a normal form may put a space before a text, and decoding then leaves one out
     edges = " " if vocab.alphabet is not None or tokenizer.scanner == "pipeline" else ""
-    for number, text in enumerate(texts):
+    for number, text in enumerate(map(checked_text, texts)):
         head = text[:LONGEST]
         expected, back = normalize(head), tokenizer.decode(tokenizer.encode_to_numpy(head, allowed_special=()))
         expected = (expected.replace(space, " ") if space else expected).lstrip(edges)

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from ..errors import counted
+from .escapes import token_repr
 from .reach import Unreachable
 from .report import Block, Code, Contents, Report, Section, Table, describe
-from .scripts import token_repr
 from .usage import Usage
 
 Severity = Literal["fault", "note"]
@@ -64,7 +64,7 @@ class AuditReport(Report):
         scripts: script -> number of tokens whose first character that has a script has this one.
         lengths: length in bytes -> number of tokens, without those that are special or only decode.
         longest: id -> bytes of the longest tokens, longest first.
-        unreachable: Tokens that no text can produce.
+        unreachable: Tokens that no text produces, as :func:`reach` finds them.
         findings: Faults first, then notes.
         usage: The measures of the texts; None without texts.
         files: The files that the texts came from.
@@ -88,10 +88,11 @@ class AuditReport(Report):
         return [finding for finding in self.findings if finding.severity == "fault"]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything, for JSON; a token is written as :func:`repr` has it."""
+        """Return the report, for JSON: of the classes the numbers of tokens, and no vocabulary. A token is written as
+        :func:`repr` has it."""
         made = Report.to_dict(replace(self, tokens={}, usage=None))
         made["classes"] = {name: len(ids) for name, ids in self.classes.items()}
-        made |= {"faults": len(self.faults), "usage": None if self.usage is None else self.usage.to_dict()}
+        made |= {"fault_count": len(self.faults), "usage": None if self.usage is None else self.usage.to_dict()}
         del made["tokens"]
         return made
 
@@ -108,7 +109,7 @@ def _headline(report: AuditReport) -> Iterator[tuple[str, str]]:
         yield f"{usage.total.tokens_per_word:.3f}", "tokens per word"
         yield f"{100 * usage.total.whole_word_share:.1f} %", "of words are one token"
     yield f"{len(report.tokens):,}", "tokens"
-    yield f"{len(report.unreachable):,}", "tokens that no text can produce"
+    yield f"{len(report.unreachable):,}", "unreachable tokens"
     if usage is not None:
         yield f"{100 * (1 - usage.vocabulary_used):.1f} %", "of tokens never used"
         yield f"{usage.documents:,}", "document" if usage.documents == 1 else "documents"
@@ -162,4 +163,5 @@ def _usage_sections(report: AuditReport, usage: Usage) -> Iterator[Section]:
     words = [[count, str(at) if at < 10 else "10+"] for at, count in enumerate(usage.word_tokens, 1)]
     yield "Texts", [scripts, Table("Words by tokens", ["words", "tokens each"], words, numbers=1, bars=[[0]])]
     most_used = [[count, str(one), Code(token_repr(report.tokens[one]))] for one, count in usage.most_used(20)]
-    yield "The most used tokens", [Table("The most used tokens", ["count", "id", "token"], most_used, 2, few=10)]
+    title = "The most used tokens"
+    yield title, [Table(title, ["count", "id", "token"], most_used, numbers=2, few=10)]

@@ -1,4 +1,4 @@
-"""Tokens of texts: the bytes that they stand for, and how they are laid out for display.
+"""Tokens laid out for display.
 
 A character is shown by the token that holds its first byte. Tokens that share a character are *joined*: a later one
 shows only the characters that begin in it. Bytes that are not UTF-8 (possible only for ids that no text produces) are
@@ -11,76 +11,17 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from ..tokenizer import Tokenizer
-from .scripts import escape, token_repr
+from .escapes import escape, token_repr
 
 #: Tokens of a row at most: text without line ends is broken here, so that a browser lays out only the rows in sight.
 LONGEST_ROW = 400
 
 #: Colours of ordinary tokens; they alternate so that neighbours differ.
 COLOURS = 5
-
-Numbers = npt.NDArray[Any]
-
-
-class Tokenized(NamedTuple):
-    """The tokens of some texts.
-
-    Attributes:
-        ids: uint32[n]: the ids.
-        indices: int64[n]: the index of each among the ids of the vocabulary, which ascend.
-        offsets: int64[texts + 1]: text i has the tokens ``offsets[i]:offsets[i + 1]``.
-        ends: int64[n]: where the bytes of each token end.
-        data: The bytes of all tokens, as encoding saw them: decoding may leave out a first space.
-    """
-
-    ids: Numbers
-    indices: Numbers
-    offsets: Numbers
-    ends: Numbers
-    data: bytes
-
-    def text(self, number: int) -> Tokenized:
-        """The tokens of one of the texts alone."""
-        first, last = self.offsets[number : number + 2].tolist()
-        start, end = (int(self.ends[at - 1]) if at else 0 for at in (first, last))
-        ids, indices, ends = (column[first:last] for column in (self.ids, self.indices, self.ends))
-        return Tokenized(ids, indices, np.array([0, last - first]), ends - start, self.data[start:end])
-
-
-class TokenReader:
-    """Reads texts as tokens with their bytes.
-
-    Attributes:
-        ids: int64[n]: the ids of the vocabulary, ascending.
-        tokens: Their bytes.
-        lengths: int64[n]: the lengths of these.
-    """
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        self.tokenizer = tokenizer
-        tokens = tokenizer.to_vocab().tokens
-        self.ids: Numbers = np.array(sorted(tokens), dtype=np.int64)
-        self.tokens: list[bytes] = [tokens[one] for one in self.ids.tolist()]
-        self.lengths: Numbers = np.array([*map(len, self.tokens)], dtype=np.int64)
-
-    def read(self, texts: Sequence[str]) -> Tokenized:
-        """The tokens of ordinary texts.
-
-        Raises:
-            ValueError: A byte of a text has no token.
-        """
-        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
-        sparse = len(ids) and self.ids[-1] >= len(self.ids)
-        indices = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
-        data = b"".join(map(self.tokens.__getitem__, indices.tolist()))
-        return Tokenized(ids, indices, offsets, np.cumsum(self.lengths[indices]), data)
-
 
 @dataclass(frozen=True)
 class Cell:
@@ -140,7 +81,7 @@ def lay_out(tokenizer: Tokenizer, ids: Sequence[int]) -> list[Cell]:
     sizes[(codes >= 0xD800) & (codes < 0xE000)] = 1
     starts = np.append(np.cumsum(sizes) - sizes, len(data))
     edges = np.cumsum([0, *map(len, tokens)])
-    first = np.searchsorted(starts, edges)  # of each edge, the first character that begins there or later
+    first = np.searchsorted(starts, edges)  # for each token edge: index of the first character starting at or after it
     joined = starts[first] != edges
     texts = [text[start:end] for start, end in pairwise(first)]
     return [

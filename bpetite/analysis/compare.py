@@ -7,19 +7,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
-from typing import Any
 
 import numpy as np
 
 from ..errors import short_repr
 from ..tokenizer import Tokenizer
 from .audit import settings_of
-from .cells import Numbers, Tokenized
-from .comparison import Comparison, Difference, Differences, Figures
-from .usage import ALL, Meter, Passage, ScriptUse, batches
+from .comparison import Comparison, Differences, Figures, Place
+from .usage import Meter, Numbers, Passage, TextCounts, Tokenized, batches, several
 
 #: Texts, texts by group, or pairs of a group and a text.
-Texts = Iterable[str] | Iterable[tuple[str, str]] | Mapping[str, Iterable[str]]
+Texts = Iterable[str] | Iterable[tuple[str | None, str]] | Mapping[str, Iterable[str]]
 
 #: Characters shown on either side of a place.
 AROUND = 24
@@ -43,36 +41,36 @@ def compare(
 
     Args:
         tokenizers: name -> tokenizer, or tokenizers, which are called A, B, and so on.
-        texts: Texts; group -> its texts, such as "de" -> texts in German; or pairs (group, text), in any order. They
-            are read as ordinary text.
+        texts: Texts; group -> its texts, such as "de" -> texts in German; or pairs (group, text), in any order; the
+            group None stands for none. They are read as ordinary text.
         by: The name of the grouping, for the report to say.
         places: The most places to report that two tokenizers cut differently, and the most with other ids.
         files: The files that the texts come from, for the report to name; they are not read.
 
     Raises:
         ValueError: No tokenizer; a text has a byte that has no token in one of them.
-        TypeError: A text is no str.
+        TypeError: One text in place of several; a text is no str.
 
     >>> one, two = (Tokenizer.train("ab ab ab", size) for size in (257, 258))
     >>> found = compare({"one": one, "two": two}, {"x": ["ab ab"], "y": ["zz ab"]})
-    >>> found.tokenizers[0], found.same
+    >>> found.figures[0], found.same
     (<Figures of one: 1.429 bytes per token, 1.250 tokens per word>, False)
-    >>> {group: round(use.bytes_per_token, 3) for group, use in found.tokenizers[0].groups.items()}
+    >>> {group: round(use.bytes_per_token, 3) for group, use in found.figures[0].groups.items()}
     {'x': 1.667, 'y': 1.25}
     >>> found.differences[0].only_b, [(place.text, len(place.a), len(place.b)) for place in found.differences[0].places]
     ({b' ab': 257}, [(' ab', 2, 1), (' ab', 2, 1)])
     """
     named = _named(tokenizers)
     meters = {name: Meter(tokenizer) for name, tokenizer in named.items()}
-    groups: dict[str, dict[str, ScriptUse]] = {name: {} for name in named}
-    documents: Counter[str] = Counter()
+    groups: dict[str, dict[str | None, TextCounts]] = {name: {} for name in named}
+    documents: Counter[str | None] = Counter()
     (first, one), *others = named.items()
     found = [_TextDifferences(_differences((first, name), one, other), (one, other), places) for name, other in others]
     for group, passages in batches(_pairs(texts), documents):
         held = [passage.text for passage in passages]
         read = [meter.read(held) for meter in meters.values()]
         for (name, meter), tokens in zip(meters.items(), read, strict=True):
-            groups[name].setdefault(group, ScriptUse()).add(meter.add(tokens))
+            groups[name].setdefault(group, TextCounts()).add(meter.add(tokens))
         for differences, tokens in zip(found, read[1:], strict=True):
             differences.add(passages, read[0], tokens)
     figures = []
@@ -100,18 +98,15 @@ def _named(tokenizers: Mapping[str, Tokenizer] | Iterable[Tokenizer]) -> dict[st
     return named
 
 
-def _pairs(texts: Texts) -> Iterator[tuple[str, str]]:
-    if isinstance(texts, str | bytes):
-        raise TypeError(f"texts is an iterable of texts, not one {type(texts).__name__}: use [text]")
-    given: Iterable[Any] = texts
+def _pairs(texts: Texts) -> Iterator[tuple[str | None, str]]:
+    """Pairs of a group, or None, and a text."""
+    given = several("texts", texts)
     if isinstance(texts, Mapping):
-        for group, some in texts.items():
-            if isinstance(some, str | bytes):
-                raise TypeError(f"texts[{group!r}] is an iterable of texts, not one {type(some).__name__}: use [text]")
-        given = ((group, text) for group, some in texts.items() for text in some)
+        groups = {group: several(f"texts[{group!r}]", some) for group, some in texts.items()}
+        given = ((group, text) for group, some in groups.items() for text in some)
     for one in given:
-        group, text = one if isinstance(one, tuple) and len(one) == 2 else (ALL, one)
-        if not isinstance(text, str) or not isinstance(group, str):
+        group, text = one if isinstance(one, tuple) and len(one) == 2 else (None, one)
+        if not isinstance(text, str) or not isinstance(group, str | None):
             raise TypeError(f"a text is a str, or a pair of a group and a text, not {short_repr(one)}")
         yield group, text
 
@@ -223,7 +218,7 @@ class _TextDifferences:
             for side, ids in zip(self.sides, (a, b), strict=True)
         )
         offset = passages[number].start + len(before)
-        self.report.places.append(Difference(
+        self.report.places.append(Place(
             passages[number].document, offset, cut, before[-AROUND:], text, after[:AROUND], tokens_a, tokens_b
         ))
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from ..errors import counted
 from .cells import Cell
+from .escapes import token_repr
 from .report import Block, Code, Contents, Report, Section, Table, Tokens, describe, plain, short_names
-from .scripts import token_repr
-from .usage import ALL, ScriptUse, Usage
+from .usage import TextCounts, Usage
 
 #: Tokens that a page shows of each difference between two vocabularies, and of a place on each side; text shows fewer.
 TOKENS, FEW = 40, 8
@@ -19,7 +19,7 @@ TOKENS, FEW = 40, 8
 CHARACTERS = 200
 
 #: Figures of a group, and of all texts.
-RATES: dict[str, Callable[[ScriptUse], float]] = {
+RATES: dict[str, Callable[[TextCounts], float]] = {
     "bytes per token": lambda use: use.bytes_per_token,
     "tokens per word": lambda use: use.tokens_per_word,
     "words in one token": lambda use: use.whole_word_share,
@@ -27,7 +27,7 @@ RATES: dict[str, Callable[[ScriptUse], float]] = {
 
 
 @dataclass(frozen=True)
-class Difference:
+class Place:
     """A range of text that two tokenizers encode differently.
 
     Attributes:
@@ -82,7 +82,7 @@ class Differences:
     documents_differing: int = 0
     cut_places: int = 0
     other_ids: int = 0
-    places: list[Difference] = field(default_factory=list, repr=False)
+    places: list[Place] = field(default_factory=list, repr=False)
 
     @property
     def same(self) -> bool:
@@ -102,13 +102,13 @@ class Figures:
     Attributes:
         name: The name of the tokenizer.
         usage: Its counts over all texts.
-        groups: group -> its counts there.
+        groups: group -> its counts there; None -> those of texts without a group.
         longest: The longest token that is not special.
     """
 
     name: str
     usage: Usage
-    groups: dict[str, ScriptUse]
+    groups: dict[str | None, TextCounts]
     longest: bytes
 
     def __repr__(self) -> str:
@@ -122,16 +122,16 @@ class Comparison(Report):
     """The result of :func:`compare`. A notebook shows it; :meth:`save` writes a page.
 
     Attributes:
-        tokenizers: The figures of each, in the order given.
+        figures: Those of each tokenizer, in the order given.
         differences: What differs between the first tokenizer and each other one.
-        documents: group -> number of texts, in the order in which they came; empty without texts.
+        documents: group, or None -> number of texts, in the order in which they came; empty without texts.
         by: The name of the grouping, for people, such as "lang".
         files: The files that the texts came from.
     """
 
-    tokenizers: list[Figures]
+    figures: list[Figures]
     differences: list[Differences]
-    documents: dict[str, int]
+    documents: dict[str | None, int]
     by: str | None = None
     files: tuple[str, ...] = ()
 
@@ -142,14 +142,14 @@ class Comparison(Report):
 
     @property
     def groups(self) -> list[str]:
-        """The groups, the one with most bytes first; none where the texts have none."""
-        first = self.tokenizers[0].groups
-        return [] if list(self.documents) == [ALL] else sorted(first, key=lambda group: -first[group].bytes)
+        """The groups, the one with most bytes first."""
+        first = self.figures[0].groups
+        return sorted((group for group in first if group is not None), key=lambda group: -first[group].bytes)
 
     def rows(self) -> list[dict[str, Any]]:
         """Return a row for each tokenizer over all texts, whose "group" is None, followed by one for each group."""
         made = []
-        for one in self.tokenizers:
+        for one in self.figures:
             size = {"vocabulary": len(one.usage.ids)}
             longest = {"longest": token_repr(one.longest), "longest_bytes": len(one.longest)}
             made.append({"tokenizer": one.name, "group": None, **size, **one.usage.figures(), **longest})
@@ -165,17 +165,17 @@ class Comparison(Report):
         return {"by": self.by, "files": list(self.files), "same": self.same, "rows": rows, "differences": differences}
 
     def _contents(self) -> Contents:
-        verdict = counted(len(self.tokenizers), "tokenizer")
+        verdict = counted(len(self.figures), "tokenizer")
         if self.differences:
             verdict += ", the same" if self.same else ", different"
         return Contents("Comparison of tokenizers", verdict, _headline(self), _sections(self), files=self.files)
 
 
 def _headline(report: Comparison) -> Iterator[tuple[str, str]]:
-    totals = [one.usage.total for one in report.tokenizers]
-    names = short_names([one.name for one in report.tokenizers])
+    totals = [one.usage.total for one in report.figures]
+    names = short_names([one.name for one in report.figures])
     if not report.documents:
-        yield from ((f"{len(one.usage.ids):,}", f"tokens in {name}") for name, one in zip(names, report.tokenizers))
+        yield from ((f"{len(one.usage.ids):,}", f"tokens in {name}") for name, one in zip(names, report.figures))
         return
     yield from ((f"{use.bytes_per_token:.3f}", f"bytes per token, {name}") for name, use in zip(names, totals))
     documents = sum(report.documents.values())
@@ -195,25 +195,28 @@ def _sections(report: Comparison) -> Iterator[Section]:
 
 def _totals(report: Comparison) -> Table:
     heads = ["tokenizer", "tokens in it", "tokens", *RATES, "vocabulary used", "longest token"]
-    names = short_names([one.name for one in report.tokenizers])
+    names = short_names([one.name for one in report.figures])
     rows = [
         [name, len(one.usage.ids), one.usage.total.tokens, *(of(one.usage.total) for of in RATES.values()),
          one.usage.vocabulary_used, len(one.longest)]
-        for name, one in zip(names, report.tokenizers, strict=True)
+        for name, one in zip(names, report.figures, strict=True)
     ]  # fmt: skip
-    return Table("All texts", heads, rows, len(heads) - 1, True, None, [[at] for at in range(1, len(heads))], "rows")
+    bars = [[at] for at in range(1, len(heads))]
+    return Table("All texts", heads, rows, numbers=len(bars), named=True, few=None, bars=bars, sides="rows")
 
 
 def _by_group(report: Comparison) -> Iterator[Block]:
     by = report.by or "group"
-    first = report.tokenizers[0].groups
+    first = report.figures[0].groups
     sizes = [[group, report.documents[group], first[group].bytes] for group in report.groups]
-    yield Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, 2, True, None)
-    names = [one.name for one in report.tokenizers]
+    yield Table(f"Texts by {by}", [by, "documents", "bytes"], sizes, numbers=2, named=True, few=None)
+    names = [one.name for one in report.figures]
     for name, of in RATES.items():
-        rows = [[group, *(of(one.groups[group]) for one in report.tokenizers)] for group in report.groups]
-        bars = [range(1, len(names) + 1)]
-        yield Table(f"{name.capitalize()} by {by}", [name, *names], rows, len(names), True, None, bars, "columns")
+        rows = [[group, *(of(one.groups[group]) for one in report.figures)] for group in report.groups]
+        title, bars = f"{name.capitalize()} by {by}", [range(1, len(names) + 1)]
+        yield Table(
+            title, [name, *names], rows, numbers=len(names), named=True, few=None, bars=bars, sides="columns"
+        )
 
 
 def _differences(report: Differences, texts: bool) -> Iterator[Block]:
@@ -227,13 +230,14 @@ def _differences(report: Differences, texts: bool) -> Iterator[Block]:
     yield Table(f"Special tokens{_first(report.specials)}", ["special token", "A", "B"], specials, named=True)
     counts = {"same id": report.shared, "another id": len(report.moved), "only in A": len(report.only_a),
               "only in B": len(report.only_b)}  # fmt: skip
-    yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], 1)
+    yield Table("Tokens", ["tokens", ""], [[count, name] for name, count in counts.items()], numbers=1)
     for side, only in (("A", report.only_a), ("B", report.only_b)):
         rows = [[str(token_id), Code(token_repr(token))] for token, token_id in islice(only.items(), TOKENS)]
-        yield Table(f"Tokens only in {side}{_first(only)}", ["id", "token"], rows, 1, few=FEW)
+        yield Table(f"Tokens only in {side}{_first(only)}", ["id", "token"], rows, numbers=1, few=FEW)
     moved = islice(report.moved.items(), TOKENS)
     rows = [[str(ours), str(theirs), Code(token_repr(one))] for one, (ours, theirs) in moved]
-    yield Table(f"Tokens under other ids{_first(report.moved)}", ["id in A", "id in B", "token"], rows, 2, few=FEW)
+    title = f"Tokens under other ids{_first(report.moved)}"
+    yield Table(title, ["id in A", "id in B", "token"], rows, numbers=2, few=FEW)
     if report.first_merge is not None:
         pairs = report.merges_at_first
         ours, theirs = ("none" if pair is None else " + ".join(map(token_repr, pair)) for pair in pairs)

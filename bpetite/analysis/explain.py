@@ -10,14 +10,15 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
 from ..core._special import Specials
+from ..engine.call_options import SpecialSelection
 from ..engine.choice import engine_parts
 from ..engine.pipeline import Pipeline
 from ..errors import counted
 from ..reference import candidates
 from ..tokenizer import Tokenizer
 from ..vocabulary.vocab import Vocab
+from .escapes import token_repr
 from .report import Code, Contents, Report, Section, Table
-from .scripts import token_repr
 
 #: Bytes of a pre-token at most: the plain rule is quadratic.
 LONGEST = 1000
@@ -72,13 +73,13 @@ class Explanation(Report):
         return Contents(f"The ids of {self.text!r}", counted(len(self.ids), "token"), [], _sections(self))
 
 
-def explain(tokenizer: Tokenizer, text: str, *, ordinary: bool = False) -> Explanation:
+def explain(tokenizer: Tokenizer, text: str, *, allowed_special: SpecialSelection = "all") -> Explanation:
     """Explain the ids of a text, step by step.
 
     Args:
         tokenizer: The tokenizer.
         text: The text, such as one word.
-        ordinary: Recognise no special tokens.
+        allowed_special: Special tokens to recognise, as :meth:`bpetite.Tokenizer.encode` takes them.
 
     Raises:
         ValueError: A pre-token is longer than 1,000 bytes; a byte has no token.
@@ -88,11 +89,15 @@ def explain(tokenizer: Tokenizer, text: str, *, ordinary: bool = False) -> Expla
     ([(0, b'a', b'b')], [256, 98, 97])
     """
     vocab = tokenizer.to_vocab()
-    ids = tokenizer.encode_ordinary(text) if ordinary else tokenizer.encode(text)
+    ids = tokenizer.encode(text, allowed_special=allowed_special)
+    specials = {
+        literal: token_id for literal, token_id in vocab.special_tokens.items()
+        if allowed_special == "all" or literal in allowed_special
+    }  # fmt: skip
     rules = _Rules(vocab)
     pretokens: list[Pretoken] = []
     pipeline = engine_parts(vocab)[2] or Pipeline(vocab, vocab.pattern)
-    for item in pipeline.items(text, Specials({} if ordinary else vocab.special_tokens)):
+    for item in pipeline.items(text, Specials(specials)):
         if isinstance(item, int):
             token = vocab.tokens[item]
             pretokens.append(Pretoken(token, "special", [item], [token]))

@@ -3,8 +3,9 @@
 A token is *reachable* when there is a text, of whole characters, whose ``encode_ordinary`` holds it. This module
 decides that for each token of whole characters; an unreachable one comes with its reason, one of :data:`REASONS`.
 
-All reasons but ``pattern`` are proofs. A token that is part of a character counts as reachable unless ``utf-8``,
-``normalization`` or ``merges`` rules it out: it may still be that every way to complete the character merges into it.
+All reasons but ``pattern`` are proofs; that one says that none of the texts that were tried produced the token. A token
+that is part of a character counts as reachable unless ``utf-8``, ``normalization`` or ``merges`` rules it out: it may
+still be that every way to complete the character merges into it.
 
 Why ``merges`` may look at the bytes of a token alone: merges take the lowest rank, the leftmost first. Where a token
 comes out, no merge ever crossed its edges, so inside them the same merges ran in the same order as they do on its bytes
@@ -33,7 +34,7 @@ REASONS: dict[Reason, str] = {
     "normalization": "no text in the tokenizer's normal form holds these characters",
     "merges": "the merges make other tokens of these bytes",
     "decode-only": "empty, or not in the printable form of their file: they only decode",
-    "pattern": "the split pattern cut it alone and beside letters, digits, spaces and marks",
+    "pattern": "the split pattern cuts them, alone and next to letters, digits, spaces and marks",
 }
 
 #: The texts that are tried before and after a token that a pattern cuts: characters that patterns and maps tell apart.
@@ -44,7 +45,8 @@ _CONTINUATION = bytes(range(0x80, 0xC0))
 
 @dataclass(frozen=True)
 class Unreachable:
-    """A token that no text produces, why, and the tokens that its bytes give instead where that is known."""
+    """A token that no text produces (reason "pattern": that none of the tried texts produced), why, and the tokens that
+    its bytes give instead where that is known."""
 
     id: int
     token: bytes
@@ -85,18 +87,18 @@ def reach(tokenizer: Tokenizer) -> Reach:
             texts[token_id] = tokens[token_id].decode("utf-8")
         except UnicodeDecodeError:
             unreachable |= _proof(vocab, byte_ids, token_id)
-    given = {token_id for token_id, _ in _giving(tokenizer, list(texts.items()))}
+    given = {token_id for token_id, _ in _pairs_that_give(tokenizer, list(texts.items()))}
     cut: dict[int, str] = {}
     changed = normalizer(vocab.normalization) or str
     for token_id in sorted(texts.keys() - given):
-        instead = _instead(tokenizer, texts[token_id])
+        instead = _tokens_of(tokenizer, texts[token_id])
         proof = _proof(vocab, byte_ids, token_id, instead, changed)
         if not proof:
             cut[token_id] = texts[token_id]
             proof = {token_id: Unreachable(token_id, tokens[token_id], "pattern", instead)}
         unreachable |= proof
     for before, after in product(AROUND, repeat=2):
-        for token_id, _ in _giving(tokenizer, [(one, before + text + after) for one, text in cut.items()]):
+        for token_id, _ in _pairs_that_give(tokenizer, [(one, before + text + after) for one, text in cut.items()]):
             del cut[token_id], unreachable[token_id]
     left = sorted(unreachable.keys() - specials)
     forgeable = {token_id: texts[token_id] for token_id in sorted(specials & given)}
@@ -145,7 +147,7 @@ def _merged(vocab: Vocab, byte_ids: dict[bytes, int], token: bytes) -> tuple[byt
     return tuple(vocab.tokens[one] for one in vocab.merge_table.apply(ids))
 
 
-def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
+def _tokens_of(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
     """The tokens that a text gives; none if it cannot be encoded."""
     try:
         return tuple(map(tokenizer.token_bytes, tokenizer.encode_ordinary(text)))
@@ -153,13 +155,14 @@ def _instead(tokenizer: Tokenizer, text: str) -> tuple[bytes, ...]:
         return ()
 
 
-def _giving(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
+def _pairs_that_give(tokenizer: Tokenizer, pairs: list[tuple[int, str]]) -> list[tuple[int, str]]:
     """The pairs (id, text) whose text, read as ordinary text, gives the id."""
     try:
         ids, offsets = tokenizer.encode_batch_to_numpy([text for _, text in pairs], allowed_special=())
     except ValueError:  # a byte without a token, in one text or more
         middle = len(pairs) // 2
-        return _giving(tokenizer, pairs[:middle]) + _giving(tokenizer, pairs[middle:]) if middle else []
+        halves = (pairs[:middle], pairs[middle:]) if middle else ()
+        return [pair for half in halves for pair in _pairs_that_give(tokenizer, half)]
     text_of = np.repeat(np.arange(len(pairs)), np.diff(offsets))
     wanted = np.array([token_id for token_id, _ in pairs], dtype=np.int64)
     return [pairs[at] for at in np.unique(text_of[ids == wanted[text_of]]).tolist()]

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass
+from dataclasses import KW_ONLY, dataclass, is_dataclass
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -16,7 +16,7 @@ from .. import __version__
 from ..atomic import write_file
 from ..splitting.pattern.unicode_data import UNICODE
 from .cells import COLOURS, Cell, listed
-from .scripts import escape, token_repr
+from .escapes import escape, token_repr
 
 if TYPE_CHECKING:  # a report that is only printed does without
     import jinja2
@@ -48,6 +48,7 @@ class Table:
     label: str
     heads: Sequence[str]
     rows: Sequence[Sequence[Any]]
+    _: KW_ONLY
     numbers: int = 0
     named: bool = False
     few: int | None = 12
@@ -178,7 +179,7 @@ class Report:
         write_file(path, self.page().encode("utf-8"), overwrite=overwrite)
 
     def to_html(self) -> str:
-        """Return one element with its own styles and without a script, to put into a page of yours."""
+        """Return one element with its own styles and without a script, to embed in another page."""
         return self._html("report.html")
 
     _repr_html_ = to_html
@@ -207,7 +208,8 @@ class Report:
         for title, blocks in contents.sections:
             drawn = [[block] if isinstance(block, str) else list(block.lines()) for block in blocks]
             shown = [line for one in drawn if one for line in ("", *one)]
-            lines += shown if shown[1:2] in ([], [title]) else ["", title, *shown]
+            names_itself = not shown or shown[1] == title  # its first block has the title of the section
+            lines += shown if names_itself else ["", title, *shown]
         return "\n".join(map(escape, lines))
 
     def __repr__(self) -> str:
@@ -237,14 +239,16 @@ def _environment() -> jinja2.Environment:
     def shown(value: Any) -> Any:
         return escape(value, keep="\n") if isinstance(value, str) and not hasattr(value, "__html__") else value
 
-    made = jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__), autoescape=True, finalize=shown, undefined=jinja2.StrictUndefined,
         trim_blocks=True, lstrip_blocks=True,
     )  # fmt: skip
-    made.filters["number"] = _written
-    classes = {"table": Table, "tokens": Tokens, "code": Code, "lines": list}
-    made.filters["is"] = lambda value, name: isinstance(value, classes[name])
-    return made
+    environment.filters["number"] = _written
+    environment.tests["table"] = lambda value: isinstance(value, Table)
+    environment.tests["tokens"] = lambda value: isinstance(value, Tokens)
+    environment.tests["code"] = lambda value: isinstance(value, Code)
+    environment.tests["lines"] = lambda value: isinstance(value, list)
+    return environment
 
 
 def _made() -> str:

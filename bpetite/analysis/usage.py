@@ -6,7 +6,7 @@ Everything is counted with NumPy over arrays of tokens, of bytes and of code poi
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -14,12 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import regex
 
+from ..errors import short_repr
 from ..tokenizer import Tokenizer
-from .cells import Numbers, Tokenized, TokenReader
 from .scripts import COMMON, scripts_of
-
-#: The group of texts that belong to none.
-ALL = "all"
 
 #: Characters that are measured at a time; longer documents are cut, see :func:`passages_of`.
 BATCH = 1 << 20
@@ -30,6 +27,8 @@ HELD = 8 * BATCH
 #: Properties of a code point: the index of its script, and whether it is part of a word; or that nothing is known yet.
 SCRIPT, WORD, UNKNOWN = 0x7F, 0x80, 0xFF
 
+Numbers = npt.NDArray[Any]
+
 _WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+")
 # A document is cut after a line that ends in a mark other than white space, and before a letter. The split patterns in
 # use cut there as well, so the passages give the tokens of the whole.
@@ -37,9 +36,10 @@ _CUT = regex.compile(r"(?<=\S)\n(?=\p{L})")
 
 
 @dataclass
-class ScriptUse:
-    """Counts of one script. Tokens and words belong to the script of their first character that has one; a word is a
-    sequence of letters, marks and digits. ``word_tokens`` adds up the tokens that each word overlaps."""
+class TextCounts:
+    """Counts of texts: all of them, those of a group, or the tokens and words of one script. These belong to the script
+    of their first character that has one; a word is a sequence of letters, marks and digits. ``word_tokens`` adds up
+    the tokens that each word overlaps."""
 
     tokens: int = 0
     bytes: int = 0
@@ -66,7 +66,7 @@ class ScriptUse:
         """The share of words that lie in one token."""
         return self.whole_words / max(self.words, 1)
 
-    def add(self, other: ScriptUse) -> None:
+    def add(self, other: TextCounts) -> None:
         for name, count in vars(other).items():
             setattr(self, name, getattr(self, name) + count)
 
@@ -93,7 +93,7 @@ class Usage:
     ids: npt.NDArray[np.int64]
     counts: npt.NDArray[np.int64]
     ordinary: npt.NDArray[np.bool_]
-    scripts: dict[str, ScriptUse] = field(default_factory=dict)
+    scripts: dict[str, TextCounts] = field(default_factory=dict)
     word_tokens: list[int] = field(default_factory=lambda: [0] * 10)
 
     def __repr__(self) -> str:
@@ -102,9 +102,9 @@ class Usage:
         return f"<Usage of {self.documents:,} documents: {total.tokens:,} tokens, {rate}>"
 
     @property
-    def total(self) -> ScriptUse:
+    def total(self) -> TextCounts:
         """All scripts together."""
-        total = ScriptUse()
+        total = TextCounts()
         for use in self.scripts.values():
             total.add(use)
         return total
@@ -145,13 +145,39 @@ def measure(tokenizer: Tokenizer, texts: Iterable[str]) -> Usage:
     """Encode texts as ordinary text and count the tokens.
 
     Raises:
+        TypeError: One text in place of several; a text is no str.
         ValueError: A byte of a text has no token.
+
+    >>> measure(Tokenizer.train("ab ab ab", 258), ["ab ab", "ba"])
+    <Usage of 2 documents: 4 tokens, 1.750 bytes per token>
     """
+    texts = several("texts", texts)
     meter = Meter(tokenizer)
-    documents: Counter[str] = Counter()
-    for _, held in batches(((ALL, text) for text in texts), documents):
+    documents: Counter[str | None] = Counter()
+    for _, held in batches(((None, text) for text in map(checked_text, texts)), documents):
         meter.add(meter.read([passage.text for passage in held]))
     return meter.finished(documents.total())
+
+
+def several(name: str, texts: Any) -> Iterable[Any]:
+    """Texts, if they are several: a str would be read as a text for each character.
+
+    Raises:
+        TypeError: It is one text, or nothing that can be iterated.
+    """
+    if isinstance(texts, str | bytes):
+        raise TypeError(f"{name} is an iterable of texts, not one {type(texts).__name__}: use [text]")
+    try:
+        given: Iterable[Any] = iter(texts)
+    except TypeError:
+        raise TypeError(f"{name} is an iterable of texts, not {short_repr(texts)}") from None
+    return given
+
+
+def checked_text(text: Any) -> str:
+    if not isinstance(text, str):
+        raise TypeError(f"a text is a str, not {short_repr(text)}")
+    return text
 
 
 class Passage(NamedTuple):
@@ -162,13 +188,15 @@ class Passage(NamedTuple):
     text: str
 
 
-def batches(pairs: Iterable[tuple[str, str]], documents: Counter[str]) -> Iterator[tuple[str, list[Passage]]]:
-    """Yield the texts of a group, about BATCH characters at a time; the largest group when HELD characters wait.
+def batches(
+    pairs: Iterable[tuple[str | None, str]], documents: Counter[str | None]
+) -> Iterator[tuple[str | None, list[Passage]]]:
+    """Yield a group, or None, and texts of it, about BATCH characters at a time; the largest when HELD characters wait.
 
     OUT: documents: how many texts each group has.
     """
-    waiting: dict[str, list[Passage]] = {}
-    sizes: Counter[str] = Counter()
+    waiting: dict[str | None, list[Passage]] = {}
+    sizes: Counter[str | None] = Counter()
     for number, (group, text) in enumerate(pairs):
         documents[group] += 1
         start = 0
@@ -199,11 +227,46 @@ def passages_of(text: str) -> Iterator[str]:
     yield text[at:]
 
 
-class Meter(TokenReader):
-    """Counts the tokens of texts, a batch of them at a time."""
+class Tokenized(NamedTuple):
+    """The tokens of some texts.
+
+    Attributes:
+        ids: uint32[n]: the ids.
+        indices: int64[n]: the index of each among the ids of the vocabulary, which ascend.
+        offsets: int64[texts + 1]: text i has the tokens ``offsets[i]:offsets[i + 1]``.
+        ends: int64[n]: where the bytes of each token end.
+        data: The bytes of all tokens, as encoding saw them: decoding may leave out a first space.
+    """
+
+    ids: Numbers
+    indices: Numbers
+    offsets: Numbers
+    ends: Numbers
+    data: bytes
+
+    def text(self, number: int) -> Tokenized:
+        """The tokens of one of the texts alone."""
+        first, last = self.offsets[number : number + 2].tolist()
+        start, end = (int(self.ends[at - 1]) if at else 0 for at in (first, last))
+        ids, indices, ends = (column[first:last] for column in (self.ids, self.indices, self.ends))
+        return Tokenized(ids, indices, np.array([0, last - first]), ends - start, self.data[start:end])
+
+
+class Meter:
+    """Reads texts as tokens with their bytes, and counts them, a batch of texts at a time.
+
+    Attributes:
+        ids: int64[n]: the ids of the vocabulary, ascending.
+        tokens: Their bytes.
+        lengths: int64[n]: the lengths of these.
+    """
 
     def __init__(self, tokenizer: Tokenizer) -> None:
-        super().__init__(tokenizer)
+        self.tokenizer = tokenizer
+        tokens = tokenizer.to_vocab().tokens
+        self.ids: Numbers = np.array(sorted(tokens), dtype=np.int64)
+        self.tokens: list[bytes] = [tokens[one] for one in self.ids.tolist()]
+        self.lengths: Numbers = np.array([*map(len, self.tokens)], dtype=np.int64)
         inside = np.frombuffer(b"".join(self.tokens) + b" ", np.uint8) & 0xC0 == 0x80
         ends, before = np.cumsum(self.lengths), np.append(0, np.cumsum(inside))
         #: The characters that begin in each token, and if it begins inside one.
@@ -214,6 +277,18 @@ class Meter(TokenReader):
         ordinary = ~np.isin(self.ids, list(tokenizer.special_tokens.values()))
         self.usage: Usage = Usage(0, self.ids, np.zeros(len(self.ids), dtype=np.int64), ordinary)
 
+    def read(self, texts: Sequence[str]) -> Tokenized:
+        """The tokens of ordinary texts.
+
+        Raises:
+            ValueError: A byte of a text has no token.
+        """
+        ids, offsets = self.tokenizer.encode_batch_to_numpy(texts, allowed_special=())
+        sparse = len(ids) and self.ids[-1] >= len(self.ids)
+        indices = np.searchsorted(self.ids, ids) if sparse else ids.astype(np.int64)
+        data = b"".join(map(self.tokens.__getitem__, indices.tolist()))
+        return Tokenized(ids, indices, offsets, np.cumsum(self.lengths[indices]), data)
+
     def finished(self, documents: int) -> Usage:
         """Return the counts, with the number of documents."""
         usage = self.usage
@@ -221,11 +296,11 @@ class Meter(TokenReader):
         usage.scripts = dict(sorted(usage.scripts.items(), key=lambda item: -item[1].bytes))
         return usage
 
-    def add(self, read: Tokenized) -> ScriptUse:
+    def add(self, read: Tokenized) -> TextCounts:
         """Count the tokens of texts that :meth:`read` gave; returns the counts of these alone."""
         ids, index, offsets, _, data = read
         if not len(ids):
-            return ScriptUse()
+            return TextCounts()
         self.usage.counts += np.bincount(index, minlength=len(self.ids))
         text = data.decode("utf-8")
         of_char = self.look_up(np.frombuffer(text.encode("utf-32-le"), dtype=np.uint32))
@@ -250,11 +325,11 @@ class Meter(TokenReader):
             "word_tokens": np.bincount(word_script, touched, width),
             "whole_words": np.bincount(word_script[touched == 1], minlength=width),
         }
-        added = ScriptUse()
+        added = TextCounts()
         for number, name in enumerate(self.scripts):
-            use = ScriptUse(**{key: int(values[number]) for key, values in per_script.items()})
+            use = TextCounts(**{key: int(values[number]) for key, values in per_script.items()})
             if use.tokens or use.words:
-                self.usage.scripts.setdefault(name, ScriptUse()).add(use)
+                self.usage.scripts.setdefault(name, TextCounts()).add(use)
                 added.add(use)
         for tokens, words in enumerate(np.bincount(np.minimum(touched, 10), minlength=11)[1:].tolist()):
             self.usage.word_tokens[tokens] += words

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
+from ..engine.call_options import SpecialSelection
 from ..tokenizer import Tokenizer
 from .cells import Cell, lay_out, rows_of
 from .report import Block, Contents, Report, Table, Tokens, short_names
@@ -55,7 +56,7 @@ def view(
     tokenizer: Tokenizer,
     text: str | bytes,
     *others: Tokenizer,
-    ordinary: bool = False,
+    allowed_special: SpecialSelection = "all",
     names: Sequence[str] | None = None,
 ) -> TokenView:
     """Show how a tokenizer cuts a text: some pages of it, as a browser lays out 15,000 tokens at once without a pause.
@@ -64,7 +65,7 @@ def view(
         tokenizer: Encodes the text; with ``others``, it is on the left.
         text: ``str``, or UTF-8 ``bytes``.
         others: Further tokenizers, shown beside the first.
-        ordinary: Recognise no special tokens.
+        allowed_special: Special tokens to recognise, as :meth:`bpetite.Tokenizer.encode` takes them.
         names: The names of the tokenizers.
 
     Raises:
@@ -76,8 +77,7 @@ def view(
         names = [f"{len(one):,} tokens, {one.fingerprint()[:8]}" for one in tokenizers]
     if len(names) != len(tokenizers):
         raise ValueError(f"{len(names)} names for {len(tokenizers)} tokenizers: {names!r}")
-    allowed: tuple[str, ...] | Literal["all"] = () if ordinary else "all"
-    ids = [one.encode(text, allowed_special=allowed) for one in tokenizers]
+    ids = [one.encode(text, allowed_special=allowed_special) for one in tokenizers]
     sides = tuple(map(Side, names, map(lay_out, tokenizers, ids)))
     first, *rest = (b"".join([cell.data for cell in side.cells]) for side in sides)
     return TokenView(sides, len(first.decode("utf-8")), len(first), all(one == first for one in rest))
@@ -91,7 +91,7 @@ def _figures(view: TokenView) -> Table:
         specials = sum(cell.special for cell in side.cells)
         rows.append([name, size, view.characters / max(size, 1), len(ids), specials])
     heads = ["tokenizer", "tokens", "characters per token", "different ids", "special tokens"]
-    return Table("Figures", heads, rows, len(heads) - 1, named=True, sides="rows" if len(rows) > 1 else "")
+    return Table("Figures", heads, rows, numbers=len(heads) - 1, named=True, sides="rows" if len(rows) > 1 else "")
 
 
 def _blocks(view: TokenView) -> Iterator[Block]:

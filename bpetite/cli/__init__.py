@@ -4,8 +4,9 @@ One file per command, each with a click command named ``command``. A command's m
 that ``--help`` is fast and extras are needed only by the commands that use them. Data goes to standard output, messages
 for people to standard error. A user's mistake gives one line on standard error; exit codes are in :mod:`.base`.
 
-One option means one thing in all commands, and has the library's name for it. The operands are what a command works on:
-texts and token files, after the two tokenizers of ``convert`` and ``compare``. Everywhere else a tokenizer is ``-t``.
+An option has the same meaning in every command that reads a corpus, and the library's name for it. The operands are
+what a command works on: texts and token files, after the two tokenizers of ``convert`` and ``compare``. Everywhere else
+a tokenizer is ``-t``.
 """
 from __future__ import annotations
 
@@ -19,8 +20,8 @@ from contextlib import suppress
 import click
 
 from .. import __version__
-from .base import Preempted
-from .reports import discard_output
+from .base import ExitCode, Preempted
+from .console import discard_output
 
 __all__ = ["cli", "main"]
 
@@ -28,7 +29,7 @@ __all__ = ["cli", "main"]
 COMMANDS = {
     "train": "Learn a tokenizer from text files, or more tokens for one.",
     "convert": "Write a tokenizer in another file format.",
-    "encode": "Turn a corpus into token files; goes on where it was killed.",
+    "encode": "Turn a corpus into token files; resumes after a crash.",
     "decode": "Turn token files back into text.",
     "count": "Count the tokens of a corpus.",
     "inspect": "Say what a token file holds.",
@@ -55,8 +56,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = importlib.import_module(f"{__name__}.{cmd_name}").command
-        assert isinstance(command, click.Command)
+        command: click.Command = importlib.import_module(f"{__name__}.{cmd_name}").command
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     if own:
         # No command does linear algebra, and NumPy's library for it starts threads that busy-wait.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-        _print_everything()
+        _escape_unencodable()
         signal.signal(signal.SIGTERM, _preempt)
     arguments = sys.argv[1:] if arguments is None else arguments
     try:
@@ -97,11 +97,11 @@ def main(arguments: list[str] | None = None) -> None:
         after = str(stopped)
         _print_error(f"interrupted: {after}" if after else "interrupted")
         sent = stopped.__cause__ or stopped
-        code = 75 if isinstance(sent, Preempted) else 130
+        code = ExitCode.TRY_AGAIN if isinstance(sent, Preempted) else ExitCode.INTERRUPTED
     except OSError as wrong:
         _print_error(f"Error: standard output: {wrong.strerror}")
         discard_output()
-        code = 1
+        code = ExitCode.MISTAKE
     try:
         sys.stdout.flush()
     except OSError:  # said already; data that is left would change the exit code at the end
@@ -120,7 +120,7 @@ def _print_error(line: str) -> None:
         click.echo(line, file=sys.stderr)
 
 
-def _print_everything() -> None:
+def _escape_unencodable() -> None:
     """Escape what the encoding of a terminal or pipe does not have: no output of a command is an encoding error."""
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

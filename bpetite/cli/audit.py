@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from ..analysis import audit
-from .base import Command
+from .base import Command, ExitCode
 from .inputs import Files, corpus_options
+from .loading import load_tokenizer
 from .reports import check_report, show_report
-from .shared_options import load_tokenizer, needed_tokenizer, report_options
+from .shared_options import needed_tokenizer, report_options
 
 
 @click.command(
@@ -37,8 +38,8 @@ def command(
 ) -> None:
     """Examine a tokenizer, and measure it on FILES if there are any.
 
-    Reports the classes of tokens, tokens that no text can produce, merges out of order, and special tokens that
-    ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
+    Reports the classes of tokens, unreachable tokens (no text produces them), merges out of order, and special tokens
+    that ordinary text can form; with files, the compression of each script, the tokens of words, and unused tokens.
     Checks that special tokens give their ids, and that each text comes back from its ids.
 
     Exit codes: 0 done, 1 a fault with --strict, 2 an error.
@@ -50,4 +51,4 @@ def command(
     report = audit(loaded, texts, name=tokenizer, files=read)
     show_report(report, page, overwrite, as_json)
     if strict and report.faults:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(ExitCode.MISTAKE)

@@ -1,15 +1,11 @@
-"""The parts that all commands have: examples, -q, exit codes, and errors in the words of a shell.
-
-0 done, 1 a mistake, 2 usage error, 3 bad data, 4 another process writes the output, 5 no room,
-75 try again, 130 interrupted, 141 the reader of the output is gone. A command whose exit code is an answer (the
-tokenizers differ; there is a fault) ends every error with 2, as diff does.
-"""
+"""The parts that all commands have: examples, -q, exit codes, and errors that name options instead of arguments."""
 from __future__ import annotations
 
 import errno
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from enum import IntEnum
 from functools import partial
 from inspect import cleandoc
 from typing import Any
@@ -18,7 +14,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ..errors import FormatError
-from . import reports
+from . import console
 
 #: The exceptions that the library raises for a user's mistake, or a lack of memory.
 MISTAKES = (ValueError, OSError, ImportError, OverflowError, KeyError, MemoryError)
@@ -29,22 +25,38 @@ FILES = """FILES are text, JSON lines, JSON, Parquet, also .gz, .zst, .bz2, .xz;
 input."""
 
 
+class ExitCode(IntEnum):
+    """The way a command ended. One whose exit code is an answer (the tokenizers differ; there is a fault) ends every
+    error with USAGE, as diff does."""
+
+    DONE = 0
+    MISTAKE = 1  # or the answer: a difference, a fault
+    USAGE = 2
+    BAD_DATA = 3
+    OUTPUT_IN_USE = 4  # another process writes it
+    NO_ROOM = 5
+    TRY_AGAIN = 75
+    INTERRUPTED = 130
+    READER_GONE = 141  # as of a process that SIGPIPE ends
+
+
 class Preempted(KeyboardInterrupt):
     """SIGTERM, by which schedulers end what they will start again."""
 
 
-class Completed(click.types.StringParamType):
+class CompletedByShell(click.types.StringParamType):
     """A text that a shell completes: to a name, where a tokenizer or a pattern is asked for, or to a file."""
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         from .. import patterns  # commands without a shell that asks do without
         from ..formats.encodings import MODELS, PUBLISHED
+        from .loading import PACKAGED
 
         names: list[str] = []
         if param.name in ("pattern", "superword_pattern"):
             names = [*patterns.NAMED, "none"]
         elif param.metavar == "TOKENIZER" or param.name in ("a", "b", "source"):
-            names = ["bpetite-32k", *PUBLISHED, *(MODELS if incomplete else ())]
+            names = [PACKAGED, *PUBLISHED, *(MODELS if incomplete else ())]
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or [CompletionItem(incomplete, type="file")]
 
@@ -55,13 +67,13 @@ class Command(click.Command):
     Args:
         examples: Lines for a shell, at the end of the help.
         verdict: Exit code 1 is an answer of this command.
-        on_data: A file of another form than expected is bad data, and not a tokenizer.
+        reads_data: A FormatError means bad data (exit code 3), and not a bad tokenizer.
         after_interrupt: What holds after Ctrl-C.
         arguments: The arguments that click takes.
     """
 
     def __init__(
-        self, *, examples: Iterable[str], verdict: bool = False, on_data: bool = False, after_interrupt: str = "",
+        self, *, examples: Iterable[str], verdict: bool = False, reads_data: bool = False, after_interrupt: str = "",
         **arguments: Any,
     ) -> None:
         # click fills no paragraph that \b begins
@@ -70,9 +82,11 @@ class Command(click.Command):
             self.help: str | None = f"{cleandoc(self.help or '')}\n\n{FILES}"
         for parameter in self.params:
             if parameter.type is click.STRING:
-                parameter.type = Completed()
+                parameter.type = CompletedByShell()
+            if isinstance(parameter, click.Option) and parameter.help:
+                parameter.help = as_typed(parameter.help, self.params)
         self.verdict: bool = verdict
-        self.on_data: bool = on_data
+        self.reads_data: bool = reads_data
         self.after_interrupt: str = after_interrupt
         self.params.append(click.Option(
             ["-q", "--quiet"], is_flag=True, expose_value=False, is_eager=True, callback=_set_quiet,
@@ -85,14 +99,15 @@ class Command(click.Command):
         except click.UsageError:
             raise
         except BrokenPipeError:
-            reports.discard_output()
-            raise click.exceptions.Exit(141) from None  # as of a process that SIGPIPE ends
+            console.discard_output()
+            raise click.exceptions.Exit(ExitCode.READER_GONE) from None
         except click.ClickException as wrong:
-            wrong.exit_code = 2 if self.verdict else wrong.exit_code  # type: ignore[misc]
+            wrong.exit_code = ExitCode.USAGE if self.verdict else wrong.exit_code  # type: ignore[misc]
             raise
         except MISTAKES as wrong:
             failure = click.ClickException(as_typed(one_line(wrong), self.params))
-            failure.exit_code = 2 if self.verdict else exit_code(wrong, self.on_data)  # type: ignore[misc]
+            code = ExitCode.USAGE if self.verdict else exit_code(wrong, self.reads_data)
+            failure.exit_code = code  # type: ignore[misc]
             raise failure from wrong
         except RuntimeError as wrong:
             if "start new thread" not in str(wrong):
@@ -105,29 +120,30 @@ class Command(click.Command):
 
 
 def _set_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:
-    reports.manner.quiet = value
+    console.settings.quiet = value
 
 
-def exit_code(error: Exception, on_data: bool) -> int:
+def exit_code(error: Exception, reads_data: bool) -> ExitCode:
     from ..corpus.read.problems import RecordError
     from ..corpus.read.stores import is_url
     from ..corpus.write.growing import NO_ROOM  # not at the top: commands without a corpus do without
 
-    if isinstance(error, RecordError) or (isinstance(error, FormatError) and on_data):
-        return 3
+    if isinstance(error, RecordError) or (isinstance(error, FormatError) and reads_data):
+        return ExitCode.BAD_DATA
     if isinstance(error, BlockingIOError):
-        return 4
+        return ExitCode.OUTPUT_IN_USE
     if isinstance(error, OSError):
         if error.errno in NO_ROOM:
-            return 5
+            return ExitCode.NO_ROOM
         remote = error.errno == errno.EIO and isinstance(error.filename, str) and is_url(error.filename)
-        return 75 if remote or isinstance(error, ConnectionError | TimeoutError) else 1
-    return 1
+        if remote or isinstance(error, ConnectionError | TimeoutError):
+            return ExitCode.TRY_AGAIN
+    return ExitCode.MISTAKE
 
 
 @contextmanager
 def usage() -> Iterator[None]:
-    """A wrong value in here is a mistake of the command line: exit code 2."""
+    """A wrong value in here is a usage error."""
     try:
         yield
     except ValueError as wrong:
@@ -144,7 +160,7 @@ def one_line(error: Exception) -> str:
 
 
 def as_typed(message: str, parameters: Iterable[click.Parameter]) -> str:
-    """A message of the library with the options of a command where it names arguments of a function.
+    """Rewrite a library message for the shell: overwrite=True becomes --overwrite.
 
     >>> options = [click.Option(["--on-error"]), click.Option(["--overwrite"], is_flag=True)]
     >>> as_typed("x exists; overwrite=True replaces it, on_error='skip' goes on (on_error is 'fail')", options)

@@ -7,10 +7,11 @@ from typing import Any
 import click
 
 from ..analysis import compare
-from .base import Command
+from .base import Command, ExitCode
 from .inputs import Files, corpus_options
+from .loading import SOURCES, load_tokenizer
 from .reports import check_report, show_report
-from .shared_options import COUNT_OR_NONE, SOURCES, load_tokenizer, report_options
+from .shared_options import COUNT_OR_NONE, report_options
 
 
 @click.command(
@@ -66,4 +67,4 @@ def command(
     report = compare(loaded, texts, by=by, places=places, files=() if corpus is None else corpus.names)
     show_report(report, page, overwrite, as_json)
     if strict and not report.same:
-        raise click.exceptions.Exit(1)
+        raise click.exceptions.Exit(ExitCode.MISTAKE)

@@ -8,9 +8,12 @@ from ..formats import FORMATS, Format, WritableFormat
 from ..patterns import BY_NAME
 from ..tokenizer import Tokenizer
 from .base import Command
-from .reports import say
+from .console import say
+from .loading import load_tokenizer
 from .saving import Target, special_tokens_of, target_options
-from .shared_options import load_tokenizer
+
+#: Special tokens that --reserved adds at most; ids go up to 2^32 - 1.
+MOST_RESERVED = 1_000_000
 
 
 @click.command(
@@ -65,13 +68,16 @@ def command(
         )
     else:
         tokenizer = load_tokenizer(source) if source_format is None else Tokenizer.load(source, format=source_format)
-    place = Target(target, target_format, overwrite)
+    destination = Target(target, target_format, overwrite)
     vocab = tokenizer.to_vocab()
-    gaps = sorted({*range(tokenizer.vocab_size)} - vocab.tokens.keys())
+    gaps = tokenizer.vocab_size - len(vocab.tokens)  # ids below the last without a token; there may be 2^32 of them
+    if gaps > MOST_RESERVED and reserved:
+        raise click.UsageError(f"--reserved: {gaps:,} ids have no token, and at most {MOST_RESERVED:,} get one")
     if gaps and reserved:
-        literals = {f"<|reserved_{number}|>": number for number in gaps}
+        literals = {f"<|reserved_{one}|>": one for one in range(tokenizer.vocab_size) if one not in vocab.tokens}
         tokenizer = tokenizer.extend({}, 0, special_tokens=literals)
-    elif gaps and place.format == "huggingface":
-        say(f"{len(gaps):,} ids below the last have no token, which some readers refuse; --reserved names them")
-    tokenizer = place.save(tokenizer)
-    say(f"{place}: {counted(len(tokenizer), 'token')}, {place.format}")
+    elif gaps and destination.format == "huggingface":
+        verb = "has" if gaps == 1 else "have"
+        say(f"{counted(gaps, 'id')} below the last {verb} no token, which some readers refuse; --reserved names them")
+    tokenizer = destination.save(tokenizer)
+    say(f"{destination}: {counted(len(tokenizer), 'token')}, {destination.format}")

@@ -8,20 +8,20 @@ import click
 
 from ..core._threads import job_count
 from ..corpus import count_corpus
-from ..errors import counted
 from .base import Command
+from .console import bytes_read, numbers_in, report_problems, require_documents, say, show_json
 from .inputs import Files, corpus_options, max_errors_option, special_policy
-from .reports import bytes_read, refuse_nothing, report_problems, say, show_json
-from .shared_options import jobs_option, json_option, load_tokenizer, tokenizer_option
+from .loading import load_tokenizer
+from .shared_options import jobs_option, json_option, tokenizer_option
 
 
 @click.command(
     cls=Command,
-    on_data=True,
+    reads_data=True,
     examples=[
         "bpetite count -t gpt-4o corpus.txt",
         "bpetite count -t gpt2 corpus.txt more.jsonl.gz texts/ --json",
-        "bpetite tokens -t gpt2 --ids < corpus.txt | wc -w",
+        "bpetite count -t gpt2 < corpus.txt",
     ],
 )
 @tokenizer_option
@@ -57,9 +57,9 @@ def command(
             problems=bar.count_problems, log=say, **options,
         )
     report_problems(totals)
-    say(", ".join(counted(totals[f"{noun}s"], noun) for noun in ("document", "token", "byte")))
+    say(numbers_in(totals, "document", "token", "byte"))
     if as_json:
         show_json(totals)
     else:
         click.echo(str(totals["tokens"]))
-    refuse_nothing(totals)
+    require_documents(totals)

@@ -6,36 +6,36 @@ import json
 import click
 
 from ..corpus.codec import codec_of
-from ..corpus.layouts.registry import DTYPES, layout_of
+from ..corpus.layouts.registry import layout_of
 from ..corpus.layouts.token_file import TokenFile, document_chunks
 from ..corpus.read.stores import path_of
 from ..corpus.write.manifest import shards_in
 from ..errors import FormatError
 from .base import Command
 from .inputs import unescape
-from .outputs import Output, unknown_token
-from .reports import create_output
-from .shared_options import load_tokenizer, overwrite_option
+from .loading import load_tokenizer
+from .output_files import create_output
+from .shared_options import overwrite_option
+from .token_outputs import Output, layout_options, unknown_token
 
 
-def _opened(output: Output, split: str | None) -> list[TokenFile]:
-    """The token files of a split, or all."""
+def _files_of(output: Output, split: str | None) -> tuple[list[TokenFile], bool]:
+    """The token files of a split, or all; and if other documents of the output follow these."""
     if not output.shards:
-        return [output.open()]
+        return [output.open()], False
     listed = [shard[0] for shard in output.shards]
     files = [file for file in listed if split in (None, file["split"])]
     if not files:
         splits = sorted({file["split"] for file in listed})
         raise FormatError(f"{output.path}: no files of split {split}; it has {', '.join(splits)}")
     *_, last = shards_in(output.manifest)
-    if files[-1] != last[0] or last[0]["split"] != "all":
-        output.manifest["final_separator"] = True  # other documents follow these, in files that are not decoded
-    return [output.open(file) for file in files]
+    more_follow = files[-1] != last[0] or last[0]["split"] != "all"
+    return [output.open(file) for file in files], more_follow
 
 
 @click.command(
     cls=Command,
-    on_data=True,
+    reads_data=True,
     examples=[
         "bpetite decode tokens/gpt2",
         "bpetite decode tokens/nano --split val -o val.txt",
@@ -48,8 +48,7 @@ def _opened(output: Output, split: str | None) -> list[TokenFile]:
 @click.option(
     "-t", "--tokenizer", metavar="TOKENIZER", help="The tokenizer, if the one that the manifest names is not found."
 )
-@click.option("-f", "--format", "format", help="What the file is, if neither it nor a manifest says.")
-@click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
+@layout_options
 @click.option("--split", type=click.Choice(["train", "val"]), help="Only this part of an output with two.")
 @click.option("--separator", callback=unescape, help="Between documents [default: the one they were split at].")
 @click.option("--jsonl", is_flag=True, help='Write {"text": ...} lines instead of text with separators.')
@@ -79,7 +78,7 @@ def command(
         raise click.UsageError(f"one output at a time, or ids: {' '.join(tokens[:8])}")
     found = Output(tokens[0], format, dtype)
     codec, manifest = codec_of(found.tokenizer(tokenizer, needed=True)), found.manifest
-    files = _opened(found, split)
+    files, more_follow = _files_of(found, split)
     eot = manifest.get("eot") or layout_of(files[0].format).eot
     between = separator or manifest.get("separator") or codec.eot_text or "\n"
     pending: list[bytes] = []  # the start of a line; of text, the separator that is due if another document follows
@@ -95,7 +94,7 @@ def command(
                     file.write(json.dumps({"text": text}, ensure_ascii=False).encode("utf-8") + b"\n")
                     pending = []
             # without a manifest a separator is assumed after the last document, as there is an end-of-text token
-            if manifest.get("final_separator", True):
+            if more_follow or manifest.get("final_separator", True):
                 file.write(b"".join(pending))
         except KeyError as unknown:
             raise unknown_token(files[0].path, unknown) from None

@@ -13,14 +13,16 @@ from ..corpus.run import run
 from ..corpus.write.names import names_of
 from ..errors import counted
 from .base import Command, usage
+from .console import bytes_read, numbers_in, report_cuts, report_problems, require_documents, say, show_summary
 from .inputs import Files, corpus_options, max_errors_option, special_policy
-from .reports import bytes_read, is_stream, refuse_nothing, report_cuts, report_problems, say, show_summary
-from .shared_options import jobs_option, json_option, load_tokenizer, needed_tokenizer, option_of, overwrite_option
+from .loading import load_tokenizer
+from .output_files import is_stream
+from .shared_options import jobs_option, json_option, needed_tokenizer, option_of, overwrite_option
 
 
 @click.command(
     cls=Command,
-    on_data=True,
+    reads_data=True,
     examples=[
         "bpetite encode corpus.txt -t gpt2 -o tokens/gpt2",
         "bpetite encode texts/ -t tok.json -f nanogpt -o tokens/nano/ --val-fraction 0.1",
@@ -64,9 +66,8 @@ def command(
 ) -> None:
     """Encode FILES to token files.
 
-    After it was killed at any moment, the same command goes on where it was and writes the same bytes; --overwrite
-    starts anew. A manifest with checksums is beside the token files. A summary goes to standard output as JSON; to a
-    terminal only with --json.
+    If a run is killed, repeat the command: it resumes, and writes the same bytes; --overwrite starts again. A manifest
+    with checksums is beside the token files. A summary goes to standard output as JSON; to a terminal only with --json.
     """
     if is_stream(output):
         raise click.UsageError(f"token files are several files, which do not go to {output}: name a file or a folder")
@@ -89,7 +90,6 @@ def command(
     report_cuts(plan.inputs, summary)
     first, *others = summary["files"] or ["no files"]  # of a rank that has nothing to read
     more = f" and {counted(len(others), 'more file')}" if others else ""
-    numbers = ", ".join(counted(summary[f"{noun}s"], noun) for noun in ("document", "token"))
-    say(f"{numbers} in {summary['seconds']:.1f} s: {first}{more}")
+    say(f"{numbers_in(summary, 'document', 'token')} in {summary['seconds']:.1f} s: {first}{more}")
     show_summary(summary, as_json)
-    refuse_nothing(summary)
+    require_documents(summary)

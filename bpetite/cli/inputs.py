@@ -15,7 +15,7 @@ from ..corpus.read.pieces import Reading
 from ..corpus.read.readers import read_labelled
 from ..errors import counted
 from .base import usage
-from .reports import bytes_read, say
+from .console import bytes_read, say
 from .shared_options import Decorator, all_of, option_of
 
 

@@ -7,24 +7,24 @@ from typing import Any
 
 import click
 
-from ..corpus.layouts.registry import DTYPES, layout_of
+from ..corpus.layouts.registry import layout_of
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
 from ..corpus.read.stores import path_of
 from ..corpus.write.growing import HASH, check_file
 from ..corpus.write.manifest import entries_in
 from ..corpus.write.partial import unfinished
-from ..errors import FormatError, counted
+from ..errors import FormatError
 from ..tokenizer import Tokenizer
 from .base import Command
-from .outputs import Output, unknown_token
-from .reports import described, show_json
+from .console import numbers_in, progress_in, show_json
 from .shared_options import COUNT_OR_NONE, json_option
+from .token_outputs import Output, layout_options, unknown_token
 
 
 @click.command(
     cls=Command,
-    on_data=True,
+    reads_data=True,
     examples=[
         "bpetite inspect tokens/gpt2",
         "bpetite inspect tokens/gpt2 --verify --json",
@@ -36,8 +36,7 @@ from .shared_options import COUNT_OR_NONE, json_option
     "-t", "--tokenizer", metavar="TOKENIZER",
     help="Shows tokens as text [default: the one that the manifest names, if it is found].",
 )
-@click.option("-f", "--format", "format", help="Format of the files, if neither they nor a manifest say.")
-@click.option("--dtype", type=click.Choice(DTYPES), help="Type of the tokens, if neither says.")
+@layout_options
 @click.option("--tokens", "shown", type=COUNT_OR_NONE, default=32, show_default=True, help="Tokens to show.")
 @click.option("--verify", is_flag=True, help="Compare every file with the hash in the manifest.")
 @json_option
@@ -56,8 +55,8 @@ def command(
     state of each rank. With --json, a line a file or rank.
     """
     for name in files:
-        finished = format or verify or find_manifest(name)
-        states = {} if finished else {rank: state for rank, state in unfinished(path_of(name)).items() if state}
+        is_token_file = format or verify or find_manifest(name)
+        states = {} if is_token_file else {rank: state for rank, state in unfinished(path_of(name)).items() if state}
         for rank, state in states.items():
             _show_state(rank, state, as_json)
         for facts in () if states else _look(Output(name, format, dtype), tokenizer, shown, verify):
@@ -76,16 +75,17 @@ def _show_state(name: str, state: dict[str, Any], as_json: bool) -> None:
     finished = "manifest" in state
     tally, identity = (state, state) if finished else (state["tally"], state["identity"])
     facts = {key: tally[key] for key in ("documents", "tokens")}
+    status = "finished" if finished else "unfinished"
     if finished:
-        line = f"finished, {counted(facts['documents'], 'document')}, {counted(facts['tokens'], 'token')}"
+        line = numbers_in(facts, "document", "token")
     else:
         facts["problems"] = sum(problem["count"] for problem in tally["problems"].values())
         facts |= state["progress"]
-        line = f"unfinished, {described(facts)}; last checkpoint by process {facts['pid']} of {facts['host']}"
+        line = f"{progress_in(facts)}; last checkpoint by process {facts['pid']} of {facts['host']}"
     if as_json:
-        show_json({"file": name, "state": line.partition(",")[0], "rank": identity["rank"], **facts})
+        show_json({"file": name, "state": status, "rank": identity["rank"], **facts})
     else:
-        click.echo(f"{name}: {line}")
+        click.echo(f"{name}: {status}, {line}")
 
 
 def _look(output: Output, spec: str | None, shown: int, verify: bool) -> Iterator[dict[str, Any]]:

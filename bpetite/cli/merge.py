@@ -6,13 +6,13 @@ import click
 from ..corpus import merge_outputs
 from ..errors import counted
 from .base import Command
-from .reports import ProgressLine, say, show_summary
+from .console import ProgressLine, numbers_in, say, show_summary
 from .shared_options import json_option, overwrite_option
 
 
 @click.command(
     cls=Command,
-    on_data=True,
+    reads_data=True,
     examples=[
         "bpetite merge -o tokens/megatron",
         "bpetite merge parts/megatron.rank*.manifest.json -o tokens/whole --delete",
@@ -32,8 +32,8 @@ def command(
     """Make one output of the outputs of `encode --rank R --world-size W`: one file where the format allows it and no
     --shard-tokens were given, else a manifest of all shards.
 
-    OUTPUTS come from the ranks [default: all of this name in the output's folder]. A summary goes to standard output
-    as JSON; to a terminal only with --json.
+    OUTPUTS are the outputs of the ranks [default: all ranks of the name given with -o]. A summary goes to standard
+    output as JSON; to a terminal only with --json.
     """
     if not output:
         raise click.UsageError("the output has no name; give one, or a folder ('.' is this one)")
@@ -42,6 +42,5 @@ def command(
             output, outputs, shuffle=shuffle, overwrite=overwrite, delete=delete, progress=bar.update
         )
     files = [file["name"] for file in manifest["files"]]
-    numbers = [counted(manifest[f"{noun}s"], noun) for noun in ("document", "token")]
-    say(f"{', '.join(numbers)} in {counted(len(files), 'file')}")
+    say(f"{numbers_in(manifest, 'document', 'token')} in {counted(len(files), 'file')}")
     show_summary({"documents": manifest["documents"], "tokens": manifest["tokens"], "files": files}, as_json)

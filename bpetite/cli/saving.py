@@ -10,7 +10,8 @@ from .. import formats
 from ..formats import WRITABLE_FORMATS, WritableFormat
 from ..formats.files import WRITTEN
 from ..tokenizer import Tokenizer
-from .reports import check_output, create_output, is_stream, named, say
+from .console import say
+from .output_files import check_output, create_output, is_stream, named
 from .shared_options import Decorator, all_of, overwrite_option
 
 #: The options of a command that saves a tokenizer, beside its name; see `Target`.

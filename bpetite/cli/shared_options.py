@@ -1,7 +1,6 @@
 """Options that several commands have, and their values; those of a corpus are in :mod:`.inputs`."""
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from functools import reduce
@@ -12,25 +11,10 @@ import click
 
 from ..corpus.options import choices_of
 from ..errors import amount_in
-from ..tokenizer import Tokenizer
-from .reports import say
+from .loading import PACKAGED, SOURCES
 
 #: A decorator that gives a command options.
 Decorator: TypeAlias = Callable[[Any], Any]
-
-#: The tokenizer that ships inside the package.
-PACKAGED = "bpetite-32k"
-
-
-def load_tokenizer(spec: str | None) -> Tokenizer:
-    """The tokenizer of a file, a folder, a name or a repository of the Hub; None is the packaged one, which a message
-    says."""
-    if spec is None:
-        say(f"no --tokenizer given: using the packaged {PACKAGED}", always=True)
-        return Tokenizer.load(PACKAGED)
-    if re.fullmatch(r"[\w.-]+/[\w.-]+", spec) and not os.path.isdir(os.path.dirname(spec)):
-        return Tokenizer.from_pretrained(spec)  # a repository of the Hub
-    return Tokenizer.load(spec)
 
 
 def all_of(*options: Decorator) -> Decorator:
@@ -59,9 +43,6 @@ SIZE = amount(1024, 1)
 #: Tokens, documents, characters: 32k is 32,000.
 COUNT = amount(1000, 1)
 COUNT_OR_NONE = amount(1000, 0)
-
-SOURCES = f"a file, a folder, a repository of the Hub, or a name such as gpt2, cl100k_base or {PACKAGED}"
-
 
 def _needed(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
     if not value:
@@ -115,6 +96,6 @@ def option_of(options: type, name: str, *spellings: str, **how: Any) -> Decorato
     item = rf"^( *){name}: (.*?)(?=^\1\w+: |^ *$|^ *\"|\Z)"  # from Python 3.13 on there is less indentation
     found: Any = re.search(item, options.__doc__ or "", re.M | re.S)
     text = re.sub(r":\w+:`([^`]+)`|`", r"\1", " ".join(found[2].split()))
-    how["help"] = re.sub(r"; None for [^.]*", "", text)  # a shell leaves the option out
+    how.setdefault("help", re.sub(r"; None for [^.]*", "", text))  # a shell leaves the option out
     how = {"default": default, "show_default": default not in (None, False), **how}
     return click.option(*(spellings or (f"--{name.replace('_', '-')}",)), name, **how)

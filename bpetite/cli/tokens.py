@@ -11,11 +11,15 @@ import click
 from .. import bytelevel
 from ..analysis import explain, view
 from ..analysis.cells import Cell, lay_out, listed
-from ..analysis.scripts import escape, token_repr
+from ..analysis.escapes import escape, token_repr
+from ..engine.call_options import SpecialSelection
 from ..errors import counted
 from .base import Command
-from .reports import check_output, say, show_json, show_report
-from .shared_options import PACKAGED, SOURCES, load_tokenizer, report_options, special_option
+from .console import say, show_json
+from .loading import PACKAGED, SOURCES, load_tokenizer
+from .output_files import check_output
+from .reports import show_report
+from .shared_options import report_options, special_option
 
 #: Backgrounds of the 256-colour palette on which black letters are readable; neighbours differ.
 _BACKGROUNDS = (153, 222, 157, 218, 183)
@@ -69,14 +73,14 @@ def command(
         say(f"these are the tokens of the name {text}; those of the file: bpetite tokens < {text}")
     text = _text_of(text)
     first, *others = map(load_tokenizer, tokenizers or [None])
-    ordinary = special == "text"
+    allowed: SpecialSelection = () if special == "text" else "all"
     if why or page is not None:
-        report = explain(first, text, ordinary=ordinary) if why else view(
-            first, text, *others, ordinary=ordinary, names=tokenizers or [PACKAGED]
+        report = explain(first, text, allowed_special=allowed) if why else view(
+            first, text, *others, allowed_special=allowed, names=tokenizers or [PACKAGED]
         )
         show_report(report, page, overwrite, as_json, text=why)
         return
-    ids = first.encode_ordinary(text) if ordinary else first.encode(text)
+    ids = first.encode(text, allowed_special=allowed)
     cells = lay_out(first, ids)
     length = sum(len(cell.text) for cell in cells)
     if as_json:

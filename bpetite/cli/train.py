@@ -16,17 +16,19 @@ from .. import formats
 from ..corpus.training import documents_for
 from ..errors import TrainingWarning, counted
 from ..formats import WritableFormat
+from ..patterns import NAMED
 from ..steps.normalizers import FORMS
 from ..tokenizer import Tokenizer
+from ..training.counting.count_pretokens import count_pretokens
 from ..training.counting.jobs import Progress
-from ..training.counting.texts import count_pretokens
 from ..training.options import TrainingOptions
 from ..training.train import check_trainable
 from .base import Command, usage
+from .console import ProgressLine, say
 from .inputs import Files, corpus_options
-from .reports import ProgressLine, say
+from .loading import SOURCES, load_tokenizer
 from .saving import Target, special_tokens_of, target_options
-from .shared_options import COUNT, SOURCES, Decorator, all_of, amount, jobs_option, load_tokenizer, option_of
+from .shared_options import COUNT, Decorator, all_of, amount, jobs_option, option_of
 
 #: The options of training that go with --vocab-size; with --add, those that `Tokenizer.extend` has.
 LEARNING: list[str] = [one.name for one in fields(TrainingOptions) if one.name != "vocab_size"]
@@ -41,7 +43,10 @@ learning_options: Decorator = all_of(
         TrainingOptions, "special_tokens", multiple=True, metavar="LITERAL[=ID]", callback=_special_tokens
     ),
     option_of(TrainingOptions, "special_ids"),
-    option_of(TrainingOptions, "pattern"),
+    option_of(
+        TrainingOptions, "pattern",
+        help=f"The split pattern: a regular expression; a name: {', '.join(NAMED)}; or none, for no pre-tokenization.",
+    ),
     option_of(TrainingOptions, "min_frequency"),
     option_of(TrainingOptions, "tie_break"),
     option_of(TrainingOptions, "normalization", type=click.Choice(FORMS)),
@@ -97,7 +102,7 @@ def command(
 
     Special tokens in the text separate it and are in no merge.
     """
-    place = Target(target, target_format, overwrite)
+    destination = Target(target, target_format, overwrite)
     bounds = {name: others.pop(name) for name in ("memory", "min_count", "spill_to")}
     source = click.get_current_context().get_parameter_source
     options = {name: others.pop(name) for name in LEARNING}
@@ -107,7 +112,7 @@ def command(
     if (tokenizer is None) == (vocab_size is None):
         raise click.UsageError("--vocab-size for a new tokenizer, or --tokenizer and --add for more tokens")
     if tokenizer is None or add is None:
-        made = _trained(place, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
+        made = _trained(destination, options | {"vocab_size": vocab_size}, bounds, jobs, Files(files, **others))
         new = ""
     else:
         for name in [*options, *(name for name, value in bounds.items() if value is not None)]:
@@ -119,8 +124,8 @@ def command(
             documents, add, num_threads=jobs, progress=progress, **options
         ))
         new = f", {len(made) - len(given):,} of them new"
-    made = place.save_trained(made)
-    say(f"{place}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
+    made = destination.save_trained(made)
+    say(f"{destination}: {counted(len(made), 'token')}{new}, fingerprint {made.fingerprint()}")
 
 
 def _trained(

@@ -17,10 +17,10 @@ from ..corpus.training import reading_for, reading_options
 from ..corpus.write.manifest import digest, libraries
 from ..errors import check_integer
 from ..patterns import PatternLike
-from ..training.counting.count_options import Cutting, SpecialLiterals
+from ..training.counting.count_file import MAGIC
+from ..training.counting.count_pretokens import count_pretokens as count_here
 from ..training.counting.counts import CountFile, merge_count_files
-from ..training.counting.table_file import MAGIC
-from ..training.counting.texts import count_pretokens as count_here
+from ..training.counting.cutting import Cutting, SpecialLiterals
 from .encoding import TASK_BYTES, Map
 
 #: Tables that are added up at a time.

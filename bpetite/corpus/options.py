@@ -43,7 +43,7 @@ class Options:
         tokenizer_name: Name of the tokenizer in the manifest.
         checkpoint_seconds: Time between two records of progress; a crash costs at most this much work.
         max_errors: The run ends at more problems than this; by default at any number.
-        rank: Which of world_size runs of neighbouring inputs to encode.
+        rank: Number of this process, 0 to world_size - 1; it encodes that share of the inputs.
         world_size: Number of ranks; each writes shards of its own, and merge makes one output of them.
     """
 

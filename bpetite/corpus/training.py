@@ -7,7 +7,7 @@ from functools import partial
 
 from ..splitting.certain_cuts import certain_cuts
 from ..splitting.pretokenizer import pretokenizer
-from ..training.counting.count_options import Cutting
+from ..training.counting.cutting import Cutting
 from ..training.counting.documents import Repeated
 from ..training.counting.jobs import Progress
 from ..training.options import TrainingOptions

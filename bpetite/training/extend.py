@@ -1,10 +1,10 @@
 """Learning further tokens for a vocabulary.
 
 A vocabulary of the ranks kind is continued as the merge list that gives the same ids (:mod:`bpetite.vocabulary.kinds`).
-In fully merged text, the bytes of a new token are always the same two tokens, the pair that was learned: nothing was
-joined across their ends, so the bytes alone become these two. The highest rank is therefore the pair's own, and the
-tokens appended to the ranks give the ids that the merge list gives. Only a token that no merge reaches, taken whole
-where it is a pre-token, can differ: ranks join its parts as soon as a new token is one of them.
+In fully merged text, the bytes of a new token are always the same two tokens, the pair that was learned. The highest
+rank is therefore the pair's own, and the tokens appended to the ranks give the ids that the merge list gives. Only a
+token that no merge reaches, taken whole where it is a pre-token, can differ: ranks join its parts as soon as a new
+token is one of them.
 """
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..errors import check_integer
 from ..patterns import PatternLike
 from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
-from .counting.count_options import SpecialLiterals, distinct_literals
+from .counting.count_pretokens import Corpus, count_as
+from .counting.cutting import SpecialLiterals, distinct_literals
 from .counting.jobs import Progress
-from .counting.texts import Corpus, count_as
-from .options import TrainingOptions, checked_ids, train_config
+from .options import TieBreak, TrainingOptions, checked_ids, train_config
 from .train import MAX_WORDS, check_no_special, continue_from, learn_until, new_merger, warn_of_few
 
 
@@ -35,7 +35,9 @@ def extend(
     progress: Progress | None = None,
     special_tokens: SpecialLiterals = (),
     superword_pattern: PatternLike = None,
-    **rules: Any,
+    min_frequency: int = 1,
+    tie_break: TieBreak = "ids",
+    max_token_bytes: int | None = None,
 ) -> Vocab:
     """The vocabulary with `add` more tokens; :meth:`bpetite.Tokenizer.extend` documents the arguments.
 
@@ -53,7 +55,9 @@ def extend(
         special_tokens = checked_ids(special_tokens, known, partial(_taken, vocab, add))
     else:
         special_tokens = literals
-    options = TrainingOptions(256 + add, special_tokens=(), **rules)
+    options = TrainingOptions(
+        256 + add, special_tokens=(), min_frequency=min_frequency, tie_break=tie_break, max_token_bytes=max_token_bytes
+    )
     record = {name: getattr(options, name) for name in ("min_frequency", "tie_break", "max_token_bytes")}
     record |= {"add": add, "special_tokens": special_tokens}
     before, max_words = vocab, 0

@@ -10,7 +10,7 @@ from ..errors import check_integer
 from ..patterns import PatternLike
 from ..release import __version__
 from ..vocabulary.vocab import MAX_ID, Vocab
-from .counting.count_options import Cutting, SpecialLiterals
+from .counting.cutting import PATTERN, SPECIAL_TOKENS, Cutting, SpecialLiterals
 
 #: Places of the ids of special tokens, see `TrainingOptions`.
 SpecialIds: TypeAlias = Literal["after", "before"]
@@ -50,9 +50,9 @@ class TrainingOptions:
     """
 
     vocab_size: int
-    special_tokens: SpecialLiterals = ("<|endoftext|>",)
+    special_tokens: SpecialLiterals = SPECIAL_TOKENS
     special_ids: SpecialIds = "after"
-    pattern: PatternLike = "gpt2"
+    pattern: PatternLike = PATTERN
     min_frequency: int = 1
     tie_break: TieBreak = "ids"
     normalization: str | None = None
@@ -65,7 +65,7 @@ class TrainingOptions:
             pattern=self.pattern, special_tokens=self.special_tokens, normalization=self.normalization
         )  # fmt: skip
         self._set(pattern=cutting.pattern)
-        # check_integer gives Python's own integers, which JSON holds: one may have been NumPy's
+        # check_integer turns NumPy integers into int, which JSON can hold
         for name, least, why in (
             ("vocab_size", 256, " (one token for each byte)"), ("min_frequency", 1, ""), ("max_token_bytes", 1, ""),
             ("superwords_from", 256, " (one token for each byte)"),

@@ -2,16 +2,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from operator import index
 from typing import Any
 
 from ..errors import check_integer, short_repr
 from ..vocabulary.pruning import always_kept, closure, largest_use, needs, renumbered
 from ..vocabulary.vocab import Vocab
-from .counting.counts import check_count
+from .counting.count_pretokens import Corpus, count_as
+from .counting.counts import check_count, pairs_of
 from .counting.jobs import Progress
-from .counting.texts import Corpus, count_as
 from .options import train_config
 
 #: Encodes one pre-token.
@@ -22,6 +22,7 @@ def prune(
     vocab: Vocab,
     encode: Encode,
     corpus: Corpus | None,
+    *,
     vocab_size: int | None,
     keep: Iterable[int | str | bytes],
     num_threads: int | None,
@@ -37,7 +38,7 @@ def prune(
         raise ValueError("prune needs texts or counts, vocab_size or keep")
     used = Counter[int]()
     counts: Any = {} if corpus is None else count_as(vocab, corpus, num_threads, progress)
-    for item in counts.items() if isinstance(counts, Mapping) else counts:
+    for item in pairs_of(counts):
         pretoken, count = check_count(*item)
         for token_id in encode(pretoken) if count else ():
             used[token_id] += count

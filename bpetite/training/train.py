@@ -15,17 +15,16 @@ from ..bytelevel import ORDER
 from ..errors import TrainingWarning, warn_caller
 from ..vocabulary.special_literals import place_specials
 from ..vocabulary.vocab import Vocab
-from .counting.count_options import CountOptions, Cutting
-from .counting.counts import MAX_COUNT, CountFile, Counts, readers_of
-from .counting.documents import texts_not_paths
+from .counting.count_pretokens import count_pretokens
+from .counting.counts import MAX_COUNT, CountFile, Counts, pairs_of, readers_of
+from .counting.cutting import CountOptions, Cutting
 from .counting.jobs import Progress
-from .counting.texts import count_pretokens
+from .merging._learned_tokens import MAX_TOKENS
 from .merging._merger import Merger
 from .options import TrainingOptions, train_config
 
-MAX_TOKENS = 2**31 - 2  # of the merger
-MAX_LENGTH = 2**32 - 1  # bytes of a token of the merger
-MAX_WORDS = 4  # of a superword, as in the authors' trainer (PythonNut/superbpe)
+MAX_LENGTH = 2**32 - 1  # longest token of a Merger, in bytes
+MAX_WORDS = 4  # most words in a superword, as in the authors' trainer (PythonNut/superbpe)
 STEP = 100  # tokens learned between two calls of `progress`
 
 
@@ -49,9 +48,8 @@ def train(
             f"superwords are learned by reading the corpus twice, and a {type(corpus).__name__} is empty after the "
             "first time: give a list, or an object whose __iter__ begins anew"
         )
-    documents = texts_not_paths(corpus)
     cutting: Any = vars(options.cutting)
-    counts = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    counts = count_pretokens(corpus, num_threads=num_threads, progress=progress, **cutting)
     check_cut(counts)
     merger = merger_of(counts, options)
     number = counts.documents
@@ -62,7 +60,7 @@ def train(
     first = new_vocab(merger, options, pattern=options.superword_pattern)
     del merger
     cutting = cutting | {"pattern": first.pattern}
-    longer = count_pretokens(documents, num_threads=num_threads, progress=progress, **cutting)
+    longer = count_pretokens(corpus, num_threads=num_threads, progress=progress, **cutting)
     if longer.documents != number:
         raise ValueError(f"the corpus had {number} documents when it was read first, and then {longer.documents}")
     merger = new_merger(options, MAX_WORDS)
@@ -118,8 +116,7 @@ def check_cut(counts: Counts) -> None:
     pattern = counts.pattern
     if patterns.is_explicit(pattern) or counts.total > 1.5 * counts.documents:
         return
-    pairs: Any = counts.items() if isinstance(counts, Mapping) else counts
-    sample = [pretoken.decode(errors="replace") for pretoken, _ in islice(pairs, 100)]
+    sample = [pretoken.decode(errors="replace") for pretoken, _ in islice(pairs_of(counts), 100)]
     if sum(len(text.split()) for text in sample) > 3 * len(sample):
         raise ValueError(
             f"pattern {pattern!r} cuts {counts.documents} documents into {counts.total} pre-tokens, such as "
@@ -182,7 +179,7 @@ def _add(merger: Merger, counts: Mapping[bytes, int] | CountFile) -> None:
 
 
 def new_merger(options: TrainingOptions, max_words: int = 0) -> Merger:
-    """A merger that learns as the options say; words come later."""
+    """A merger that learns as the options say; pre-tokens come later."""
     return Merger(
         min(options.min_frequency, MAX_COUNT),
         options.tie_break == "bytes",

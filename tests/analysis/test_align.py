@@ -1,6 +1,7 @@
 """align: the groups of tokens of two tokenizers, compared with their definition."""
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,3 +83,10 @@ def test_special_tokens_are_text() -> None:
 def test_without_text_there_is_no_group() -> None:
     assert [ends.size for ends in align(TRAINED, BYTES, "")] == [0, 0]
     assert [ends.tolist() for ends in align(TRAINED, TRAINED, b"x")] == [[1], [1]]
+
+
+@pytest.mark.parametrize("text", [5, None, ["a"]])
+def test_what_is_no_text_is_refused(text: Any) -> None:
+    a, b = (Tokenizer.train("ab ab", size) for size in (256, 257))
+    with pytest.raises(TypeError, match="a text is str or UTF-8 bytes, not "):
+        align(a, b, text)

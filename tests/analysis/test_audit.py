@@ -150,16 +150,16 @@ def test_json_and_text() -> None:
     report = audit(Tokenizer.train(TEXTS, 330, special_tokens=["<|x|>"]), TEXTS, name="small", files=["a.txt", "b.txt"])
     content = json.loads(json.dumps(report.to_dict()))
     assert content.keys() == {
-        "name", "files", "settings", "classes", "scripts", "lengths", "longest", "unreachable", "faults", "findings",
-        "usage",
+        "name", "files", "settings", "classes", "scripts", "lengths", "longest", "unreachable", "fault_count",
+        "findings", "usage",
     }  # fmt: skip
     assert content["settings"].items() >= {"special_tokens": {"<|x|>": 330}, "unicode": "16.0"}.items()
-    assert (content["faults"], content["usage"]["documents"], content["files"]) == (0, 4, ["a.txt", "b.txt"])
+    assert (content["fault_count"], content["usage"]["documents"], content["files"]) == (0, 4, ["a.txt", "b.txt"])
     # the figures that matter most come first, then where the report comes from
     top = str(report).split("\n\n")[0].splitlines()
     assert top[0] == "Audit of small: no faults"
     assert top[1].split() == [f"{report.usage.total.bytes_per_token:.3f}", "bytes", "per", "token"]  # type: ignore[union-attr]
-    assert ["13", "tokens", "that", "no", "text", "can", "produce"] in [line.split() for line in top]
+    assert ["13", "unreachable", "tokens"] in [line.split() for line in top]
     assert top[-2] == "  Texts: a.txt, b.txt"
     assert f"by bpetite {bpetite.__version__}, Unicode 16.0, regex {version('regex')}" in top[-1]
 
@@ -183,7 +183,7 @@ def test_page_and_element_begin_with_the_headline(tmp_path: Path) -> None:
     element = report.to_html()
     assert report._repr_html_() == element
     assert element.startswith('<div class="bpe">\n<style>')
-    said = ("Audit of small", "no faults", "<dt>bytes per token</dt>", "<dt>tokens that no text can produce</dt>",
+    said = ("Audit of small", "no faults", "<dt>bytes per token</dt>", "<dt>unreachable tokens</dt>",
             f"by bpetite {bpetite.__version__}", "part-0.txt, part-1.txt", "and 2 more", "<table")  # fmt: skip
     for shown in (page, element):
         places = [shown.split("</style>", 1)[1].index(one) for one in said]
@@ -195,9 +195,9 @@ def test_reprs_are_one_short_line() -> None:
     report = audit(tok, ["the cat " * 1000])
     found = [report, report.usage, reach(tok), view(tok, "the cat " * 10_000), *report.findings]
     compared = compare([tok, Tokenizer.train(TEXTS, 256)], ["the cat " * 10_000])
-    found += [compared, *compared.tokenizers, *compared.differences, *compared.differences[0].places]
+    found += [compared, *compared.figures, *compared.differences, *compared.differences[0].places]
     assert {type(one).__name__ for one in found} == {
-        "AuditReport", "Usage", "Reach", "TokenView", "Finding", "Comparison", "Figures", "Differences", "Difference"
+        "AuditReport", "Usage", "Reach", "TokenView", "Finding", "Comparison", "Figures", "Differences", "Place"
     }
     for one in found:
         assert "\n" not in repr(one)
@@ -223,7 +223,7 @@ def test_tokens_that_only_decode() -> None:
         assert codes(Tokenizer.from_vocab(vocab)) == {"unreachable-bytes": 13, "unreachable-decode-only": 4}
         found = next(one for one in report.findings if one.code == "unreachable-decode-only")
         assert (found.severity, [one["id"] for one in found.examples]) == ("note", [257, 258, 259, 260])
-        assert report.settings["unreachable"] == [257, 258, 259, 260]
+        assert report.settings["decode_only"] == [257, 258, 259, 260]
         assert report.lengths == {1: 256, 2: 1, 3: 1}
         assert "unreachable-decode-only" in str(report)
         assert "only decode" in report.page()

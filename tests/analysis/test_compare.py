@@ -29,7 +29,7 @@ text = st.text("the cat's Кошка猫が9.\n🙂", max_size=30)
 def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]]) -> None:
     found = compare([ONE, TWO], texts)
     assert found.documents == Counter(group for group, _ in texts)
-    for figures, tok in zip(found.tokenizers, (ONE, TWO), strict=True):
+    for figures, tok in zip(found.figures, (ONE, TWO), strict=True):
         for group in found.documents:
             inside = [one for of, one in texts if of == group]
             ids = [tok.encode_ordinary(one) for one in inside]
@@ -46,12 +46,19 @@ def test_the_figures_are_those_of_the_definitions(texts: list[tuple[str, str]]) 
 def test_texts_in_every_form() -> None:
     by_group = {"a": ["the cat"], "b": ["the dog", "mat"]}
     pairs = [("b", "the dog"), ("a", "the cat"), ("b", "mat")]
-    assert [vars(one) for one in compare([ONE], by_group).tokenizers[0].groups.values()] == [
-        vars(compare([ONE], pairs).tokenizers[0].groups[group]) for group in "ab"
+    assert [vars(one) for one in compare([ONE], by_group).figures[0].groups.values()] == [
+        vars(compare([ONE], pairs).figures[0].groups[group]) for group in "ab"
     ]
     plain = compare({"one": ONE}, ["the cat", "the dog", "mat"])
     assert plain.groups == []
-    assert vars(plain.tokenizers[0].usage.total) == vars(compare([ONE], by_group).tokenizers[0].usage.total)
+    assert vars(plain.figures[0].usage.total) == vars(compare([ONE], by_group).figures[0].usage.total)
+
+
+def test_groups_have_any_name() -> None:
+    assert compare([ONE], {"all": ["ab"]}).groups == ["all"]
+    found = compare([ONE], [("", "a"), (None, "ab"), "abc"])
+    assert (found.groups, found.documents) == ([""], {"": 1, None: 2})
+    assert found.figures[0].usage.documents == 3
 
 
 def test_long_texts_of_many_groups(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,9 +83,9 @@ def test_rows_and_json() -> None:
     assert [(row["tokenizer"], row["group"]) for row in rows] == [
         (name, group) for name in ("<i>one", "two") for group in (None, *report.groups)
     ]
-    assert rows[0]["longest_bytes"] == len(report.tokenizers[0].longest)
+    assert rows[0]["longest_bytes"] == len(report.figures[0].longest)
     assert "longest_bytes" not in rows[1]
-    assert rows[1]["bytes_per_token"] == round(report.tokenizers[0].groups["<b>de</b>"].bytes_per_token, 4)
+    assert rows[1]["bytes_per_token"] == round(report.figures[0].groups["<b>de</b>"].bytes_per_token, 4)
     content = json.loads(json.dumps(report.to_dict()))
     assert [one["tokenizer"] for one in content["rows"] if one["group"] is None] == ["<i>one", "two"]
     assert next(one for one in content["rows"] if one["group"] == "empty")["tokens"] == 0
@@ -97,7 +104,7 @@ def test_text_and_page(tmp_path: Path) -> None:
     assert page.count("--share: 100.0%") == 6 + 2  # the longest bar of all texts and of each group; one is 0
     assert compare([ONE], []).page().startswith("<!doctype html>")
     assert repr(report).startswith("<Comparison of tokenizers: 2 tokenizers, different, ")
-    assert repr(report.tokenizers[1]).startswith("<Figures of two: ")
+    assert repr(report.figures[1]).startswith("<Figures of two: ")
 
 
 def test_names_keep_the_end_that_tells_them_apart() -> None:
@@ -191,6 +198,8 @@ def test_the_differing_places_are_those_of_the_definition(texts: list[str]) -> N
         (["gpt2"], ["a"], TypeError, "A: 'gpt2' is no Tokenizer"),
         ([ONE], "text", TypeError, r"not one str: use \[text\]"),
         ([ONE], {"de": "text"}, TypeError, r"texts\['de'\] is an iterable of texts"),
+        ([ONE], 5, TypeError, "texts is an iterable of texts, not 5"),
+        ([ONE], {"de": 5}, TypeError, r"texts\['de'\] is an iterable of texts, not 5"),
         ([ONE], [b"text"], TypeError, "a text is a str, or a pair of a group and a text, not b'text'"),
     ],
 )

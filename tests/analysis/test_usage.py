@@ -1,5 +1,6 @@
 """Measures over text, against counts of one token and one character at a time."""
 from collections import Counter
+from typing import Any
 
 import pytest
 import regex
@@ -7,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bpetite import Tokenizer, patterns
-from bpetite.analysis import measure, usage
-from bpetite.analysis.scripts import COMMON, escape, main_script, scripts_of
+from bpetite.analysis import audit, measure, usage
+from bpetite.analysis.escapes import escape
+from bpetite.analysis.scripts import COMMON, main_script, scripts_of
 
 CORPUS = "The cat sat on the mat; the dog's mat. Кошка сидит. 猫が座る。 ١٢٣ e\u0301 \U0001f642 naïve 1999 " * 3
 TOK = Tokenizer.train(CORPUS, 330)
@@ -55,6 +57,22 @@ def test_counts_are_those_of_the_slow_way(texts: list[str]) -> None:
     counts = Counter(one for text in texts for one in TOK.encode_ordinary(text))
     assert dict(zip(found.ids.tolist(), found.counts.tolist(), strict=True)) == {one: counts[one] for one in TOK.vocab}
     assert sum(found.word_tokens) == found.total.words
+
+
+@pytest.mark.parametrize(
+    ("texts", "message"),
+    [
+        ("abc", r"texts is an iterable of texts, not one str: use \[text\]"),
+        (b"abc", r"texts is an iterable of texts, not one bytes: use \[text\]"),
+        (5, "texts is an iterable of texts, not 5"),
+        ([5], "a text is a str, not 5"),
+        ([b"abc"], "a text is a str, not b'abc'"),
+    ],
+)
+def test_what_are_no_texts_is_refused(texts: Any, message: str) -> None:
+    for use in (measure, audit):
+        with pytest.raises(TypeError, match=message):
+            use(TOK, texts)
 
 
 def test_pieces_end_after_a_line_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:

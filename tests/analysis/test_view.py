@@ -104,7 +104,7 @@ def test_tokens_name_their_ids_and_what_cannot_be_seen() -> None:
     page = view(TOK, "the\tcat \u200d\n<|end|>").page().split("</style>")[-1]
     assert "\\u200d" in "".join(re.findall(r">([^<]*)</span>", page))
     assert f'class="special" data-i="{END}" title="id {END} · {b"<|end|>".hex(" ")}"' in page
-    assert 'class="special"' not in view(TOK, "<|end|>", ordinary=True).page().split("</style>")[-1]
+    assert 'class="special"' not in view(TOK, "<|end|>", allowed_special=()).page().split("</style>")[-1]
     assert "◌\u0301" in view(BYTES, "e\u0301").page()  # not drawn over the token before
 
 

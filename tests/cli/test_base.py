@@ -78,6 +78,8 @@ def test_every_help_has_examples_and_the_common_options(name: str, capsys: pytes
     for option in ("-q, --quiet", "-h, --help"):
         assert option in said
     assert not re.search(r"Raises:|\bNone\b|:\w+:`", said)  # which docstrings say to programmers
+    for parameter in command_of(name).params:
+        assert "_" not in (parameter.name or "") or not re.search(rf"(?<![-/]){parameter.name}\b", said)
     spelled: dict[str, object] = {}
     for other in COMMANDS:
         for parameter in command_of(other).params:
@@ -236,7 +238,7 @@ def test_exit_codes_of_errors(
         raise error
 
     monkeypatch.setattr("bpetite.cli.encode.make_plan", fails)
-    monkeypatch.setattr("bpetite.cli.reports.discard_output", lambda: None)
+    monkeypatch.setattr("bpetite.cli.console.discard_output", lambda: None)
     monkeypatch.setattr("bpetite.cli.compare.compare", fails)
     done = bpe("encode", "corpus.txt", "-t", "bpetite-32k", "-o", "out", cwd=folder)
     assert (done.code, bool(done.err)) == (code, code != 141)

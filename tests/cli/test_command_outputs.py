@@ -8,7 +8,7 @@ from commands import bpe as run
 from commands import process
 
 from bpetite import Tokenizer
-from bpetite.cli.reports import create_output, is_stream
+from bpetite.cli.output_files import create_output, is_stream
 
 TEXT = "the cat sat on the mat, the cat ate"
 

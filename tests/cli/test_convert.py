@@ -1,5 +1,6 @@
 """``bpetite convert``."""
 import json
+import tracemalloc
 from functools import partial
 from pathlib import Path
 
@@ -78,6 +79,8 @@ def test_of_a_repository_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(Tokenizer, "from_pretrained", {"someone/cats": TRAINED}.__getitem__)
     assert convert("someone/cats", "tok.json", cwd=tmp_path).code == 0
     assert Tokenizer.load(tmp_path / "tok.json") == TRAINED
+    done = convert("modles/tok.json", "again.json", cwd=tmp_path)  # the name of a file is asked of nobody
+    assert (done.code, "modles/tok.json: No such file" in done.err) == (1, True)
 
 
 @pytest.mark.parametrize("target", slow_but(["model", "model/", "there"], "model/"))
@@ -113,3 +116,16 @@ def test_ids_without_a_token_are_named(tmp_path: Path) -> None:
     theirs, text = tokenizers.Tokenizer.from_file(str(out)), "the cat<|end|>ate<|endoftext|>"
     assert theirs.encode(text).ids == gapped.encode(text) == Tokenizer.load(out).encode(text)
     assert theirs.token_to_id("<|reserved_299|>") == 299
+
+
+def test_ids_far_apart_cost_no_memory(tmp_path: Path) -> None:
+    Tokenizer.train("ab ab", 257, special_tokens={"<|end|>": 3_000_000}).save(tmp_path / "sparse.json")
+    tracemalloc.start()
+    try:
+        assert convert(tmp_path / "sparse.json", tmp_path / "tok.tiktoken").code == 0
+        done = convert(tmp_path / "sparse.json", tmp_path / "named.json", "--reserved")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+    finally:
+        tracemalloc.stop()
+    assert (done.code, (tmp_path / "named.json").exists()) == (2, False)
+    assert "--reserved: 2,999,743 ids have no token, and at most 1,000,000 get one" in done.err

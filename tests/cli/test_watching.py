@@ -9,7 +9,7 @@ import pytest
 from commands import bpe
 
 from bpetite import Tokenizer
-from bpetite.cli import reports
+from bpetite.cli import console
 from bpetite.corpus import Options, RecordError, make_plan
 from bpetite.corpus.run import run
 
@@ -25,7 +25,7 @@ def records(ram_path: Path) -> Path:
 
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reports, "LINE_SECONDS", 0)
+    monkeypatch.setattr(console, "LINE_SECONDS", 0)
 
 
 @pytest.mark.usefixtures("often")

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 
-from bpetite.training.counting.texts import count_pretokens
+from bpetite.training.counting.count_pretokens import count_pretokens
 from bpetite.vocabulary._merge_builder import build_merge_table
 from bpetite.vocabulary._tokens import TokenTable
 

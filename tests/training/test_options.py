@@ -70,6 +70,8 @@ def test_paths_in_place_of_texts(paths: list[str], corpus: Callable[[list[str]],
     with pytest.raises(ValueError, match=re.escape(str(Path(paths[0]).parent))) as caught:
         train(corpus(paths), 300)
     assert "train_from_files" in str(caught.value)
+    with pytest.raises(ValueError, match="the path of a file or folder"):
+        count_pretokens(corpus(paths))
 
 
 def test_a_word_that_names_a_folder(paths: list[str], monkeypatch: pytest.MonkeyPatch) -> None:

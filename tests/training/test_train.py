@@ -11,8 +11,8 @@ from recounting import corpora
 
 from bpetite import Tokenizer, patterns, reference
 from bpetite.bytelevel import decode_token_bytes
+from bpetite.training.counting.count_pretokens import count_pretokens
 from bpetite.training.counting.counts import PretokenCounts
-from bpetite.training.counting.texts import count_pretokens
 
 WORDS = r" ?\w+"
 

@@ -33,8 +33,8 @@ cdef class CountTable:
     cdef uint64_t mask                 # slots - 1
     cdef int shift                     # a key belongs into slot hash >> shift
     cdef uint64_t used                 # slots taken, zero counts among them
-    cdef uint64_t memory               # bytes that it should stay within
-    cdef uint64_t most                 # slots that do; a power of two
+    cdef uint64_t memory               # bound in bytes
+    cdef uint64_t most                 # most slots within the bound; a power of two
     cdef uint8_t** chunks              # the bytes of long pre-tokens
     cdef uint64_t chunk_count
     cdef uint64_t chunk_capacity

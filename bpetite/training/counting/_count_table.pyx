@@ -30,7 +30,7 @@ cdef enum:
     SLOT_MEMORY = 48            # bytes of a slot while the table grows from half its size, or is sorted
     AHEAD = 8                   # pre-tokens between a prefetch and the reading
 
-PARTITIONS = 1 << 64 - BP_PARTITION_SHIFT     # of files of counts
+PARTITIONS = 1 << 64 - BP_PARTITION_SHIFT     # of count files
 
 cdef uint64_t LONG = 0xFF00000000000000U
 cdef bp_secret secret = draw_secret()     # one for all tables: `absorb` takes the hashes of another

@@ -1,7 +1,5 @@
 """Counting pre-tokens: text in, into a table of different pre-tokens and how often each occurs.
 
-The shape, and why.
-
 - Threads share a long text: a range between two places where the split pattern certainly cuts is counted as a text of
   its own.
 - ASCII str is read where it lies, as it is UTF-8 already; other str is written as UTF-8 one text or range at a time.
@@ -24,7 +22,7 @@ from ._count_table cimport BLOCK, CountTable, out_of_memory
 cdef struct source:
     const uint8_t* data
     Py_ssize_t length      # bytes where width is 0, else characters
-    Py_ssize_t readable    # of them and after them
+    Py_ssize_t readable    # bytes or characters that may be read from `data` on
     int width              # 0: UTF-8, else bytes a character
     bint ascii             # valid UTF-8 without a check
 

@@ -17,8 +17,8 @@ from ...errors import check_integer
 from ...patterns import Pattern
 from ._count_table import CountTable, PretokenReader
 from ._record_reader import RecordReader
-from .count_options import CountOptions, Cutting
-from .table_file import READ_SIZE, Extent, SharedFile, open_table, summed, write_table
+from .count_file import READ_SIZE, Extent, SharedFile, open_table, summed, write_table
+from .cutting import CountOptions, Cutting
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -93,14 +93,14 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         **options: Unpack[CountOptions],
     ) -> None:
         table = CountTable()
-        for pretoken, count in counts.items() if isinstance(counts, Mapping) else counts:
+        for pretoken, count in pairs_of(counts):
             table.add(*check_count(pretoken, count))
         self._set(table, Cutting.of(**options), documents)
 
     def _set(self, table: CountTable, cutting: Cutting, documents: int) -> None:
         Counts.__init__(self, cutting, documents)
         self._table = table
-        self._found: tuple[int, int, int] | None = None
+        self._cached_totals: tuple[int, int, int] | None = None
 
     @classmethod
     def from_table(cls, table: CountTable, cutting: Cutting, documents: int) -> PretokenCounts:
@@ -132,7 +132,7 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
         return _unpickled, ([block for _, block in self._table.blocks(READ_SIZE)], self.cutting, self.documents)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a table file, the same bytes for the same counts. A partial file is never left behind.
+        """Write a count file, the same bytes for the same counts. A partial file is never left behind.
 
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
@@ -142,18 +142,18 @@ class PretokenCounts(Counts, Mapping[bytes, int]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> PretokenCounts:
-        """Read a table file.
+        """Read a count file.
 
         Raises:
-            FormatError: The file is no table file, damaged or cut short.
+            FormatError: The file is no count file, damaged or cut short.
         """
         with CountFile(path) as counts:
             return counts.load()
 
     def _totals(self) -> tuple[int, int, int]:
-        if self._found is None:
-            self._found = self._table.totals()
-        return self._found
+        if self._cached_totals is None:
+            self._cached_totals = self._table.totals()
+        return self._cached_totals
 
 
 def _unpickled(blocks: list[bytes], cutting: Cutting, documents: int) -> PretokenCounts:
@@ -163,17 +163,17 @@ def _unpickled(blocks: list[bytes], cutting: Cutting, documents: int) -> Pretoke
 
 
 class CountFile(Counts):
-    """Pre-token counts that stay on disk: the result of :func:`bpetite.count_pretokens` with `memory`, or a table file.
+    """Pre-token counts that stay on disk: the result of :func:`bpetite.count_pretokens` with `memory`, or a count file.
 
     It is an iterable of (pre-token, count), read as a stream and as often as wanted, in the order of a hash that is
     always the same. It has the options and the totals of :class:`bpetite.PretokenCounts`, and training takes it in
     their place.
 
     Args:
-        path: A table file, as :meth:`bpetite.PretokenCounts.save` writes it.
+        path: A count file, as :meth:`bpetite.PretokenCounts.save` writes it.
 
     Raises:
-        FormatError: The file is no table file, or of another version; or, when it is read, damaged.
+        FormatError: The file is no count file, or of another version; or, when it is read, damaged.
 
     >>> from bpetite import count_pretokens
     >>> sorted(count_pretokens(["the cat", "the dog"], memory="16MB"))
@@ -186,8 +186,8 @@ class CountFile(Counts):
     def _open(self, file: SharedFile) -> None:
         self._file = file
         self.extents: list[Extent]
-        self.extents, cutting, self._found = open_table(file)
-        Counts.__init__(self, cutting, self._found.documents)
+        self.extents, cutting, self._stored_totals = open_table(file)
+        Counts.__init__(self, cutting, self._stored_totals.documents)
 
     @classmethod
     def of(cls, file: SharedFile) -> CountFile:
@@ -203,7 +203,7 @@ class CountFile(Counts):
         raise TypeError("a CountFile belongs to its process: save it, and give the other process the path")
 
     def _totals(self) -> tuple[int, int, int]:
-        return self._found[:3]
+        return self._stored_totals[:3]
 
     def load(self) -> PretokenCounts:
         """These counts in memory."""
@@ -213,7 +213,7 @@ class CountFile(Counts):
         return PretokenCounts.from_table(table, self.cutting, self.documents)
 
     def save(self, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write a table file, the one that :meth:`bpetite.PretokenCounts.save` writes for the same counts.
+        """Write a count file, the one that :meth:`bpetite.PretokenCounts.save` writes for the same counts.
 
         Raises:
             FileExistsError: There is such a file and `overwrite` is false.
@@ -241,6 +241,11 @@ def readers_of(counts: Mapping[bytes, int] | CountFile) -> Iterator[PretokenRead
     return iter([(counts if isinstance(counts, PretokenCounts) else PretokenCounts(counts))._table.pretokens()])
 
 
+def pairs_of(counts: Any) -> Iterable[tuple[Any, Any]]:
+    """The pairs (pre-token, count) of a mapping, a CountFile, or an iterable of pairs."""
+    return counts.items() if isinstance(counts, Mapping) else counts
+
+
 def check_count(pretoken: object, count: object) -> tuple[bytes, int]:
     """A pre-token and its count, checked; :class:`PretokenCounts` lists the errors."""
     if not isinstance(pretoken, bytes):
@@ -265,14 +270,14 @@ def merge_count_files(
     min_count: int = 1,
     overwrite: bool = False,
 ) -> None:
-    """Add up table files into one. At most a part of the counts is in memory, so their size does not matter.
+    """Add up count files into one. At most a part of the counts is in memory, so their size does not matter.
 
     Args:
         min_count: Pre-tokens whose sum is less are left out.
 
     Raises:
         ValueError: Files counted with different options, or no file.
-        FormatError: A file is no table file, of another version or damaged.
+        FormatError: A file is no count file, of another version or damaged.
         OverflowError: A count would pass 2^63 - 1.
     """
     least = check_min_count(min_count)

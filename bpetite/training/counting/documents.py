@@ -12,7 +12,10 @@ Text = str | bytes
 #: A text of one word with a suffix that files have.
 _FILE_NAME = re.compile(r"\S+\.(txt|text|md|csv|tsv|jsonl?|parquet|gz|zst|bz2|xz)")
 
-WAY_OUT = "the path of a file or folder: train_from_files reads these. A text with such a name is given as bytes"
+WAY_OUT = (
+    "the path of a file or folder: train_from_files and bpetite.corpus.read_documents read these. A text with such a "
+    "name is given as bytes"
+)
 
 
 class Continued(bytes):

@@ -17,7 +17,7 @@ from ...splitting.pretokenizer import Pretokenizer, pretokenizer, split_one
 from ...steps.normalizers import normalizer
 from ._count_table import CountTable
 from ._text_counter import TextCounter, batches
-from .count_options import Cutting
+from .cutting import Cutting
 from .documents import Continued, Text
 from .spilling import Partitions
 
@@ -40,7 +40,7 @@ class Preparation:
     specials: Specials
     normalize: Callable[[str], str] | None
     cuts: CertainCuts | None = None
-    #: Does all of this instead, with the special tokens that it recognises.
+    #: For tokenizers with further steps: the pipeline that replaces all of the above, and its special tokens.
     pipeline: tuple[Pipeline, Specials] | None = None
 
     @classmethod
@@ -65,7 +65,7 @@ class Preparation:
         """The text between special tokens.
 
         Raises:
-            UnicodeEncodeError: At a lone surrogate, before the ordinary text that holds it.
+            UnicodeEncodeError: The text holds a lone surrogate; ordinary texts before it have been yielded.
         """
         begin = 0
         for start, end, _ in self.specials.spans(text):

@@ -17,9 +17,9 @@ from zlib import crc32
 from ...core._threads import in_order
 from ...errors import amount_in, check_integer
 from ._count_table import PARTITIONS, CountTable
-from .count_options import Cutting
+from .count_file import READ_SIZE, Extent, SharedFile, summed, write_table
 from .counts import CountFile
-from .table_file import READ_SIZE, Extent, SharedFile, summed, write_table
+from .cutting import Cutting
 
 LEAST_MEMORY = 1 << 20  # for a table
 MOST_MEMORY = 1 << 62  # more is as good as no bound
@@ -36,7 +36,7 @@ class Partitions:
 
     def __init__(self, memory: int, folder: str | os.PathLike[str] | None) -> None:
         self._memory = memory - memory // 8
-        self._kept = max(1, memory // 8 // PARTITIONS)  # bytes of each file that are not on disk
+        self._buffered = max(1, memory // 8 // PARTITIONS)  # bytes of each file that are not on disk
         self._folder = os.fspath(folder) if folder is not None else tempfile.gettempdir()
         if not os.path.isdir(self._folder):
             raise NotADirectoryError(errno.ENOTDIR, "spill_to is no folder", self._folder)
@@ -57,17 +57,17 @@ class Partitions:
         table.clear()
 
     def result(self, tables: list[CountTable], cutting: Cutting, documents: int, min_count: int) -> CountFile:
-        """The sum of these tables and all that were added, without pre-tokens that occur less often. The list is empty
-        after, and nothing can be added."""
-        kept: Iterable[CountTable] = tables
+        """The sum of these tables and all that were added, without pre-tokens that occur less often. Empties `tables`;
+        do not call :meth:`add` afterwards."""
+        summed_tables: Iterable[CountTable] = tables
         if len(tables) > 1 or any(extent.size for extent in self._extents):
             for _ in in_order(self.add, iter(tables), len(tables)):
                 pass
             tables.clear()  # the sum takes their memory
-            kept = summed([[extent] for extent in self._extents], self._memory)
+            summed_tables = summed([[extent] for extent in self._extents], self._memory)
         with _disk_full(self._folder):
             file = self._temporary()
-            write_table(file.file, kept, cutting, documents, min_count)
+            write_table(file.file, summed_tables, cutting, documents, min_count)
             counts = CountFile.of(file)
         for extent in self._extents:
             extent.file.close()
@@ -75,7 +75,7 @@ class Partitions:
 
     def _temporary(self) -> SharedFile:
         file: Any = tempfile.SpooledTemporaryFile(  # noqa: SIM115  # stays open
-            self._kept, dir=self._folder, buffering=BUFFER
+            self._buffered, dir=self._folder, buffering=BUFFER
         )
         return SharedFile(file, f"a temporary file in {self._folder}")
 
@@ -87,7 +87,8 @@ def _disk_full(folder: str) -> Iterator[None]:
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
-        message = f"{os.strerror(error.errno)}: counts that memory does not hold; give more, or spill_to another folder"
+        way_out = "give more memory, or spill_to another folder"
+        message = f"{os.strerror(error.errno)}: counts that memory does not hold; {way_out}"
         raise OSError(error.errno, message, folder) from error
 
 

@@ -15,7 +15,7 @@ cdef class LearnedTokens:
     cdef uint64_t data_room
     cdef uint64_t* start           # count + 1 of them
     cdef uint64_t start_room
-    cdef uint32_t* width           # slots that a token takes in a word
+    cdef uint32_t* width           # slots that a token takes in a pre-token
     cdef uint64_t width_room
     cdef uint32_t count
     cdef uint32_t* slots           # hash of bytes -> id + 1, 0 where empty; the 256 bytes are not in it

@@ -12,6 +12,8 @@ from ...headers cimport bp_grow, bp_hash_bytes, bp_secret, draw_secret
 
 cdef enum:
     BYTES = 256
+
+cpdef enum:
     MAX_TOKENS = 0x7FFFFFFE     # ids and their complements fit an int32
 
 cdef bp_secret secret = draw_secret()
@@ -29,7 +31,9 @@ cdef int count_overflows() except -1 nogil:
 
 cdef int too_large() except -1 nogil:
     with gil:
-        raise OverflowError("too many tokens or pre-tokens: at most 2^31 - 2 tokens, and 2^33 - 2 symbols of words")
+        raise OverflowError(
+            "too many tokens or pre-tokens: at most 2^31 - 2 tokens, and 2^33 - 2 symbols of pre-tokens"
+        )
 
 
 @cython.final

@@ -5,7 +5,7 @@
   can have the order of another trainer, which decides ties.
 - A merge first notes the neighbours of all its occurrences, one entry for each different one, and then updates the
   table of pairs once for each: a frequent pair has far fewer neighbours than occurrences.
-- Strips of words are searched many at a time, without a branch on their content: while one is on its way from
+- Strips of pre-tokens are searched many at a time, without a branch on their content: while one is on its way from
   memory, the search of others goes on. A third no longer hold the pair; the rest are processed one by one.
 """
 cimport cython
@@ -19,9 +19,9 @@ from ...headers.python cimport PyBytes_FromStringAndSize
 from ...vocabulary._tokens cimport TokenTable
 from ..counting._count_table cimport PretokenReader, bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
-from ._pairs cimport PairTable, append_item, pair_entry
-from ._words cimport (
-    SENTINEL, STRIP, STRIP_WORK, WordEncoder, Words, head_of, read_strip, strip, strip_at,
+from ._pairs cimport EMPTY, PairTable, append_item, pair_entry
+from ._pretokens cimport (
+    SENTINEL, STRIP, STRIP_WORK, PretokenEncoder, Pretokens, head_of, read_strip, strip, strip_at,
 )
 
 cdef extern from "training/merging/pair_search.h" nogil:
@@ -29,13 +29,11 @@ cdef extern from "training/merging/pair_search.h" nogil:
                            uint64_t n) noexcept
 
 cdef enum:
-    MERGE_WORK = 1024           # bytes of text whose encoding takes as long as a merge at least
+    MERGE_WORK = 1024           # least work of a merge as bp_watch counts it, in bytes of text
     SEARCHED = 64               # strips that are searched before the pair is joined in them
     NEIGHBOURS = 512            # that wait to be counted; a strip has fewer than a quarter of them
     LOOK_AHEAD = 16             # strips, or pairs
     NO_NEIGHBOUR = ~SENTINEL    # no id
-
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 
 
 cdef struct match:              # a strip in which the pair begins
@@ -88,16 +86,16 @@ cdef class Merger:
         max_words: For superwords: pairs that would give more words than this, or ": ", are not learned. Words are
             separated by spaces; 0 for no limit.
     """
-    cdef Words words
-    cdef WordEncoder encoder           # of the pre-tokens; None where they are added as bytes
+    cdef Pretokens pretokens
+    cdef PretokenEncoder encoder       # of the pre-tokens; None where they are added as bytes
     cdef LearnedTokens known
     cdef PairTable pairs
     cdef NewPairs new_pairs
     cdef uint32_t* learned             # left, right, left, right, ...
     cdef uint64_t learned_count
     cdef uint64_t learned_room
-    cdef bint counted                  # the pairs of the words
-    cdef int64_t joined                # pairs that `join_everywhere` has joined, each as often as its word occurs
+    cdef bint counted                  # the pairs of the pre-tokens
+    cdef int64_t joined                # pairs that `join_everywhere` has joined, each as often as its pre-token occurs
     cdef match matches[SEARCHED]
     cdef neighbour neighbours[NEIGHBOURS]
     cdef bp_watch watch
@@ -106,13 +104,13 @@ cdef class Merger:
                   bytes first=bytes(range(256)), uint32_t max_words=0):
         self.known = LearnedTokens(first)
         self.new_pairs = NewPairs()
-        self.words = Words(self.known)
+        self.pretokens = Pretokens(self.known)
         self.pairs = PairTable(self.known, min_frequency, ties_by_bytes, max_token_bytes, max_words)
 
     def __dealloc__(self):
         free(self.learned)
 
-    # ---- words in -------------------------------------------------------------------------------------------------
+    # ---- pre-tokens in --------------------------------------------------------------------------------------------
 
     def know(self, const uint32_t[::1] pairs not None):
         """Make the tokens of an earlier tokenizer known. Call :meth:`encode_by` next.
@@ -147,17 +145,17 @@ cdef class Merger:
             whole: A pre-token that is a token is taken whole; nothing is learned from it.
         """
         cdef uint32_t token
-        self.encoder = WordEncoder(tokens, merges, ids, whole, self.known)
-        for token in range(self.known.count):      # each token of the vocabulary has one slot in a word
+        self.encoder = PretokenEncoder(tokens, merges, ids, whole, self.known)
+        for token in range(self.known.count):      # each token of the vocabulary has one slot in a pre-token
             self.known.width[token] = 1
 
     def add(self, PretokenReader pretokens not None):
         """Add the pre-tokens that are left in a reader."""
         if self.counted:
-            raise RuntimeError("words come before merges")
+            raise RuntimeError("pre-tokens come before merges")
         bp_watch_begin(&self.watch, NULL)
         with nogil:
-            self.words.add(pretokens, self.encoder, &self.watch)
+            self.pretokens.add(pretokens, self.encoder, &self.watch)
 
     # ---- merging --------------------------------------------------------------------------------------------------
 
@@ -207,7 +205,7 @@ cdef bint run(Merger self, uint32_t token_limit) except -1 nogil:
     cdef uint32_t left, right
     if not self.counted:
         self.counted = True
-        self.pairs.count(self.words.symbols, <uint32_t> (self.words.count // 2), &self.watch)
+        self.pairs.count(self.pretokens.symbols, <uint32_t> (self.pretokens.count // 2), &self.watch)
     while self.known.count < token_limit:
         if not self.pairs.best(&key):
             return False
@@ -232,7 +230,7 @@ cdef int64_t record(Merger self, uint32_t left, uint32_t right) except -1 nogil:
 # ---- joining a pair -------------------------------------------------------------------------------------------------
 
 cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t merged) except -1 nogil:
-    """Join the pair in all words and bring the counts of its neighbours up to date. OUT: self.joined."""
+    """Join the pair in all pre-tokens and bring the counts of its neighbours up to date. OUT: self.joined."""
     cdef uint64_t key = <uint64_t> left << 32 | right
     cdef pair_entry* entry = self.pairs.find(key)
     cdef uint32_t inline_items[2]
@@ -254,17 +252,17 @@ cdef int join_everywhere(Merger self, uint32_t left, uint32_t right, uint32_t me
     entry.count = 0
     entry.length = 0
     entry.room = 0
-    # A pair of two equal tokens must be joined from the left also where strips of one word meet.
+    # A pair of two equal tokens must be joined from the left also where strips of one pre-token meet.
     if left == right:
         for i in range(1, length):
             if items[i - 1] >= items[i]:
                 qsort(items, length, sizeof(uint32_t), by_number)
                 break
     for i in range(min(length, <uint32_t> LOOK_AHEAD)):
-        fetch(self.words.symbols, items[i])
+        fetch(self.pretokens.symbols, items[i])
     i = 0
     try:
-        while i < length and self.joined < count:      # then the rest had the pair once
+        while i < length and self.joined < count:      # once `count` are joined, no further strip holds the pair
             join(self, left, right, merged, search(self, left, right, items, i, length))
             searched = min(<uint32_t> SEARCHED, length - i)
             i += searched
@@ -300,7 +298,7 @@ cdef int reserve(NewPairs self, uint64_t tokens) except -1 nogil:
 cdef int search(Merger self, uint32_t left, uint32_t right, const uint32_t* items, uint32_t at,
                 uint32_t end) noexcept nogil:
     """Find the strips in which the pair begins, of the next SEARCHED of a list. Returns their number."""
-    cdef int32_t* symbols = self.words.symbols
+    cdef int32_t* symbols = self.pretokens.symbols
     cdef uint64_t left_width = self.known.width[left]
     cdef match* one
     cdef strip searched
@@ -322,7 +320,7 @@ cdef int search(Merger self, uint32_t left, uint32_t right, const uint32_t* item
 
 cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int matches) except -1 nogil:
     """Join the pair in the strips that `search` has found, and note its neighbours."""
-    cdef int32_t* symbols = self.words.symbols
+    cdef int32_t* symbols = self.pretokens.symbols
     cdef const uint32_t* width = self.known.width
     cdef uint64_t left_width = width[left]
     cdef uint64_t both = left_width + width[right]
@@ -342,7 +340,7 @@ cdef int join(Merger self, uint32_t left, uint32_t right, uint32_t merged, int m
         while places:
             at = one.start + bp_lowest_bit(places)
             places &= places - 1
-            # The second of three equal tokens, or the strip before has had a part of it.
+            # An earlier join took one of the two: x x x, or a pair across two strips.
             if symbols[at] != <int32_t> left or symbols[at + left_width] != <int32_t> right:
                 continue
             # Without a branch: whether there is a neighbour would often be predicted wrongly.
@@ -383,7 +381,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
         key = <uint64_t> merged << 32 | other if one.place & 1 else other << 32 | merged
         entry = &self.new_pairs.entries[one.place]
         if entry.key != key:
-            use(self.new_pairs, one.place)
+            note_used(self.new_pairs, one.place)
             entry.key = key
             entry.count = 0
             entry.length = 0
@@ -394,7 +392,7 @@ cdef int count_new_pairs(Merger self, uint32_t merged, int number) except -1 nog
     return 0
 
 
-cdef int use(NewPairs self, uint64_t place) except -1 nogil:
+cdef int note_used(NewPairs self, uint64_t place) except -1 nogil:
     if bp_grow(<void**> &self.used, &self.used_room, self.used_count + 1, sizeof(uint64_t)) < 0:
         return out_of_memory()
     self.used[self.used_count] = place

@@ -7,6 +7,9 @@ from libc.string cimport memcpy
 from ...headers cimport bp_watch
 from ._learned_tokens cimport LearnedTokens, out_of_memory, too_large
 
+cdef extern from "<stdint.h>" nogil:
+    const uint64_t EMPTY "UINT64_MAX"     # the key of no pair
+
 cdef enum:
     LEAST_LIST = 8         # numbers for which an array has room at first
 
@@ -70,7 +73,7 @@ cdef class PairTable:
     cdef bint ties_by_bytes
     cdef bint only_new             # a pair that gives an existing token is not learned
 
-    # Count all pairs of words in which nothing has been joined, and note their strips, numbered below `end`.
+    # Count all pairs of pre-tokens in which nothing has been joined, and note their strips, numbered below `end`.
     cdef int count(self, const int32_t* symbols, uint32_t end, bp_watch* watch) except -1 nogil
     # The pair's entry, or the empty one where it would go.
     cdef pair_entry* find(self, uint64_t key) noexcept nogil

@@ -15,9 +15,8 @@ from libc.string cimport memset
 from ...headers cimport BP_PREFETCH, bp_free, bp_grow, bp_mix, bp_resize, bp_secret, bp_watch, bp_work, draw_secret
 from ..counting._count_table cimport bp_add_overflows
 from ._learned_tokens cimport LearnedTokens, count_overflows, out_of_memory, token_length
-from ._words cimport STRIP, STRIP_WORK, read_strip, strip, strip_after
+from ._pretokens cimport STRIP, STRIP_WORK, read_strip, strip, strip_after
 
-cdef uint64_t EMPTY = 0xFFFFFFFFFFFFFFFFU
 cdef bp_secret secret = draw_secret()
 
 
@@ -59,7 +58,7 @@ cdef class PairTable:
                 return -1
             one = read_strip(symbols, number)
             for at in range(one.start, one.start + one.size):
-                if symbols[at + 1] >= 0:           # else the end of the word
+                if symbols[at + 1] >= 0:           # else the end of the pre-token
                     keys[noted] = <uint64_t> symbols[at] << 32 | <uint64_t> symbols[at + 1]
                     numbers[noted] = number
                     weights[noted] = one.weight

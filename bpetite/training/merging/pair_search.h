@@ -18,8 +18,8 @@ static inline uint64_t bp_find_eight(const int32_t *first, const int32_t *second
 }
 #endif
 
-/* Bit i is set where first[i] == left and second[i] == right, for i below n; n is from 1 to 64. Most words have up to
-   sixteen slots, which are searched without a branch. */
+/* Bit i is set where first[i] == left and second[i] == right, for i below n; n is from 1 to 64. Most pre-tokens
+   have up to sixteen slots, which are searched without a branch. */
 static inline uint64_t bp_find_pairs(const int32_t *first, const int32_t *second, int32_t left, int32_t right,
                                      uint64_t n) {
 #ifdef BP_SSE2

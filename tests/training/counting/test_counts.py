@@ -18,9 +18,9 @@ from bpetite import patterns, reference
 from bpetite.errors import FormatError
 from bpetite.training.counting import counts as module
 from bpetite.training.counting import jobs as counting
-from bpetite.training.counting.count_options import Cutting
+from bpetite.training.counting.count_pretokens import count_pretokens
 from bpetite.training.counting.counts import CountFile, PretokenCounts, merge_count_files
-from bpetite.training.counting.texts import count_pretokens
+from bpetite.training.counting.cutting import Cutting
 from tests.support.running import own_memory, running_threads
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
@@ -188,7 +188,7 @@ def test_one_long_pre_token_is_held_about_twice(last):
     """Once by the table, and once as UTF-8 where the text is not that already; 2 of 16 MB is what else is needed."""
     script = (
         "import resource\n"
-        "from bpetite.training.counting.texts import count_pretokens\n"
+        "from bpetite.training.counting.count_pretokens import count_pretokens\n"
         f"text = 'word' * (1 << 22) + {last!r}\n"
         "count_pretokens(text[:1000])\n"
         "before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from bpetite import CountFile, FormatError, PretokenCounts, count_pretokens, patterns
 from bpetite.training import merge_count_files
+from bpetite.training.counting import count_pretokens as counting
 from bpetite.training.counting import jobs, spilling
-from bpetite.training.counting import texts as counting
 from bpetite.training.counting.spilling import memory_bytes
 
 DIGITS = r"[0-9]{1,3}|[^0-9]+"
@@ -126,7 +126,7 @@ def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             raise OSError(errno.ENOSPC, "full")
 
     monkeypatch.setattr("tempfile.SpooledTemporaryFile", lambda *_, **__: Full())
-    with tiny(), pytest.raises(OSError, match="does not hold; give more, or spill_to another folder") as caught:
+    with tiny(), pytest.raises(OSError, match="does not hold; give more memory, or spill_to another folder") as caught:
         count_pretokens(["ab ab cd"], memory=1, spill_to=tmp_path)
     assert caught.value.filename == str(tmp_path)
 

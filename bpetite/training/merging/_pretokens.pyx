@@ -1,14 +1,14 @@
-"""The words that merges are learned from, as tokens in flat memory.
+"""The pre-tokens that merges are learned from, as tokens in flat memory.
 
 - Each byte of a pre-token, or each token of one that is encoded already, has one slot of `symbols`; SENTINEL stands
-  around words. A token of n slots that begins at slot p has its id at p and ~id at p + n - 1; the slots between are
-  negative and never looked at. So the token after a pair is `symbols[p + n]`, the one before is read off
-  `symbols[p - 1]`, a merge writes three slots, nothing moves, and no links are stored. (Words as lists that shrink were
-  as fast on short pre-tokens and quadratic on one long one, which is a corpus without a split pattern.)
-- A word is cut into strips of at most STRIP slots. A pair remembers the strips that it begins in, each once and
+  around pre-tokens. A token of n slots that begins at slot p has its id at p and ~id at p + n - 1; the slots between
+  are negative and never looked at. So the token after a pair is `symbols[p + n]`, the one before is read off
+  `symbols[p - 1]`, a merge writes three slots, nothing moves, and no links are stored. (Lists that shrink were as fast
+  on short pre-tokens and quadratic on one long one, which is a corpus without a split pattern.)
+- A pre-token is cut into strips of at most STRIP slots. A pair remembers the strips that it begins in, each once and
   in ascending order: four bytes an occurrence, freed when the pair is gone. A strip is searched for the pair by
-  comparing all its slots at once, which costs less than one cache miss; long words stay linear because their strips
-  are short too.
+  comparing all its slots at once, which costs less than one cache miss; long pre-tokens stay linear because their
+  strips are short too.
 """
 cimport cython
 from libc.stdint cimport UINT32_MAX, int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -30,13 +30,13 @@ cdef extern from "training/merging/pair_search.h" nogil:
 
 cdef enum:
     NO_ID = 0x7FFFFFFF
-    WORD_WORK = 32              # bytes of text whose encoding takes as long as adding a word
-    LONG = 32                   # bytes of a pre-token that is encoded word by word, at least
-    CACHE = 8 << 20             # bytes for the words of long pre-tokens
+    PRETOKEN_WORK = 32          # work of adding a pre-token as bp_watch counts it, in bytes of text
+    LONG = 32                   # bytes of a pre-token that is encoded through the word cache, at least
+    CACHE = 8 << 20             # bytes of that cache
 
 
 @cython.final
-cdef class WordEncoder:
+cdef class PretokenEncoder:
     """Pre-tokens as the tokens that a vocabulary makes of them, by their internal ids.
 
     Args:
@@ -70,13 +70,13 @@ cdef class WordEncoder:
         free(self.by_slot)
 
 
-cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length) except -1 nogil:
+cdef Py_ssize_t encode(PretokenEncoder self, const uint8_t* data, Py_ssize_t length) except -1 nogil:
     """Put the internal ids of a pre-token's tokens into self.ids. Returns their number, 0 where nothing is learned."""
     cdef Py_ssize_t slot = self.tokens.find(data, length) if self.whole else -1
     cdef Py_ssize_t at, size = -1, offset = 0
     if length < 2 or slot >= 0 and self.by_slot[slot] != NO_ID:
         return 0
-    if length < LONG:                              # comes once: it is not looked for among the words
+    if length < LONG:                              # each pre-token comes once, so a cache of short ones is not hit
         if space_reserve(&self.worker.space, length):
             self.ids = self.worker.space.ids
             for at in range(length):
@@ -95,8 +95,8 @@ cdef Py_ssize_t encode(WordEncoder self, const uint8_t* data, Py_ssize_t length)
 
 
 @cython.final
-cdef class Words:
-    """The words that merges are learned from, as tokens; empty at first."""
+cdef class Pretokens:
+    """The pre-tokens that merges are learned from, as tokens; empty at first."""
 
     def __cinit__(self, LearnedTokens known not None):
         cdef uint32_t number
@@ -110,11 +110,11 @@ cdef class Words:
     def __dealloc__(self):
         bp_free(self.symbols)
 
-    cdef int add(self, PretokenReader pretokens, WordEncoder encoder, bp_watch* watch) except -1 nogil:
+    cdef int add(self, PretokenReader pretokens, PretokenEncoder encoder, bp_watch* watch) except -1 nogil:
         cdef Py_ssize_t at, size
         cdef int32_t* slots
         while pretokens.advance():
-            if bp_work(watch, WORD_WORK):
+            if bp_work(watch, PRETOKEN_WORK):
                 return -1
             size = pretokens.length if encoder is None else encode(encoder, pretokens.data, pretokens.length)
             if size < 2:                           # holds no pair
@@ -130,8 +130,8 @@ cdef class Words:
         return 0
 
 
-cdef int reserve(Words self, uint64_t slots) except -1 nogil:
-    """Make room for one more word, and for what a search reads after it."""
+cdef int reserve(Pretokens self, uint64_t slots) except -1 nogil:
+    """Make room for one more pre-token, and for what a search reads after it."""
     cdef uint64_t count = self.count + HEAD + 2 + slots + slots // STRIP * NEXT_HEAD
     cdef int32_t* grown
     if count > head_of(UINT32_MAX):
@@ -146,12 +146,12 @@ cdef int reserve(Words self, uint64_t slots) except -1 nogil:
     return 0
 
 
-cdef void close(Words self, uint64_t size, int64_t count) noexcept nogil:
-    """End the word of so many slots, and cut it into strips."""
-    cdef uint64_t word = self.count
-    cdef uint64_t start = word + HEAD
+cdef void close(Pretokens self, uint64_t size, int64_t count) noexcept nogil:
+    """End the pre-token of so many slots, and cut it into strips."""
+    cdef uint64_t pretoken = self.count
+    cdef uint64_t start = pretoken + HEAD
     cdef uint64_t end = start + size
-    cdef int32_t* head = self.symbols + word
+    cdef int32_t* head = self.symbols + pretoken
     head[0] = head[HEAD - 1] = SENTINEL
     head[FIRST_SIZE] = <int32_t> min(size, <uint64_t> STRIP)
     memcpy(head + WEIGHT, &count, sizeof(int64_t))
@@ -165,6 +165,6 @@ cdef void close(Words self, uint64_t size, int64_t count) noexcept nogil:
         memcpy(head + WEIGHT, &count, sizeof(int64_t))
         head[NEXT_SIZE] = <int32_t> min(end - start, <uint64_t> STRIP)
         memcpy(head + NEXT_START, &start, sizeof(uint64_t))
-        memcpy(head + NEXT_WORD, &word, sizeof(uint64_t))
+        memcpy(head + NEXT_PRETOKEN, &pretoken, sizeof(uint64_t))
         self.count += NEXT_HEAD
     self.symbols[self.count] = SENTINEL

@@ -4,7 +4,9 @@ from __future__ import annotations
 import errno
 from typing import Any
 
-from ..corpus.layouts.registry import open_token_file
+import click
+
+from ..corpus.layouts.registry import DTYPES, open_token_file
 from ..corpus.layouts.token_file import TokenFile
 from ..corpus.merge import find_manifest
 from ..corpus.read.stores import AnyPath, path_of
@@ -12,7 +14,14 @@ from ..corpus.write.manifest import shards_in
 from ..corpus.write.partial import unfinished
 from ..errors import FormatError
 from ..tokenizer import Tokenizer
-from .shared_options import load_tokenizer
+from .loading import load_tokenizer
+from .shared_options import Decorator, all_of
+
+#: How a token file is read that does not say it itself.
+layout_options: Decorator = all_of(
+    click.option("-f", "--format", "format", help="Format of a file that has no manifest and does not say it."),
+    click.option("--dtype", type=click.Choice(DTYPES), help="Type of its tokens, likewise."),
+)
 
 
 class Output:

@@ -1,4 +1,4 @@
-"""Texts in, counts of their pre-tokens out."""
+"""Counting the pre-tokens of texts, as options say or as a tokenizer cuts them."""
 from __future__ import annotations
 
 import os
@@ -9,8 +9,8 @@ from ...core._special import Specials
 from ...core._threads import thread_count
 from ...engine.choice import engine_parts
 from ...vocabulary.vocab import Vocab
-from .count_options import CountOptions, Cutting
 from .counts import CountFile, Counts, PretokenCounts, check_min_count
+from .cutting import CountOptions, Cutting
 from .documents import Text, texts_not_paths
 from .jobs import Preparation, Progress, count_texts, sum_of
 from .spilling import LEAST_MEMORY, Partitions, memory_bytes
@@ -79,7 +79,7 @@ def count_pretokens(
 
     Raises:
         TypeError: A text that is neither str nor bytes.
-        ValueError: A `memory` that is no size, `spill_to` or `min_count` without it.
+        ValueError: Paths in place of texts; a `memory` that is no size, `spill_to` or `min_count` without it.
         UnicodeEncodeError: A str holds a lone surrogate.
         UnicodeDecodeError: bytes are not UTF-8.
         OSError: A temporary file cannot be written; the message names the folder.
@@ -88,6 +88,7 @@ def count_pretokens(
     {b' cat': 1, b' dog': 1, b'the': 2}
     """
     cutting = Cutting.of(**options)
+    texts = texts_not_paths(texts)
     preparation = Preparation.of(cutting)
     if memory is None:
         for name, value in (("spill_to", spill_to), ("min_count", min_count)):
@@ -112,8 +113,8 @@ def count_as(
     literals: Iterable[str] = (),
 ) -> Mapping[bytes, int] | CountFile:
     """Count the pre-tokens that a tokenizer cuts texts into, with all steps that its tokenizer.json declares; those run
-    on one thread. `literals` are special tokens that it will have. Counts are taken as they are, if they can be of
-    these pre-tokens.
+    on one thread. `literals` are special tokens that it will have. Counts are returned unchanged; an error if their
+    options differ from the tokenizer's.
 
     Raises:
         ValueError: The options that counts were made with contradict the tokenizer, or it has steps that counting does

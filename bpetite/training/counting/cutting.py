@@ -1,4 +1,4 @@
-"""Options that decide the pre-tokens of a text. Counts carry them."""
+"""The way a text is cut into pre-tokens: the options that counts carry."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -13,6 +13,11 @@ from ...vocabulary.special_literals import check_literal
 SpecialLiterals: TypeAlias = Sequence[str] | Mapping[str, int]
 
 
+#: The defaults of counting and of training.
+PATTERN = "gpt2"
+SPECIAL_TOKENS = ("<|endoftext|>",)
+
+
 class CountOptions(TypedDict, total=False):
     """The options of :meth:`Cutting.of`, for functions that also have others."""
 
@@ -23,7 +28,7 @@ class CountOptions(TypedDict, total=False):
 
 @dataclass(frozen=True)
 class Cutting:
-    """The options of counting, as :meth:`of` checks them."""
+    """The way a text is cut into pre-tokens, as :meth:`of` checks it."""
 
     pattern: Pattern
     special_tokens: tuple[str, ...]
@@ -33,8 +38,8 @@ class Cutting:
     def of(
         cls,
         *,
-        pattern: PatternLike = "gpt2",
-        special_tokens: SpecialLiterals = ("<|endoftext|>",),
+        pattern: PatternLike = PATTERN,
+        special_tokens: SpecialLiterals = SPECIAL_TOKENS,
         normalization: str | None = None,
     ) -> Cutting:
         """Check the options.

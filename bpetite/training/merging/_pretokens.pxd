@@ -1,10 +1,10 @@
-"""The words that merges are learned from, as tokens in flat memory (_words.pyx).
+"""The pre-tokens that merges are learned from, as tokens in flat memory (_pretokens.pyx).
 
     SENTINEL, size of the first strip, its weight (int64), SENTINEL, slots of all strips ...
-    for each further strip: SENTINEL, 0, its weight, 0, its size, its first slot (uint64), the word's head (uint64)
+    for each further strip: SENTINEL, 0, its weight, 0, its size, its first slot (uint64), the first head (uint64)
 
 A head begins at an even place, and half of that place is the strip's number. The weight lies next to the tokens: a
-word of a few tokens is read in one cache miss, or in two that do not wait for each other.
+pre-token of a few tokens is read in one cache miss, or in two that do not wait for each other.
 """
 cimport cython
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
@@ -18,25 +18,25 @@ from ..counting._count_table cimport PretokenReader
 
 cdef enum:
     STRIP = 64                     # slots at most
-    STRIP_WORK = 64                # bytes of text whose encoding takes as long as the search of a strip
-    HEAD = 5                       # symbols before the first slot of a word, in which are, from
+    STRIP_WORK = 64                # work of the search of a strip as bp_watch counts it, in bytes of text
+    HEAD = 5                       # symbols of a pre-token's head. Offsets in it:
     FIRST_SIZE = 1                 # the size of the first strip; 0 in the head of a further one
     WEIGHT = 2
-    NEXT_HEAD = 10                 # symbols of the head of a further strip, in which are besides, from
+    NEXT_HEAD = 10                 # symbols of a further strip's head: SENTINEL, WEIGHT, 0 at FIRST_SIZE, and:
     NEXT_SIZE = 5
     NEXT_START = 6
-    NEXT_WORD = 8
+    NEXT_PRETOKEN = 8
     SENTINEL = -0x7FFFFFFF - 1     # no id, and no complement of one
 
 
-cdef struct strip:                 # of the slots of a word
+cdef struct strip:                 # of the slots of a pre-token
     uint64_t start                 # its first slot
     uint64_t size                  # slots
-    int64_t weight                 # how often the word occurs
+    int64_t weight                 # how often the pre-token occurs
 
 
 @cython.final
-cdef class WordEncoder:
+cdef class PretokenEncoder:
     cdef TokenTable tokens
     cdef Worker worker
     cdef bint whole
@@ -45,14 +45,14 @@ cdef class WordEncoder:
 
 
 @cython.final
-cdef class Words:
+cdef class Pretokens:
     cdef int32_t* symbols              # heads and slots, then SENTINEL
     cdef uint64_t count                # symbols without that; even
     cdef uint64_t room
     cdef uint8_t id_of_byte[256]
 
     # Add pre-tokens: as the tokens that an encoder makes of them, else as bytes.
-    cdef int add(self, PretokenReader pretokens, WordEncoder encoder, bp_watch* watch) except -1 nogil
+    cdef int add(self, PretokenReader pretokens, PretokenEncoder encoder, bp_watch* watch) except -1 nogil
 
 
 cdef inline uint64_t head_of(uint32_t number) noexcept nogil:
@@ -77,17 +77,17 @@ cdef inline strip read_strip(const int32_t* symbols, uint32_t number) noexcept n
 
 
 cdef inline uint32_t strip_at(const int32_t* symbols, uint32_t number, uint64_t at) noexcept nogil:
-    """The strip in which a slot lies, in the same word as strip `number` and not after it."""
+    """The strip in which a slot lies, in the same pre-token as strip `number` and not after it."""
     cdef const int32_t* head = symbols + head_of(number)
-    cdef uint64_t start, word
+    cdef uint64_t start, pretoken
     if head[FIRST_SIZE]:
         return number
     memcpy(&start, head + NEXT_START, sizeof(uint64_t))
     if at >= start:
         return number
-    memcpy(&word, head + NEXT_WORD, sizeof(uint64_t))
-    if at < word + HEAD + STRIP:
-        return <uint32_t> (word // 2)
+    memcpy(&pretoken, head + NEXT_PRETOKEN, sizeof(uint64_t))
+    if at < pretoken + HEAD + STRIP:
+        return <uint32_t> (pretoken // 2)
     return number - <uint32_t> ((start - at + STRIP - 1) // STRIP * (NEXT_HEAD // 2))
 
 
@@ -97,6 +97,6 @@ cdef inline uint32_t strip_after(const int32_t* symbols, uint32_t number) noexce
     if symbols[at + FIRST_SIZE] == 0:
         return number + NEXT_HEAD // 2
     at += HEAD + symbols[at + FIRST_SIZE]
-    while symbols[at] != SENTINEL:                 # after STRIP slots of a long word
+    while symbols[at] != SENTINEL:                 # after STRIP slots of a long pre-token
         at += 1
     return <uint32_t> (even(at) // 2)

@@ -1,4 +1,4 @@
-"""Files of counts: 64 partitions of records, and a description at the end.
+"""Count files: 64 partitions of records, and a description at the end.
 
 Layout: the line ``bpetite counts 2``; records (count_records.h) in the order of their stable hashes, whose topmost 6
 bits are the number of the partition; one line of JSON with the options of counting, the totals, and the size and CRC-32
@@ -19,7 +19,7 @@ from ...errors import FormatError
 from ...splitting.pattern.unicode_data import UNICODE, check_unicode
 from ._count_table import PARTITIONS, CountTable
 from ._record_reader import RecordReader
-from .count_options import Cutting
+from .cutting import Cutting
 
 NAME = b"bpetite counts "
 MAGIC = NAME + b"2\n"
@@ -116,7 +116,7 @@ def summed(partitions: Sequence[Iterable[Extent]], memory: int) -> Iterator[Coun
 def write_table(
     file: BinaryIO, tables: Iterable[CountTable], cutting: Cutting, documents: int, min_count: int = 1
 ) -> None:
-    """Write a file of counts, without those below `min_count`. IN: tables as :func:`summed` gives them."""
+    """Write a count file, without those below `min_count`. IN: tables as :func:`summed` gives them."""
     sizes, checksums = [0] * PARTITIONS, [0] * PARTITIONS
     totals = [0, 0, 0]
     file.write(MAGIC)
@@ -141,14 +141,14 @@ def open_table(file: SharedFile) -> tuple[list[Extent], Cutting, Totals]:
     """The partitions of a file, the options that its texts were counted with, and totals.
 
     Raises:
-        FormatError: It is no file of counts, of another version, or its description is damaged.
+        FormatError: It is no count file, of another version, or its description is damaged.
     """
     magic = file.read(0, len(MAGIC))
     if magic.startswith(NAME) and magic != MAGIC:
         version = magic[len(NAME) :].decode("latin-1").strip()
         raise FormatError(f"{file.name}: counts of version {version}; this release reads version 2: count again")
     if magic != MAGIC:
-        raise FormatError(f"{file.name}: not a table of pre-token counts (begins with {magic[:20]!r})")
+        raise FormatError(f"{file.name}: not a file of pre-token counts (begins with {magic[:20]!r})")
     end = file.size() - END.size
     size, checksum = END.unpack(file.read(end, END.size)) if end >= len(MAGIC) else (0, 0)
     line = file.read(end - size, size) if size <= min(end - len(MAGIC), MOST_DESCRIPTION) else b""
