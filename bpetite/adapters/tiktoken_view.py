@@ -256,12 +256,13 @@ class Encoding:
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
         """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""
+        for name, value in (("allowed_special", allowed), ("disallowed_special", disallowed)):
+            if isinstance(value, str) and value != "all":
+                raise TypeError(f'{name} is "all" or a collection of literals, not {value!r}')
         literals = self.special_tokens_set
         recognised = literals if allowed == "all" else literals & set(allowed)
         if disallowed == "all":
             refused = literals - recognised
-        elif isinstance(disallowed, str):
-            raise TypeError(f'disallowed_special is "all" or a collection of literals, not {disallowed!r}')
         else:
             refused = literals & set(disallowed)
             for literal in set(disallowed) - literals:
