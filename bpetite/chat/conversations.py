@@ -162,8 +162,8 @@ def encode(
         variables: Further variables of the template. Named tokens, such as ``bos_token``, are trusted.
 
     Raises:
-        ValueError: There is no template; its logic depends on a special token in a text that is not trusted (``in``,
-            ``==``, ``split``), and so on whether this is one.
+        ValueError: There is no template, or none with this name; its logic depends on a special token in a text that is
+            not trusted (``in``, ``==``, ``split``), and so on whether this is one.
         jinja2.TemplateError: The template is no Jinja, refuses the messages, or has a fault; then with its line.
         TypeError: A message is no dict.
         UnicodeEncodeError: A text holds a lone surrogate.

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,6 +14,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
+from ..errors import short_repr
 from ..formats.files import TEMPLATES, settings_in
 
 if TYPE_CHECKING:
@@ -78,11 +78,12 @@ class ChatTemplate:
     """A compiled template, with generation blocks or without."""
 
     def __init__(self, source: str, name: str) -> None:
-        made = _jinja.from_string(source)
+        tree = _jinja.parse(source)
+        made = _jinja.from_string(tree)
         made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
         self._name = name
         self._render: Callable[[dict[str, Any]], str] = made.render
-        self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
+        self.has_generation: bool = tree.find(nodes.ExtensionAttribute) is not None
 
     def render(self, context: dict[str, Any]) -> str:
         """The text of a context.
@@ -166,6 +167,9 @@ class Templates:
             known = f"no default template: give template=, one of {', '.join(sorted(self._own))}"
             none = "no chat template: load the folder of its model, or give template="
             raise ValueError(f"the tokenizer has {known if self._own else none}")
+        if template not in self._own and "{" not in template:  # a source without it reads no message
+            names = ", ".join(sorted(self._own)) or "none"
+            raise ValueError(f"no chat template has the name {short_repr(template)}; names: {names}")
         name = f"chat template {template!r}" if template in self._own else "the chat template"
         source = self._own.get(template, template)
         compiled = self._compiled.get(source)

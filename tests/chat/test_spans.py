@@ -149,6 +149,19 @@ def test_generation_blocks_are_the_mask(tmp_path: Path) -> None:
         assert without.assistant_mask == expected["assistant_masks"]
 
 
+@pytest.mark.parametrize("tag", ["{%- generation -%}", "{%+ generation %}", "{%+ generation +%}"])
+def test_a_generation_block_may_keep_its_white_space(tag: str) -> None:
+    messages = [{"role": "assistant", "content": "abc"}]
+    found = chat.encode(BYTES, messages, f"x{tag}{{{{ messages[0].content }}}}y{{% endgeneration %}}")
+    assert found.assistant_mask == [0, 1, 1, 1, 1]
+
+
+def test_a_generation_block_in_a_comment_is_none() -> None:
+    messages = [{"role": "assistant", "content": "abc"}]
+    found = chat.encode(BYTES, messages, "{# {% generation %} #}x{{ messages[0].content }}y")
+    assert found.assistant_mask == [0, 1, 1, 1, 0]
+
+
 def test_a_block_that_the_template_reads() -> None:
     template = "{% set x %}{% generation %}{{ messages[0].content }}{% endgeneration %}{% endset %}{{ x | length }}"
     found = chat.encode(BYTES, [{"role": "assistant", "content": "abc"}], template)
