@@ -224,13 +224,9 @@ class Batch(Sequence[Any]):
 
     def _spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
         """The start and end of each token in its text."""
-        snapshot, allowed, made = self._snapshot, self._allowed, []
-        for text, some in zip(texts, ids, strict=True):
-            if snapshot.placed_by_bytes(text):
-                made += snapshot.tokenizer._char_spans(some, text.encode())
-            else:
-                made += offsets_of(snapshot.tokenizer, text, some, allowed)
-        return made
+        pairs = zip(texts, ids, strict=True)
+        return [span for text, some in pairs
+                for span in offsets_of(self._snapshot.tokenizer, text, some, self._allowed)]  # fmt: skip
 
     def _words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
         """The number of the word of each token: of a pre-token, a special token, or a word that was given."""

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import regex
 
+from ..engine.offsets import offsets_of
 from ..errors import short_repr
 from ..serving.segments import encode_segments
 from .masks import (
@@ -116,18 +117,11 @@ class ChatEncoding:
     @cached_property
     def _offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The starts and the ends of tokens, in characters of the text, which they overlap."""
-        tokenizer, text = self._tokenizer, self.text
-        data = text.encode("utf-8")
-        if tokenizer.decode_bytes(self.ids) == data:
-            spans = tokenizer._char_spans(self.ids, data)
-        else:
-            from ..engine.offsets import offsets_of
-
-            trusted, at = [], 0
-            for part, is_trusted in self._parts or [(text, True)]:
-                trusted += [(at, at + len(part))] * is_trusted
-                at += len(part)
-            spans = offsets_of(tokenizer, text, self.ids, "all", trusted)
+        trusted, at = [], 0
+        for part, is_trusted in self._parts or [(self.text, True)]:
+            trusted += [(at, at + len(part))] * is_trusted
+            at += len(part)
+        spans = offsets_of(self._tokenizer, self.text, self.ids, "all", trusted)
         pairs = np.array(spans, np.int64).reshape(-1, 2)
         return np.maximum.accumulate(pairs[:, 0]), np.maximum.accumulate(pairs[:, 1])
 

@@ -124,6 +124,8 @@ def _trace(
     if tokenizer._pipeline is not None:
         return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer._vocab.normalization
+    if isinstance(form, str) and normal_form(form)(text) == text:
+        form = None
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
                 for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special)]  # fmt: skip
