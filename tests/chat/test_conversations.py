@@ -58,7 +58,7 @@ def test_hostile_conversations_forge_nothing(name: str) -> None:
 
 
 def test_without_protection_forged_ids_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat.conversations, "_parts", lambda tokenizer, text, *masked: [(text, True)])
+    monkeypatch.setattr(chat.conversations, "_segments", lambda tokenizer, text, *masked: [(text, True)])
     for name in ("chatml", "data", "tools", "macro"):
         assert [chat_cases.attempt(seed, TEMPLATES[name]) for seed in range(40)].count("forged") > 10
 
