@@ -1,7 +1,7 @@
 """Encodings in the shape of ``tokenizers.Encoding``. A column is made when it is asked for, for a whole batch.
 
-For most tokenizers bpetite makes all columns. The Rust twin of the view makes the others: words of tokenizers that
-rewrite a text, and tokens that are spelled otherwise in a text.
+bpetite makes most columns. The Rust twin of the view makes the others: words of texts that are not given as words, and
+everything about tokens that a text may spell differently.
 """
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import accumulate, chain
+from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -191,8 +191,8 @@ class Batch(Sequence[Any]):
         for _, rows in self._by_part:
             if not all(map(snapshot.spelled_otherwise.isdisjoint, rows)):
                 return False
-        if name == "word_ids" and not self.call.is_pretokenized:
-            return all(map(snapshot.placed_by_bytes, chain.from_iterable(self.texts)))
+        if name == "word_ids":
+            return self.call.is_pretokenized and snapshot.one_template
         return name == "tokens" or snapshot.one_template
 
     def _of_part(self, name: str, part: TemplatePart, rows: Rows) -> Rows:
@@ -202,7 +202,7 @@ class Batch(Sequence[Any]):
         if name == "tokens":
             return [[*map(self._snapshot.spelled, ids)] for ids in rows]
         if name == "word_ids" and part.text:
-            return self._of_texts(self._words, part)
+            return self._of_texts(_numbers_of_words, part)
         if name == "offsets" and part.text:
             return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self._of_texts(self._spans, part))]
         text = TEXTS.index(part.text) if part.text else None
@@ -227,24 +227,6 @@ class Batch(Sequence[Any]):
         pairs = zip(texts, ids, strict=True)
         return [span for text, some in pairs
                 for span in offsets_of(self._snapshot.tokenizer, text, some, self._allowed)]  # fmt: skip
-
-    def _words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
-        """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
-        if self.call.is_pretokenized:
-            return [word for word, some in enumerate(ids) for _ in some]
-        (text,), (all_ids,) = texts, ids
-        tokenizer, sizes = self._snapshot.tokenizer, [*map(self._snapshot.lengths, all_ids)]
-        ends: list[int] = []
-        done = size = 0
-        for start, end, token_id in [*tokenizer._special_spans(text, self._allowed), (len(text), 0, None)]:
-            if ordinary := text[done:start].encode():
-                ends += [size + stop for stop in tokenizer._pretokenizer.ends(ordinary)]
-                size += len(ordinary)
-            if token_id is not None:
-                size += self._snapshot.lengths(token_id)
-                ends.append(size)
-            done = end
-        return [bisect_left(ends, stop) for stop in accumulate(sizes)]
 
 
 def _column(name: str, doc: str) -> Any:
@@ -343,6 +325,11 @@ class Encoding:
         count = texts.count(sequence)
         first = texts.index(sequence) if count else 0
         return first, first + count
+
+
+def _numbers_of_words(words: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
+    """The number of the word of each token."""
+    return [word for word, some in enumerate(ids) for _ in some]
 
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:

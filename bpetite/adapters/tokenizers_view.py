@@ -18,7 +18,6 @@ from tokenizers import models
 from ..atomic import write_file
 from ..bytelevel import encode_token
 from ..formats import huggingface
-from ..steps.normalizers import normal_form
 from ..steps.template import BARE, TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
 from .agreement import compare
@@ -47,8 +46,7 @@ class Snapshot:
         skipped: Ids that decoding leaves out on demand.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
-        lengths: id -> length in bytes.
-        spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
+        spelled_otherwise: Ids that a text may spell differently than the vocabulary.
         decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
         one_template: False if a second template follows the first, and changes the numbers of the texts.
     """
@@ -71,7 +69,6 @@ class Snapshot:
         self.skipped: frozenset[int] = vocab.skipped - normalized
         self.has_plain: bool = any("plain" in flags for _, flags in flags_of)
         self.spelled: Callable[[int], Any] = cache(self._spell)
-        self.lengths: Callable[[int], int] = cache(lambda token_id: len(vocab.tokens[token_id]))
         self._literals = {token_id: literal for literal, token_id in ids.items()}
         steps = post_processor.get("processors", [post_processor]) if post_processor else []
         named = [pair for step in steps for pair in _named_by(step)]
@@ -84,11 +81,6 @@ class Snapshot:
         self.decoded_otherwise: frozenset[int] = frozenset(odd | normalized)
         self.one_template: bool = all(step["type"] == "ByteLevel" for step in steps[:-1])
         self._unlike = OTHERWISE_IN_WORDS if "\\w" in repr(vocab.pattern) else ""
-        self._form: Any = vocab.normalization
-        self._by_bytes: bool = (
-            self.one_template and tokenizer._pipeline is None and vocab.alphabet is None
-            and isinstance(self._form, str | None) and all(vocab.find(bytes([byte])) is not None for byte in range(256))
-        )  # fmt: skip
 
     def _spell(self, token_id: int) -> str | None:
         vocab, literal = self.tokenizer.to_vocab(), self._literals.get(token_id)
@@ -100,10 +92,6 @@ class Snapshot:
     def reads_alike(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes in bpetite and in ``tokenizers``."""
         return not self._unlike or not any(char in text for text in texts for char in self._unlike)
-
-    def placed_by_bytes(self, text: str) -> bool:
-        """True if the bytes of a text's tokens, joined, are the text as given."""
-        return self._by_bytes and (self._form is None or normal_form(self._form)(text) == text)
 
 
 def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:
@@ -117,7 +105,7 @@ def read(backend: Any, content: str) -> Snapshot:
     """The snapshot of a ``tokenizers.Tokenizer`` with this tokenizer.json.
 
     Raises:
-        ValueError: bpetite cannot do what it does; the message says why.
+        ValueError: bpetite cannot reproduce this tokenizer; the message says why.
     """
     from ..tokenizer import Tokenizer
 
