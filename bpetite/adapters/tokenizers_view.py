@@ -20,11 +20,11 @@ from ..bytelevel import encode_token
 from ..formats import huggingface
 from ..steps.template import BARE, TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
-from .agreement import compare
+from .agreement import require_agreement
 from .tokenizers_encodings import Batch, Call, TwinNeeded
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding as EncodingOfTwin
+    from tokenizers import Encoding as TwinEncoding
 
     from ..tokenizer import Tokenizer
 
@@ -155,7 +155,7 @@ class TokenizersView:
     def __init__(self, content: str, snapshot: Snapshot, twin: Twin | None = None) -> None:
         self._content: str | None = content  # None after a change
         self._snapshot: Snapshot | None = snapshot
-        self._made: Twin | None = twin
+        self._twin: Twin | None = twin
         self.lock: Any = RLock()
         self.truncation: dict[str, Any] | None = None
         self.padding: dict[str, Any] | None = None
@@ -176,20 +176,20 @@ class TokenizersView:
         Raises:
             ValueError: Tokens were added with which bpetite cannot run.
         """
-        found = self._snapshot
-        if found is None:
+        snapshot = self._snapshot
+        if snapshot is None:
             with self.lock:
-                found = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
-        return found
+                snapshot = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
+        return snapshot
 
     @property
     def twin(self) -> Twin:
         """The ``tokenizers.Tokenizer`` that answers what bpetite does not; its settings are those of the last call."""
-        if self._made is None:
+        if self._twin is None:
             with self.lock:
-                if self._made is None:
-                    self._made = Twin.from_str(self._content or "")
-        return self._made
+                if self._twin is None:
+                    self._twin = Twin.from_str(self._content or "")
+        return self._twin
 
     def _configured(self, call: Call) -> Twin:
         """The twin with the settings of a call; the caller holds the lock."""
@@ -212,7 +212,7 @@ class TokenizersView:
         return self.encode_batch(inputs, is_pretokenized, add_special_tokens)[0]
 
     def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Any]:
-        """The encodings of texts or of pairs: :class:`.tokenizers_encodings.Encoding`, or those of ``tokenizers``."""
+        """The encodings of texts or of pairs: :class:`.tokenizers_encodings.RowEncoding` or ``tokenizers.Encoding``."""
         call = Call(add_special_tokens, is_pretokenized, self.encode_special_tokens, self.truncation, self.padding)
         inputs, snapshot = [*input], self.snapshot
         try:
@@ -222,7 +222,7 @@ class TokenizersView:
 
     encode_batch_fast = encode_batch
 
-    def encode_on_twin(self, inputs: Sequence[Any], call: Call, snapshot: Snapshot) -> list[EncodingOfTwin]:
+    def encode_on_twin(self, inputs: Sequence[Any], call: Call, snapshot: Snapshot) -> list[TwinEncoding]:
         """The encodings that ``tokenizers`` gives.
 
         Raises:
@@ -260,7 +260,7 @@ class TokenizersView:
         """:meth:`decode` of many."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # Tokens: these methods are those of the twin, so that none costs a second call
+    # Tokens: methods of the twin, bound once
 
     get_added_tokens_decoder: Any = cached_property(lambda view: view.twin.get_added_tokens_decoder)
     get_vocab: Any = cached_property(lambda view: view.twin.get_vocab)
@@ -339,7 +339,7 @@ def _restored(content: str, tokenizer: Tokenizer, post_processor: Any, settings:
     return view
 
 
-def view_of(tokenizer: Tokenizer) -> TokenizersView:
+def as_tokenizers(tokenizer: Tokenizer) -> TokenizersView:
     """As :meth:`bpetite.Tokenizer.as_tokenizers`."""
     vocab = replace(tokenizer.to_merges().to_vocab(), errors="strict")  # tokenizer.json has no place for errors
     content = huggingface.dump(vocab).decode("utf-8")
@@ -356,7 +356,7 @@ def accelerate(backend: Twin | TokenizersView) -> TokenizersView:
         view = TokenizersView(content, read(backend, content))
         if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
             plain = view._configured(Call())
-        compare(plain, view)
+        require_agreement(plain, view)
     except ValueError as error:
         raise ValueError(f"accelerate: {error}") from None
     view.truncation, view.padding = backend.truncation, backend.padding
