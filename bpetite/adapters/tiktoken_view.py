@@ -49,9 +49,7 @@ class Encoding:
         #: The highest id.
         self.max_token_value: int = max(tokenizer.vocab_size - 1, 0)
         self._special_tokens: dict[str, int] = tokenizer.special_tokens
-        tokens = tokenizer._vocab.token_table
-        self._find_id: Callable[[bytes], int | None] = tokens.find_id
-        self._find_bytes: Callable[[int], bytes | None] = tokens.get
+        self._find_id: Callable[[bytes], int | None] = tokenizer._vocab.token_table.find_id
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # isinstance asks for it after the type; nothing is imported for it
@@ -140,15 +138,14 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token; KeyError if no token has the id."""
-        data = self._find_bytes(token)
-        return self.tokenizer.token_bytes(token) if data is None else data
+        return self.tokenizer.token_bytes(token)
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token."""
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        return [*map(self.tokenizer.token_bytes, tokens)]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of tokens, and the position in it of the first character that has a byte of each token.
+        """The text of tokens, and for each token the index of the first character that it has a byte of.
 
         Raises:
             UnicodeDecodeError: The tokens are not UTF-8 together.
@@ -255,7 +252,7 @@ class Encoding:
         return not self.decode_single_token_bytes(token).strip(SPACES)
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
-        """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""
+        """The keywords of ``Tokenizer.encode`` that mean the same. Here a literal need not be a special token."""
         for name, value in (("allowed_special", allowed), ("disallowed_special", disallowed)):
             if isinstance(value, str) and value != "all":
                 raise TypeError(f'{name} is "all" or a collection of literals, not {value!r}')

@@ -59,12 +59,12 @@ class Batch(Sequence[Any]):
         view: The tokenizer.
         inputs: Texts or lists of words, or pairs of them.
         call: The settings.
-        overflowing: The rows that truncation cuts off follow the row that they come from.
+        overflowing: Keep the rows that truncation cuts off, after the row that they come from.
 
     Attributes:
         call: The settings.
-        offsets_ascend: The offsets of a later token in a text do not end before those of an earlier one.
-        texts: The first text or list of words of each input, and for pairs the second ones.
+        offsets_ascend: True if the ends of offsets never decrease inside a text.
+        texts: The first text or list of words of each input; for pairs also the second of each.
         sources: The index of the input of each row.
 
     Raises:
@@ -133,7 +133,7 @@ class Batch(Sequence[Any]):
         self._cuts = cuts
 
     def _rows(self, part: TemplatePart, values: Rows) -> Rows:
-        """Values of the tokens that truncation leaves; `values` are those of whole texts."""
+        """The values of the tokens that truncation leaves, from `values` of whole texts."""
         if self._cuts is None:
             return values
         cuts = self._cuts[TEXTS.index(part.text)]
@@ -334,7 +334,7 @@ def _numbers_of_words(words: Sequence[str], ids: Sequence[list[int]]) -> list[in
 
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:
-    """The first texts or lists of words, and for pairs the second ones.
+    """The first text or list of words of each input; for pairs also the second of each.
 
     Raises:
         TwinNeeded: The inputs are neither texts, nor lists of words, nor pairs of these.
@@ -363,7 +363,7 @@ def _encode(tokenizer: Tokenizer, allowed_special: Any, texts: Sequence[str]) ->
 
 
 def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
-    """Slices of so many tokens, of at most `room` tokens each; `stride` of them are in the next slice, too."""
+    """Slices of `size` tokens, at most `room` tokens each; neighbours share `stride` tokens."""
     if left:
         found = [slice(max(end - room, 0), end) for end in range(size, stride, stride - room)]
     else:
@@ -372,7 +372,7 @@ def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
 
 
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
-    """The number of tokens that each text of a row keeps, at most."""
+    """The most tokens that each text of a row keeps."""
     if len(lengths) == 1:
         return [room]
     # the longer text loses tokens down to the length of the other; after that each keeps half of the room

@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
 
-Parts that people set go to the twin, and bpetite reads the tokenizer.json of the twin. bpetite encodes and decodes. The
-twin holds the tokens, and makes what bpetite does not. It is made when something asks for it.
+bpetite encodes and decodes; the twin does everything else. What people set is set on the twin, and then bpetite reads the
+twin's tokenizer.json again. The twin is made when it is first needed.
 """
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class Snapshot:
         post_processor: The post-processor as tokenizer.json has it.
 
     Attributes:
-        parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
+        parts: (number of texts, with special tokens) -> the parts of the template; () if it takes no pairs.
         added: The number of special tokens around a single text.
-        trims_twice: True if offsets are trimmed again after they were trimmed.
-        skipped: Ids that decoding leaves out on demand.
+        trims_twice: True if two steps of the post-processor trim offsets.
+        skipped: Ids that ``skip_special_tokens`` leaves out.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
         spelled_otherwise: Ids that a text may spell differently than the vocabulary.
-        decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
+        decoded_otherwise: Ids of added tokens that ``tokenizers`` may decode to another text.
         one_template: False if a second template follows the first, and changes the numbers of the texts.
     """
 

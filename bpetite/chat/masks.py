@@ -66,7 +66,7 @@ def _stripping(name: str) -> Callable[..., Any]:
 
 
 def _changing(name: str) -> Callable[[Masked], str]:
-    """A change of case; a mask stands for as many characters as the character that it masks becomes."""
+    """A method that changes case. A mask is repeated if the character that it masks becomes several."""
 
     def change(text: Masked) -> str:
         seen: str = getattr(text.seen, name)()
@@ -121,7 +121,7 @@ def masking(char: str, literals: frozenset[str], *, any_text: bool) -> Callable[
 
 
 def free_characters(text: str, first: str = "") -> Iterator[str]:
-    """Printable characters without case and normal forms that a text does not have: some given ones, then rare
+    """Printable characters that a text does not have, without case and other normal forms: those in `first`, then rare
     ideographs."""
     return (char for char in chain(first, map(chr, range(0x20000, 0x2A6E0))) if char not in text)
 
