@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
 
-bpetite encodes and decodes; the twin does everything else. What people set is set on the twin, and then bpetite reads the
-twin's tokenizer.json again. The twin is made when it is first needed.
+bpetite encodes and decodes; the twin does everything else. What people set is set on the twin, and then bpetite reads
+the twin's tokenizer.json again. The twin is made when it is first needed.
 """
 from __future__ import annotations
 
