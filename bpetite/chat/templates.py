@@ -90,10 +90,14 @@ class ChatTemplate:
 
     def __init__(self, source: str, name: str) -> None:
         tree = _jinja.parse(source)
-        made = _jinja.from_string(tree)
-        made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
+        try:
+            compiled = _jinja.from_string(tree)
+        except SyntaxError as error:  # Python's: what Jinja translates as it is, such as a break outside of a loop
+            raise TemplateError(f"{name}: {error.msg}") from None
+        # in place of a ChainMap, whose copy takes longer than a short conversation
+        compiled.globals = dict(compiled.globals)
         self._name = name
-        self._render: Callable[[dict[str, Any]], str] = made.render
+        self._render: Callable[[dict[str, Any]], str] = compiled.render
         self.has_generation: bool = tree.find(nodes.ExtensionAttribute) is not None
 
     def render(self, context: dict[str, Any]) -> str:

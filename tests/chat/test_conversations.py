@@ -258,6 +258,7 @@ def test_template_of_the_model(tmp_path: Any) -> None:
         (["a"], "{{ messages }}", TypeError, r"messages\[0\] is a dict, not 'a'"),
         (user("a"), "{{ raise_exception('no tools') }}", TemplateError, "no tools"),
         (user("a"), "{% if %}", TemplateError, "Expected an expression"),
+        (user("a"), "{% break %}", TemplateError, "^the chat template: 'break' outside loop$"),
         (user("a\ud800"), "{{ messages[0].content }}", UnicodeEncodeError, "surrogates"),
         (user("a"), "{{ messages[0].__class__.mro() }}", TemplateError, "unsafe"),
         (user("a"), "{% set ns = namespace(a=1) %}{% set ns._x = 1 %}", TemplateError, "underscore"),
