@@ -54,6 +54,7 @@ WORK: dict[str, tuple[Callable[[Any, str], Any], int]] = {
     "tokens, 4000 characters": (lambda tok, name: tok(documents(name, 4000, 1)[0]).tokens(), 5),
     "tokens, 25 characters": (lambda tok, name: tok(documents(name, 25, 1)[0]).tokens(), 50),
     "char_to_token, 25 characters": (lambda tok, name: tok(documents(name, 25, 1)[0]).char_to_token(9), 50),
+    "word_ids, 25 characters": (lambda tok, name: tok(documents(name, 25, 1)[0]).word_ids(), 50),
     "offsets, 4000 characters": (
         lambda tok, name: tok(documents(name, 4000, 1)[0], return_offsets_mapping=True)["offset_mapping"], 5
     ),

@@ -1,6 +1,6 @@
 """Encodings in the shape of ``tokenizers.Encoding``. A column is made when it is asked for, for a whole batch.
 
-bpetite makes most columns. The Rust twin of the view makes the others: words of texts that are not given as words, and
+bpetite makes most columns. The Rust twin of the view makes the others: words of a text that the tokenizer rewrites, and
 everything about tokens that a text may spell differently.
 """
 from __future__ import annotations
@@ -9,11 +9,11 @@ import os
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from itertools import chain
+from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..engine.offsets import offsets_of, trimmed
+from ..engine.offsets import is_spelled, offsets_of, trimmed
 from ..steps.template import TemplatePart
 
 if TYPE_CHECKING:
@@ -191,8 +191,9 @@ class Batch(Sequence[Any]):
         for _, rows in self._by_part:
             if not all(map(snapshot.spelled_otherwise.isdisjoint, rows)):
                 return False
-        if name == "word_ids":
-            return self.call.is_pretokenized and snapshot.one_template
+        if name == "word_ids" and not self.call.is_pretokenized:
+            texts = chain.from_iterable(self.texts)
+            return snapshot.one_template and all(is_spelled(snapshot.tokenizer, text) for text in texts)
         return name == "tokens" or snapshot.one_template
 
     def _part_column(self, name: str, part: TemplatePart, rows: Rows) -> Rows:
@@ -202,7 +203,7 @@ class Batch(Sequence[Any]):
         if name == "tokens":
             return [[*map(self._snapshot.spelled, ids)] for ids in rows]
         if name == "word_ids" and part.text:
-            return self._text_column(_numbers_of_words, part)
+            return self._text_column(self._words, part)
         if name == "offsets" and part.text:
             return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self._text_column(self._spans, part))]
         text = TEXTS.index(part.text) if part.text else None
@@ -229,6 +230,24 @@ class Batch(Sequence[Any]):
         return [span for text, some in pairs
                 for span in offsets_of(self._snapshot.tokenizer, text, some, self._allowed)]  # fmt: skip
 
+    def _words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
+        """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
+        if self.call.is_pretokenized:
+            return [word for word, some in enumerate(ids) for _ in some]
+        (text,), (all_ids,) = texts, ids
+        tokenizer, sizes = self._snapshot.tokenizer, [*map(self._snapshot.lengths, all_ids)]
+        ends: list[int] = []
+        done = size = 0
+        for start, end, token_id in [*tokenizer._special_spans(text, self._allowed), (len(text), 0, None)]:
+            if ordinary := text[done:start].encode():
+                ends += [size + stop for stop in tokenizer._pretokenizer.ends(ordinary)]
+                size += len(ordinary)
+            if token_id is not None:
+                size += self._snapshot.lengths(token_id)
+                ends.append(size)
+            done = end
+        return [bisect_left(ends, stop) for stop in accumulate(sizes)]
+
 
 def _column(name: str, doc: str) -> Any:
     return property(lambda encoding: [*encoding._values(name)], doc=doc)
@@ -254,9 +273,7 @@ class RowEncoding:
     special_tokens_mask: list[int] = _column("special_tokens_mask", "1 for padding and for what the template adds.")
     tokens: list[str] = _column("tokens", "The tokens as the vocabulary spells them.")
     offsets: list[Span] = _column("offsets", "(start, end) of each token, in characters of its text or of its word.")
-    word_ids: list[int | None] = _column(
-        "word_ids", "The number of the word of each token: of a pre-token, a special token, or a word that was given."
-    )
+    word_ids: list[int | None] = _column("word_ids", "The number of the word of each token, see :meth:`Batch._words`.")
     sequence_ids: list[int | None] = _column("sequence_ids", "The number of the text of each token.")
 
     @property
@@ -326,11 +343,6 @@ class RowEncoding:
         count = texts.count(sequence)
         first = texts.index(sequence) if count else 0
         return first, first + count
-
-
-def _numbers_of_words(words: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
-    """The number of the word of each token."""
-    return [word for word, some in enumerate(ids) for _ in some]
 
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:

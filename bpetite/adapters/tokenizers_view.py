@@ -46,6 +46,7 @@ class Snapshot:
         skipped: Ids that ``skip_special_tokens`` leaves out.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
+        lengths: id -> length in bytes.
         spelled_otherwise: Ids that a text may spell differently than the vocabulary.
         decoded_otherwise: Ids of added tokens that ``tokenizers`` may decode to another text.
         one_template: False if a second template follows the first, and changes the numbers of the texts.
@@ -69,6 +70,7 @@ class Snapshot:
         self.skipped: frozenset[int] = vocab.skipped - normalized
         self.has_plain: bool = any("plain" in flags for _, flags in flags_of)
         self.spelled: Callable[[int], Any] = cache(self._spell)
+        self.lengths: Callable[[int], int] = cache(lambda token_id: len(vocab.tokens[token_id]))
         self._literals = {token_id: literal for literal, token_id in ids.items()}
         steps = post_processor.get("processors", [post_processor]) if post_processor else []
         named = [pair for step in steps for pair in _named_by(step)]

@@ -104,7 +104,7 @@ def offsets_of(
     """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding, in parts of the
     text that are `trusted` (all when None)."""
     given = text if isinstance(text, str) else text.decode("utf-8")
-    if _stays(tokenizer, given):
+    if is_spelled(tokenizer, given):
         return tokenizer._char_spans(ids, given.encode("utf-8"))
     return _trace(tokenizer, given, allowed_special, trusted).spans(tokenizer, ids)
 
@@ -117,8 +117,8 @@ def byte_offsets_of(
     return _trace(tokenizer, given, allowed_special, None).byte_spans(tokenizer, ids, given)
 
 
-def _stays(tokenizer: TokenizerBase, text: str) -> bool:
-    """True if nothing rewrites a text, so that the bytes of its tokens, joined, are the text."""
+def is_spelled(tokenizer: TokenizerBase, text: str) -> bool:
+    """True if the bytes of a text's tokens, joined, are the text, because nothing rewrites it."""
     form = tokenizer._vocab.normalization
     if tokenizer._pipeline is not None or tokenizer._vocab.aliases:
         return False
@@ -134,7 +134,7 @@ def _trace(
     if tokenizer._pipeline is not None:
         return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer._vocab.normalization
-    as_given = _stays(tokenizer, text)
+    as_given = is_spelled(tokenizer, text)
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
                 for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special)]  # fmt: skip

@@ -163,14 +163,9 @@ def test_transformers_takes_a_view() -> None:
     assert ours.tokenize(TEXTS[2]) == expected.tokenize(TEXTS[2])
 
 
-def own_columns(view: Any) -> list[Any]:
-    """Columns that bpetite makes, which no change of the view after the call can disturb."""
-    return [(one.ids, one.tokens, one.offsets, one.sequence_ids) for one in view.encode_batch(TEXTS)]
-
-
 def test_threads_share_a_view() -> None:
     view = Tokenizer.from_huggingface(build("llama 3, trimmed")).as_tokenizers()
-    expected = own_columns(view)
+    expected = [columns(one) for one in view.encode_batch(TEXTS)]
     start = threading.Barrier(8)
 
     def work(number: int) -> None:
@@ -178,7 +173,7 @@ def test_threads_share_a_view() -> None:
         for _ in range(30):
             if number == 0:
                 view.add_tokens([f"never {number}"])
-            assert own_columns(view) == expected
+            assert [columns(one) for one in view.encode_batch(TEXTS)] == expected
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))

@@ -120,6 +120,7 @@ def test_what_runs_on_bpetite(name: str) -> None:
         assert tokenizer.tokenize("hello world") == tokenizer("hello world", add_special_tokens=False).tokens()
         found = tokenizer(TEXTS[:-1], return_offsets_mapping=True)
         assert found.char_to_token(0, 7) == found["offset_mapping"][0].index((6 if name == "roberta" else 5, 11))
+        assert name != "gpt2" or found.word_ids(2)
         cut = tokenizer(TEXTS, truncation=True, max_length=6, stride=1, return_overflowing_tokens=True)
         assert len(cut["overflow_to_sample_mapping"]) == len(cut["input_ids"]) > len(TEXTS)
 
