@@ -49,7 +49,9 @@ class Encoding:
         #: The highest id.
         self.max_token_value: int = max(tokenizer.vocab_size - 1, 0)
         self._special_tokens: dict[str, int] = tokenizer.special_tokens
-        self._find_id: Callable[[bytes], int | None] = tokenizer._vocab.token_table.find_id
+        tokens = tokenizer._vocab.token_table
+        self._find_id: Callable[[bytes], int | None] = tokens.find_id
+        self._find_bytes: Callable[[int], bytes | None] = tokens.get
 
     @property  # type: ignore[misc]
     def __class__(self) -> type:  # isinstance asks for it after the type; nothing is imported for it
@@ -138,11 +140,12 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token; KeyError if no token has the id."""
-        return self.tokenizer.token_bytes(token)
+        data = self._find_bytes(token)
+        return self.tokenizer.token_bytes(token) if data is None else data
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token."""
-        return [*map(self.tokenizer.token_bytes, tokens)]
+        return [*map(self.decode_single_token_bytes, tokens)]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
         """The text of tokens, and for each token the index of the first character that it has a byte of.
