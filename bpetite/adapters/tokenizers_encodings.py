@@ -273,7 +273,7 @@ class RowEncoding:
     special_tokens_mask: list[int] = _column("special_tokens_mask", "1 for padding and for what the template adds.")
     tokens: list[str] = _column("tokens", "The tokens as the vocabulary spells them.")
     offsets: list[Span] = _column("offsets", "(start, end) of each token, in characters of its text or of its word.")
-    word_ids: list[int | None] = _column("word_ids", "The number of the pre-token, special token or given word of each token.")
+    word_ids: list[int | None] = _column("word_ids", "The number of the pre-token or the given word of each token.")
     sequence_ids: list[int | None] = _column("sequence_ids", "The number of the text of each token.")
 
     @property
