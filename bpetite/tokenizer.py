@@ -520,7 +520,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .adapters import adapter
 
-        view: TokenizersView = adapter("tokenizers_view", "as_tokenizers()", "tokenizers").view_of(self)
+        view: TokenizersView = adapter("tokenizers_view", "as_tokenizers()", "tokenizers").as_tokenizers(self)
         return view
 
     def as_transformers(self, **options: Any) -> PreTrainedTokenizerFast:
@@ -537,7 +537,7 @@ class Tokenizer(TokenizerBase, metaclass=OwnNames):
         """
         from .adapters import adapter
 
-        fast: PreTrainedTokenizerFast = adapter("transformers", "as_transformers()").fast_tokenizer(self, options)
+        fast: PreTrainedTokenizerFast = adapter("transformers", "as_transformers()").as_transformers(self, options)
         return fast
 
     def encode_with_offsets(

@@ -23,21 +23,21 @@ def adapter(name: str, purpose: str, package: str = "transformers") -> Any:
 def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     """Make a copy of a fast tokenizer of ``transformers`` or ``tokenizers`` that encodes and decodes with bpetite.
 
-    Results are those of the tokenizer given, which stays as it is: before it returns, bpetite is compared with
-    ``tokenizers`` on texts that are hard to split, and on the texts of some thousand ids. It pickles into worker
-    processes. See docs/transformers.md.
+    The copy gives the same results; the original is not changed. Before returning, ``accelerate`` compares both on
+    texts that are hard to split, and on the texts of some thousand ids. The copy can be pickled to worker processes.
+    See docs/transformers.md.
 
     Args:
         tokenizer: A ``transformers.PreTrainedTokenizerFast`` of BPE, or a ``tokenizers.Tokenizer``.
 
     Returns:
-        For the former a new object of a subclass with the same name, whose ``_tokenizer`` is a view; all other code is
-        that of its class. For the latter a view, as :meth:`bpetite.Tokenizer.as_tokenizers` gives it. What is
-        accelerated already is returned as it is.
+        For ``transformers``, a copy whose class has the same name and inherits everything but encoding and decoding.
+        For ``tokenizers``, an object as :meth:`bpetite.Tokenizer.as_tokenizers` returns it. An accelerated tokenizer is
+        returned unchanged.
 
     Raises:
         ValueError: bpetite would give other ids; the message says why.
-        TypeError: It is neither of these.
+        TypeError: The tokenizer is of neither type.
         MissingExtraError: ``transformers`` is not installed.
 
     >>> import bpetite
@@ -47,9 +47,9 @@ def accelerate(tokenizer: AnyTokenizer) -> AnyTokenizer:
     >>> tokenizer("ab ab")["input_ids"]
     [256, 257]
     """
-    if hasattr(tokenizer, "encode_batch_fast"):  # of tokenizers alone, for which its package is enough
+    if hasattr(tokenizer, "encode_batch_fast"):  # a tokenizers.Tokenizer: transformers is not needed
         module = adapter("tokenizers_view", "accelerate", "tokenizers")
     else:
         module = adapter("accelerated", "accelerate")
-    made: AnyTokenizer = module.accelerate(tokenizer)
-    return made
+    accelerated: AnyTokenizer = module.accelerate(tokenizer)
+    return accelerated

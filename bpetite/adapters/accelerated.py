@@ -1,4 +1,4 @@
-"""A fast tokenizer of ``transformers`` that stands on a view of bpetite: the code of its class, but for hot methods."""
+"""A fast tokenizer of ``transformers`` that encodes and decodes with bpetite; all other methods are inherited."""
 from __future__ import annotations
 
 import copy
@@ -27,7 +27,7 @@ RETURNED = (
 
 
 class Accelerated(TokenizersBackend):
-    """Stands between the class of a fast tokenizer and its base. Its ``_tokenizer`` is a view."""
+    """Mixin between a tokenizer class and ``TokenizersBackend``; its ``_tokenizer`` is a TokenizersView."""
 
     _accelerated: type[TokenizersBackend]
 
@@ -58,15 +58,16 @@ class Accelerated(TokenizersBackend):
             data["length"] = [*map(len, data["input_ids"])]
         if overflowing:
             data["overflow_to_sample_mapping"] = [*batch.sources]
-        view.encode_special_tokens, view.truncation, view.padding = call[2:]  # which are saved with it
+        # transformers saves the settings of the last call with the tokenizer
+        view.encode_special_tokens, view.truncation, view.padding = call[2:]
         for ids in data["input_ids"]:
             self._eventual_warn_about_too_long_sequence(ids, get("max_length"), get("verbose", True))
         tensors = get("return_tensors")
         if not (batched or tensors or overflowing):
             data = {key: value[0] if isinstance(value[0], list) else value for key, value in data.items()}
-        made = BatchEncoding(encoding=batch, n_sequences=len(batch.texts))
-        made.data = data  # not given to the constructor, which copies it item by item
-        return made.convert_to_tensors(tensors) if tensors else made
+        result = BatchEncoding(encoding=batch, n_sequences=len(batch.texts))
+        result.data = data  # not given to the constructor, which copies it item by item
+        return result.convert_to_tensors(tensors) if tensors else result
 
     def _call(self, options: dict[str, Any]) -> Call:
         """The settings that transformers would give to the backend."""
@@ -86,13 +87,6 @@ class Accelerated(TokenizersBackend):
             get("add_special_tokens", True), bool(get("is_split_into_words")),
             self.split_special_tokens if split is None else split, truncation, padding,
         )  # fmt: skip
-
-    def _encode_without_added_tokens(self, text: str) -> list[int]:
-        """As the method of ``transformers``, which takes the parts of the backend one by one."""
-        view: Any = self._tokenizer
-        if not isinstance(view, TokenizersView) or not view.snapshot.reads_alike([text]):
-            return list(super()._encode_without_added_tokens(text))
-        return view.snapshot.tokenizer.encode_ordinary(text)
 
     def decode(self, token_ids: Any, skip_special_tokens: bool = False, **options: Any) -> Any:
         """As the method of ``transformers``, which looks at the type of each id first."""
@@ -115,7 +109,7 @@ class Accelerated(TokenizersBackend):
 
 
 def _inputs(text: Any, text_pair: Any, batched: bool) -> list[Any]:
-    """The rows of a call as a backend takes them; none for input that has no such form."""
+    """The inputs of a call as a backend takes them; [] if they have no such form."""
     if not batched:
         return [(text, text_pair)] if text_pair else [text]
     if text_pair is None:
@@ -124,28 +118,28 @@ def _inputs(text: Any, text_pair: Any, batched: bool) -> list[Any]:
     return [*zip(text, text_pair, strict=True)] if matches else []
 
 
-def _restored(kind: type, state: dict[str, Any]) -> Any:
-    tokenizer = object.__new__(_class_for(kind))
+def _restored(cls: type, state: dict[str, Any]) -> Any:
+    tokenizer = object.__new__(_class_for(cls))
     tokenizer.__dict__.update(state)
     return tokenizer
 
 
 @cache
-def _class_for(kind: Any) -> Any:
-    # what the class does in its own way comes first; save_pretrained writes the name of the class
-    bases = (Accelerated,) if kind is TokenizersBackend else (kind, Accelerated)
-    own = {"__module__": kind.__module__, "__qualname__": kind.__qualname__, "__doc__": kind.__doc__}
-    return type(kind.__name__, bases, own | {"_accelerated": kind})
+def _class_for(cls: Any) -> Any:
+    # methods of the class itself come first; save_pretrained writes the name of the class
+    bases = (Accelerated,) if cls is TokenizersBackend else (cls, Accelerated)
+    own = {"__module__": cls.__module__, "__qualname__": cls.__qualname__, "__doc__": cls.__doc__}
+    return type(cls.__name__, bases, own | {"_accelerated": cls})
 
 
 def accelerate(tokenizer: Any) -> Any:
     """As :func:`bpetite.accelerate`."""
     if isinstance(tokenizer, Accelerated):
         return tokenizer
-    kind = type(tokenizer)
+    cls = type(tokenizer)
     if not isinstance(tokenizer, TokenizersBackend):
         raise TypeError(
-            f"accelerate takes a fast tokenizer of transformers or a tokenizers.Tokenizer, not {kind.__name__}"
+            f"accelerate takes a fast tokenizer of transformers or a tokenizers.Tokenizer, not {cls.__name__}"
         )
     state = {name: copy.copy(value) for name, value in vars(tokenizer).items() if name != "_tokenizer"}
-    return _restored(kind, state | {"_tokenizer": tokenizers_view.accelerate(tokenizer._tokenizer)})
+    return _restored(cls, state | {"_tokenizer": tokenizers_view.accelerate(tokenizer._tokenizer)})

@@ -1,4 +1,4 @@
-"""A tokenizer of bpetite and one of ``tokenizers`` are compared once, before the first stands in for the second.
+"""A tokenizer of bpetite is compared with one of ``tokenizers`` once, before it takes its place.
 
 The ids of some hundred texts that are hard to split, alone and in pairs, and the texts of some thousand ids must be
 equal.
@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .tokenizers_view import TokenizersView
 
-#: The texts that are also compared without the template.
+#: The number of texts that are also compared without the template.
 FEW = 16
-#: The ids whose text is compared: the first ones, and of the others one in so many.
+#: The ids whose text is compared: the first 1,024, and every 16th of the others.
 FIRST, STEP = 1024, 16
-#: The special tokens that are put into texts at most: the first and the last ones.
+#: The most special tokens that are put into texts: the first and the last ones.
 SPECIALS = 64
 
 TEXTS = (
@@ -50,22 +50,22 @@ def _hostile_texts(literals: Iterable[str]) -> list[str]:
 
     texts = [*TEXTS, *("".join(draw.choices(alphabet, k=60)) for alphabet in ALPHABETS for _ in range(6))]
     texts += ["".join(anything() for _ in range(60)) for _ in range(20)]
-    known = sorted(literals)
+    ordered = sorted(literals)
     half = SPECIALS // 2
-    for one in known[:half] + known[half:][-half:]:
+    for one in ordered[:half] + ordered[half:][-half:]:
         texts += [f"a{one}b", f" x {one} {one} y\n{one}", f"{one[:-1]} {one[1:]}{one}{one}"]
     return texts
 
 
-def compare(backend: Any, view: TokenizersView) -> None:
-    """Compare ids, segment ids and texts.
+def require_agreement(backend: Any, view: TokenizersView) -> None:
+    """Compare ids, segment ids and decoded texts.
 
     Args:
         backend: A ``tokenizers.Tokenizer`` without truncation and padding.
         view: The view of it.
 
     Raises:
-        ValueError: They differ; the message shows the first difference.
+        ValueError: They differ; with the first difference.
     """
     snapshot = view.snapshot
     texts = [text for text in _hostile_texts(snapshot.tokenizer.special_tokens) if snapshot.reads_alike([text])]

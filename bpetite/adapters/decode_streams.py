@@ -16,7 +16,7 @@ class DecodeStream:
     ``step`` gives the same texts, faster; for a ``tokenizers.Tokenizer`` it runs on ``tokenizers``.
 
     Args:
-        ids: Ids whose text is out already.
+        ids: Ids whose text was given out before.
         skip_special_tokens: Special tokens give no text.
 
     >>> from bpetite import Tokenizer

@@ -24,7 +24,7 @@ Specials = Literal["all"] | Collection[str]
 
 #: White space that cuts may join.
 SPACES = b" \n\t"
-#: What is not in the view -> what is to be used.
+#: Attribute of ``tiktoken.Encoding`` that the view lacks -> what to use in its place.
 ABSENT = {
     "encode_with_unstable": "bpetite.serving.heal gives the ids that no continuation of a text changes, and the bytes "
                             "that every continuation begins with",
@@ -140,15 +140,15 @@ class Encoding:
 
     def decode_single_token_bytes(self, token: int) -> bytes:
         """The bytes of one token; KeyError if no token has the id."""
-        found = self._find_bytes(token)
-        return self.tokenizer.token_bytes(token) if found is None else found
+        data = self._find_bytes(token)
+        return self.tokenizer.token_bytes(token) if data is None else data
 
     def decode_tokens_bytes(self, tokens: Sequence[int]) -> list[bytes]:
         """The bytes of each token."""
-        return [self.decode_single_token_bytes(token) for token in tokens]
+        return [*map(self.decode_single_token_bytes, tokens)]
 
     def decode_with_offsets(self, tokens: Sequence[int]) -> tuple[str, list[int]]:
-        """The text of tokens, and the position in it of the first character that has a byte of each token.
+        """The text of tokens, and for each token the index of the first character that it has a byte of.
 
         Raises:
             UnicodeDecodeError: The tokens are not UTF-8 together.
@@ -164,11 +164,11 @@ class Encoding:
     def decode_batch(
         self, batch: Sequence[Sequence[int]], *, errors: str = "replace", num_threads: int = 8
     ) -> list[str]:
-        """:meth:`decode` of many."""
+        """:meth:`decode` of many; ``num_threads`` has no effect."""
         return self.tokenizer.decode_batch(batch, errors=cast("ErrorHandler", errors))
 
     def decode_bytes_batch(self, batch: Sequence[Sequence[int]], *, num_threads: int = 8) -> list[bytes]:
-        """:meth:`decode_bytes` of many."""
+        """:meth:`decode_bytes` of many; ``num_threads`` has no effect."""
         return [self.tokenizer.decode_bytes(tokens) for tokens in batch]
 
     # Contents
@@ -224,8 +224,8 @@ class Encoding:
 
     def _encode_single_piece(self, text_or_bytes: str | bytes) -> list[int]:
         """The ids of one pre-token; special tokens are read as text."""
-        piece = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
-        return self.tokenizer._encode_pretoken(piece)
+        pretoken = text_or_bytes.encode("utf-8") if isinstance(text_or_bytes, str) else text_or_bytes
+        return self.tokenizer._encode_pretoken(pretoken)
 
     def _encode_bytes(self, text: bytes) -> list[int]:
         """The ids of bytes that need not be UTF-8.
@@ -255,13 +255,14 @@ class Encoding:
         return not self.decode_single_token_bytes(token).strip(SPACES)
 
     def _options(self, texts: Iterable[str], allowed: Specials, disallowed: Specials) -> dict[str, Any]:
-        """The keywords of ``Tokenizer.encode`` that mean the same; literals may be no special tokens here."""
+        """The keywords of ``Tokenizer.encode`` that mean the same. Here a literal need not be a special token."""
+        for name, value in (("allowed_special", allowed), ("disallowed_special", disallowed)):
+            if isinstance(value, str) and value != "all":
+                raise TypeError(f'{name} is "all" or a collection of literals, not {value!r}')
         literals = self.special_tokens_set
         recognised = literals if allowed == "all" else literals & set(allowed)
         if disallowed == "all":
             refused = literals - recognised
-        elif isinstance(disallowed, str):
-            raise TypeError(f'disallowed_special is "all" or a collection of literals, not {disallowed!r}')
         else:
             refused = literals & set(disallowed)
             for literal in set(disallowed) - literals:

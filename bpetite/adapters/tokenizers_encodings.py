@@ -1,7 +1,7 @@
 """Encodings in the shape of ``tokenizers.Encoding``. A column is made when it is asked for, for a whole batch.
 
-For most tokenizers bpetite makes all columns. The Rust twin of the view makes the others: words of tokenizers that
-rewrite a text, and tokens that are spelled otherwise in a text.
+bpetite makes most columns. The Rust twin of the view makes the others: words of a text that the tokenizer rewrites, and
+everything about tokens that a text may spell differently.
 """
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from itertools import accumulate, chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..engine.offsets import offsets_of, trimmed
+from ..engine.offsets import is_spelled, offsets_of, trimmed
 from ..steps.template import TemplatePart
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding as EncodingOfTwin
+    from tokenizers import Encoding as TwinEncoding
 
     from ..tokenizer import Tokenizer
     from .tokenizers_view import Snapshot, TokenizersView
@@ -29,7 +29,7 @@ Rows = list[list[Any]]
 ONE_THREAD = frozenset(("off", "false", "f", "no", "n", "0"))
 #: The names of texts in a template.
 TEXTS = "AB"
-#: Column -> its value in padding, or the name of that among the settings of padding.
+#: Column -> its padding value, or the padding setting that holds it.
 FILLERS: dict[str, Any] = {
     "ids": "pad_id", "type_ids": "pad_type_id", "attention_mask": 0, "special_tokens_mask": 1, "tokens": "pad_token",
     "sequence_ids": None, "word_ids": None, "offsets": (0, 0),
@@ -59,12 +59,12 @@ class Batch(Sequence[Any]):
         view: The tokenizer.
         inputs: Texts or lists of words, or pairs of them.
         call: The settings.
-        overflowing: The rows that truncation cuts off follow the row that they come from.
+        overflowing: Keep the rows that truncation cuts off, after the row that they come from.
 
     Attributes:
         call: The settings.
-        offsets_ascend: The offsets of a later token in a text do not end before those of an earlier one.
-        texts: The first text or list of words of each input, and for pairs the second ones.
+        offsets_ascend: True if the ends of offsets never decrease inside a text.
+        texts: The first text or list of words of each input; for pairs also the second of each.
         sources: The index of the input of each row.
 
     Raises:
@@ -76,13 +76,13 @@ class Batch(Sequence[Any]):
     ) -> None:
         self._view, self._inputs, self.call, self._overflowing = view, inputs, call, overflowing
         self._snapshot: Snapshot = view.snapshot
-        self._made: dict[str, Rows] = {}
+        self._columns: dict[str, Rows] = {}
         self.offsets_ascend: bool = not (call.is_pretokenized or self._snapshot.trims_twice)
         self.texts: Sequence[Sequence[Any]] = _texts_of(inputs, call.is_pretokenized)
         self.sources: Sequence[int] = range(len(inputs))
         self._cuts: list[list[slice]] | None = None
         parts = self._snapshot.parts[len(self.texts), call.add_special_tokens]
-        # some added tokens are then found in another order
+        # with encode_special_tokens, the twin finds plain added tokens in another order
         if not parts or (call.encode_special_tokens and self._snapshot.has_plain):
             raise TwinNeeded
         self._whole: list[Rows] = self._encoded()
@@ -119,7 +119,7 @@ class Batch(Sequence[Any]):
             or not (strategy != "only_second" if alone else strategy == "longest_first" and not stride)
             or (self._overflowing and (not alone or room < 1 or any(part.type_id for part in parts if part.text)))
         ):  # fmt: skip
-            raise TwinNeeded  # which refuses this, or does it in its own way
+            raise TwinNeeded  # the twin refuses this, or cuts by other rules
         if self._overflowing:
             slices = [_overflow(len(ids), room, stride, left=left) for ids in self._whole[0]]
             self.sources = [source for source, cuts in enumerate(slices) for _ in cuts]
@@ -133,7 +133,7 @@ class Batch(Sequence[Any]):
         self._cuts = cuts
 
     def _rows(self, part: TemplatePart, values: Rows) -> Rows:
-        """Values of the tokens that truncation leaves; `values` are those of whole texts."""
+        """The values of the tokens that truncation leaves, from `values` of whole texts."""
         if self._cuts is None:
             return values
         cuts = self._cuts[TEXTS.index(part.text)]
@@ -144,34 +144,34 @@ class Batch(Sequence[Any]):
 
     def __getitem__(self, index: Any) -> Any:
         rows = range(len(self))[index]
-        return [Encoding(self, row) for row in rows] if isinstance(rows, range) else Encoding(self, rows)
+        return [RowEncoding(self, row) for row in rows] if isinstance(rows, range) else RowEncoding(self, rows)
 
     def __reduce__(self) -> tuple[type, tuple[list[Any]]]:
-        return list, (self.of_twin,)  # what is sent to another process does not take the tokenizer with it
+        return list, (self.twin_encodings,)  # a pickle does not hold the tokenizer
 
     @cached_property
-    def of_twin(self) -> list[EncodingOfTwin]:
+    def twin_encodings(self) -> list[TwinEncoding]:
         """The encodings of ``tokenizers``."""
-        made = self._view.encode_on_twin(self._inputs, self.call, self._snapshot)
+        encodings = self._view.encode_on_twin(self._inputs, self.call, self._snapshot)
         if self._overflowing:
-            made = [one for encoding in made for one in (encoding, *encoding.overflowing)]
-        if [encoding.ids for encoding in made] != self.column("ids"):
+            encodings = [one for encoding in encodings for one in (encoding, *encoding.overflowing)]
+        if [encoding.ids for encoding in encodings] != self.column("ids"):
             raise RuntimeError("the texts changed after the call; ask for this column before")
-        return made
+        return encodings
 
     def column(self, name: str) -> Rows:
         """The attribute ``name`` of all encodings, kept for the next time."""
-        found = self._made.get(name)
-        if found is None:
-            found = self._made[name] = self.new_column(name)
-        return found
+        rows = self._columns.get(name)
+        if rows is None:
+            rows = self._columns[name] = self.new_column(name)
+        return rows
 
     def new_column(self, name: str) -> Rows:
         """The attribute ``name`` of all encodings, as lists that the caller may change."""
         if name not in ALWAYS and not self._has(name):
-            return [getattr(encoding, name) for encoding in self.of_twin]
+            return [getattr(encoding, name) for encoding in self.twin_encodings]
         filler = FILLERS[name]
-        by_part = [self._of_part(name, part, rows) for part, rows in self._by_part]
+        by_part = [self._part_column(name, part, rows) for part, rows in self._by_part]
         rows = by_part[0] if len(by_part) == 1 else [[*chain.from_iterable(row)] for row in zip(*by_part, strict=True)]
         padding = self.call.padding
         if padding is None:
@@ -192,26 +192,28 @@ class Batch(Sequence[Any]):
             if not all(map(snapshot.spelled_otherwise.isdisjoint, rows)):
                 return False
         if name == "word_ids" and not self.call.is_pretokenized:
-            return all(map(snapshot.placed_by_bytes, chain.from_iterable(self.texts)))
+            texts = chain.from_iterable(self.texts)
+            return snapshot.one_template and all(is_spelled(snapshot.tokenizer, text) for text in texts)
         return name == "tokens" or snapshot.one_template
 
-    def _of_part(self, name: str, part: TemplatePart, rows: Rows) -> Rows:
-        """A column of a part of the rows, whose ids are given."""
+    def _part_column(self, name: str, part: TemplatePart, rows: Rows) -> Rows:
+        """A column of the tokens that a part of the template gives; `rows` are their ids."""
         if name == "ids":
             return [[*ids] for ids in rows]
         if name == "tokens":
             return [[*map(self._snapshot.spelled, ids)] for ids in rows]
         if name == "word_ids" and part.text:
-            return self._of_texts(self._words, part)
+            return self._text_column(self._words, part)
         if name == "offsets" and part.text:
-            return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self._of_texts(self._spans, part))]
+            return [*map(partial(trimmed, self._snapshot.tokenizer), rows, self._text_column(self._spans, part))]
         text = TEXTS.index(part.text) if part.text else None
         value = {"type_ids": part.type_id, "attention_mask": 1, "special_tokens_mask": int(text is None),
                  "sequence_ids": text, "word_ids": None, "offsets": (0, 0)}[name]  # fmt: skip
         return [[value] * len(ids) for ids in rows]
 
-    def _of_texts(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
-        """A column of a part that is a text; `of_text` takes its words, or the text alone, and the ids of each."""
+    def _text_column(self, of_text: Callable[..., list[Any]], part: TemplatePart) -> Rows:
+        """A column of the tokens of a text. `of_text` takes the words of the text, or the text as one word, and the ids
+        of each word."""
         number = TEXTS.index(part.text)
         texts, ids = self.texts[number], self._whole[number]
         if self.call.is_pretokenized:
@@ -223,14 +225,10 @@ class Batch(Sequence[Any]):
         return () if self.call.encode_special_tokens else "all"
 
     def _spans(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[Span]:
-        """The start and end of each token in its text."""
-        snapshot, allowed, made = self._snapshot, self._allowed, []
-        for text, some in zip(texts, ids, strict=True):
-            if snapshot.placed_by_bytes(text):
-                made += snapshot.tokenizer._char_spans(some, text.encode())
-            else:
-                made += offsets_of(snapshot.tokenizer, text, some, allowed)
-        return made
+        """(start, end) of each token in its text or word."""
+        pairs = zip(texts, ids, strict=True)
+        return [span for text, some in pairs
+                for span in offsets_of(self._snapshot.tokenizer, text, some, self._allowed)]  # fmt: skip
 
     def _words(self, texts: Sequence[str], ids: Sequence[list[int]]) -> list[int]:
         """The number of the word of each token: of a pre-token, a special token, or a word that was given."""
@@ -255,7 +253,7 @@ def _column(name: str, doc: str) -> Any:
     return property(lambda encoding: [*encoding._values(name)], doc=doc)
 
 
-class Encoding:
+class RowEncoding:
     """A row of a batch, with the attributes of ``tokenizers.Encoding``; it pickles as one of those."""
 
     __slots__ = ("_batch", "_row")
@@ -267,7 +265,7 @@ class Encoding:
         return len(self._values("ids"))
 
     def __reduce__(self) -> Any:
-        return itemgetter(0), ([self._of_twin],)
+        return itemgetter(0), ([self._twin_encoding],)
 
     ids: list[int] = _column("ids", "The token ids.")
     type_ids: list[int] = _column("type_ids", "The segment ids.")
@@ -275,9 +273,7 @@ class Encoding:
     special_tokens_mask: list[int] = _column("special_tokens_mask", "1 for padding and for what the template adds.")
     tokens: list[str] = _column("tokens", "The tokens as the vocabulary spells them.")
     offsets: list[Span] = _column("offsets", "(start, end) of each token, in characters of its text or of its word.")
-    word_ids: list[int | None] = _column(
-        "word_ids", "The number of the word of each token: of a pre-token, a special token, or a word that was given."
-    )
+    word_ids: list[int | None] = _column("word_ids", "The number of the pre-token or the given word of each token.")
     sequence_ids: list[int | None] = _column("sequence_ids", "The number of the text of each token.")
 
     @property
@@ -288,16 +284,16 @@ class Encoding:
     @property
     def overflowing(self) -> list[Any]:
         """The rows that truncation cut off."""
-        return self._of_twin.overflowing if self._batch.call.truncation else []
+        return self._twin_encoding.overflowing if self._batch.call.truncation else []
 
     @property
-    def _of_twin(self) -> EncodingOfTwin:
-        return self._batch.of_twin[self._row]
+    def _twin_encoding(self) -> TwinEncoding:
+        return self._batch.twin_encodings[self._row]
 
     def _values(self, name: str) -> list[Any]:
         return self._batch.column(name)[self._row]
 
-    # From places to tokens, and back; None for a place where there is no such thing
+    # Characters and words to tokens, and back; None if there is none
 
     def token_to_sequence(self, token_index: int) -> Any:
         """The number of the text of a token."""
@@ -331,7 +327,7 @@ class Encoding:
         return None if token is None else self.token_to_word(token)
 
     def word_to_tokens(self, word_index: int, sequence_index: int = 0) -> Span | None:
-        """The first token of a word, and the one after its last."""
+        """(first token, past-last token) of a word."""
         tokens, words = self._tokens_of(sequence_index), self._values("word_ids")
         first, last = bisect_left(words, word_index, *tokens), bisect_right(words, word_index, *tokens)
         return (first, last) if first < last else None
@@ -342,7 +338,7 @@ class Encoding:
         return None if tokens is None else (offsets[tokens[0]][0], offsets[tokens[1] - 1][1])
 
     def _tokens_of(self, sequence_index: int) -> Span:
-        """The first token of a text, and the one after its last; those of the first text for one that there is not."""
+        """(first token, past-last token) of a text; an index past the last text means the first text."""
         texts, sequence = self._values("sequence_ids"), sequence_index if sequence_index < self.n_sequences else 0
         count = texts.count(sequence)
         first = texts.index(sequence) if count else 0
@@ -350,10 +346,10 @@ class Encoding:
 
 
 def _texts_of(inputs: Sequence[Any], words: bool) -> Sequence[Sequence[Any]]:
-    """The first texts or lists of words, and for pairs the second ones.
+    """The first text or list of words of each input; for pairs also the second of each.
 
     Raises:
-        TwinNeeded: The inputs are none of this.
+        TwinNeeded: The inputs are neither texts, nor lists of words, nor pairs of these.
     """
     is_text = _is_words if words else _is_str
     if inputs and all(map(is_text, inputs)):
@@ -379,7 +375,7 @@ def _encode(tokenizer: Tokenizer, allowed_special: Any, texts: Sequence[str]) ->
 
 
 def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
-    """Slices of so many tokens, of at most `room` tokens each; `stride` of them are in the next slice, too."""
+    """Slices of `size` tokens, at most `room` tokens each; neighbours share `stride` tokens."""
     if left:
         found = [slice(max(end - room, 0), end) for end in range(size, stride, stride - room)]
     else:
@@ -388,7 +384,7 @@ def _overflow(size: int, room: int, stride: int, *, left: bool) -> list[slice]:
 
 
 def _shares(lengths: Sequence[int], room: int) -> list[int]:
-    """The number of tokens that each text of a row keeps, at most."""
+    """The most tokens that each text of a row keeps."""
     if len(lengths) == 1:
         return [room]
     # the longer text loses tokens down to the length of the other; after that each keeps half of the room

@@ -1,7 +1,7 @@
 """A tokenizer in the shape of ``tokenizers.Tokenizer``, and its Rust twin, a ``tokenizers.Tokenizer``.
 
-Parts that people set go to the twin, and bpetite reads the tokenizer.json of the twin. bpetite encodes and decodes. The
-twin holds the tokens, and makes what bpetite does not. It is made when something asks for it.
+bpetite encodes and decodes; the twin does everything else. What people set is set on the twin, and then bpetite reads
+the twin's tokenizer.json again. The twin is made when it is first needed.
 """
 from __future__ import annotations
 
@@ -18,14 +18,13 @@ from tokenizers import models
 from ..atomic import write_file
 from ..bytelevel import encode_token
 from ..formats import huggingface
-from ..steps.normalizers import normal_form
 from ..steps.template import BARE, TemplatePart
 from ..vocabulary.vocab import QUIET_FLAGS
-from .agreement import compare
+from .agreement import require_agreement
 from .tokenizers_encodings import Batch, Call, TwinNeeded
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding as EncodingOfTwin
+    from tokenizers import Encoding as TwinEncoding
 
     from ..tokenizer import Tokenizer
 
@@ -41,15 +40,15 @@ class Snapshot:
         post_processor: The post-processor as tokenizer.json has it.
 
     Attributes:
-        parts: (number of texts, with special tokens) -> the parts of a row; none where a pair has no form.
+        parts: (number of texts, with special tokens) -> the parts of the template; () if it takes no pairs.
         added: The number of special tokens around a single text.
-        trims_twice: True if offsets are trimmed again after they were trimmed.
-        skipped: Ids that decoding leaves out on demand.
+        trims_twice: True if two steps of the post-processor trim offsets.
+        skipped: Ids that ``skip_special_tokens`` leaves out.
         has_plain: True if some added tokens are not special.
         spelled: id -> token as the vocabulary spells it, None for unknown ids.
         lengths: id -> length in bytes.
-        spelled_otherwise: Ids whose spelling in a text is not that of the vocabulary.
-        decoded_otherwise: Ids of added tokens in which ``tokenizers`` may decode characters to others.
+        spelled_otherwise: Ids that a text may spell differently than the vocabulary.
+        decoded_otherwise: Ids of added tokens that ``tokenizers`` may decode to another text.
         one_template: False if a second template follows the first, and changes the numbers of the texts.
     """
 
@@ -84,11 +83,6 @@ class Snapshot:
         self.decoded_otherwise: frozenset[int] = frozenset(odd | normalized)
         self.one_template: bool = all(step["type"] == "ByteLevel" for step in steps[:-1])
         self._unlike = OTHERWISE_IN_WORDS if "\\w" in repr(vocab.pattern) else ""
-        self._form: Any = vocab.normalization
-        self._by_bytes: bool = (
-            self.one_template and tokenizer._pipeline is None and vocab.alphabet is None
-            and isinstance(self._form, str | None) and all(vocab.find(bytes([byte])) is not None for byte in range(256))
-        )  # fmt: skip
 
     def _spell(self, token_id: int) -> str | None:
         vocab, literal = self.tokenizer.to_vocab(), self._literals.get(token_id)
@@ -100,10 +94,6 @@ class Snapshot:
     def reads_alike(self, texts: Iterable[str]) -> bool:
         """True for texts whose characters are in the same classes in bpetite and in ``tokenizers``."""
         return not self._unlike or not any(char in text for text in texts for char in self._unlike)
-
-    def placed_by_bytes(self, text: str) -> bool:
-        """True if the bytes of a text's tokens, joined, are the text as given."""
-        return self._by_bytes and (self._form is None or normal_form(self._form)(text) == text)
 
 
 def _named_by(step: dict[str, Any]) -> list[tuple[str, int]]:
@@ -117,7 +107,7 @@ def read(backend: Any, content: str) -> Snapshot:
     """The snapshot of a ``tokenizers.Tokenizer`` with this tokenizer.json.
 
     Raises:
-        ValueError: bpetite cannot do what it does; the message says why.
+        ValueError: bpetite cannot reproduce this tokenizer; the message says why.
     """
     from ..tokenizer import Tokenizer
 
@@ -167,7 +157,7 @@ class TokenizersView:
     def __init__(self, content: str, snapshot: Snapshot, twin: Twin | None = None) -> None:
         self._content: str | None = content  # None after a change
         self._snapshot: Snapshot | None = snapshot
-        self._made: Twin | None = twin
+        self._twin: Twin | None = twin
         self.lock: Any = RLock()
         self.truncation: dict[str, Any] | None = None
         self.padding: dict[str, Any] | None = None
@@ -188,20 +178,20 @@ class TokenizersView:
         Raises:
             ValueError: Tokens were added with which bpetite cannot run.
         """
-        found = self._snapshot
-        if found is None:
+        snapshot = self._snapshot
+        if snapshot is None:
             with self.lock:
-                found = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
-        return found
+                snapshot = self._snapshot = self._snapshot or read(self.twin, self.twin.to_str())
+        return snapshot
 
     @property
     def twin(self) -> Twin:
         """The ``tokenizers.Tokenizer`` that answers what bpetite does not; its settings are those of the last call."""
-        if self._made is None:
+        if self._twin is None:
             with self.lock:
-                if self._made is None:
-                    self._made = Twin.from_str(self._content or "")
-        return self._made
+                if self._twin is None:
+                    self._twin = Twin.from_str(self._content or "")
+        return self._twin
 
     def _configured(self, call: Call) -> Twin:
         """The twin with the settings of a call; the caller holds the lock."""
@@ -224,7 +214,7 @@ class TokenizersView:
         return self.encode_batch(inputs, is_pretokenized, add_special_tokens)[0]
 
     def encode_batch(self, input: Any, is_pretokenized: bool = False, add_special_tokens: bool = True) -> list[Any]:
-        """The encodings of texts or of pairs: :class:`.tokenizers_encodings.Encoding`, or those of ``tokenizers``."""
+        """The encodings of texts or of pairs: :class:`.tokenizers_encodings.RowEncoding` or ``tokenizers.Encoding``."""
         call = Call(add_special_tokens, is_pretokenized, self.encode_special_tokens, self.truncation, self.padding)
         inputs, snapshot = [*input], self.snapshot
         try:
@@ -234,7 +224,7 @@ class TokenizersView:
 
     encode_batch_fast = encode_batch
 
-    def encode_on_twin(self, inputs: Sequence[Any], call: Call, snapshot: Snapshot) -> list[EncodingOfTwin]:
+    def encode_on_twin(self, inputs: Sequence[Any], call: Call, snapshot: Snapshot) -> list[TwinEncoding]:
         """The encodings that ``tokenizers`` gives.
 
         Raises:
@@ -272,7 +262,7 @@ class TokenizersView:
         """:meth:`decode` of many."""
         return [self.decode(ids, skip_special_tokens) for ids in sequences]
 
-    # Tokens: these methods are those of the twin, so that none costs a second call
+    # Tokens: methods of the twin, bound once
 
     get_added_tokens_decoder: Any = cached_property(lambda view: view.twin.get_added_tokens_decoder)
     get_vocab: Any = cached_property(lambda view: view.twin.get_vocab)
@@ -351,7 +341,7 @@ def _restored(content: str, tokenizer: Tokenizer, post_processor: Any, settings:
     return view
 
 
-def view_of(tokenizer: Tokenizer) -> TokenizersView:
+def as_tokenizers(tokenizer: Tokenizer) -> TokenizersView:
     """As :meth:`bpetite.Tokenizer.as_tokenizers`."""
     vocab = replace(tokenizer.to_merges().to_vocab(), errors="strict")  # tokenizer.json has no place for errors
     content = huggingface.dump(vocab).decode("utf-8")
@@ -368,7 +358,7 @@ def accelerate(backend: Twin | TokenizersView) -> TokenizersView:
         view = TokenizersView(content, read(backend, content))
         if backend.truncation is not None or backend.padding is not None or backend.encode_special_tokens:
             plain = view._configured(Call())
-        compare(plain, view)
+        require_agreement(plain, view)
     except ValueError as error:
         raise ValueError(f"accelerate: {error}") from None
     view.truncation, view.padding = backend.truncation, backend.padding

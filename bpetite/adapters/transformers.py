@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SETTINGS = ("padding_side", "truncation_side", "model_input_names")
 
 
-def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
+def as_transformers(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
     """As :meth:`bpetite.Tokenizer.as_transformers`."""
     beside = tokenizer.to_vocab().beside
     defaults = _defaults(beside)
@@ -47,24 +47,24 @@ def fast_tokenizer(tokenizer: Tokenizer, options: dict[str, Any]) -> Any:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "w", encoding="utf-8") as file:
                 file.write(content)
-        made: Any = TokenizersBackend.from_pretrained(folder, **(defaults | options))
-    made.name_or_path = made.init_kwargs["name_or_path"] = options.get("name_or_path", "")
-    return accelerate(made)
+        backed: Any = TokenizersBackend.from_pretrained(folder, **(defaults | options))
+    backed.name_or_path = backed.init_kwargs["name_or_path"] = options.get("name_or_path", "")
+    return accelerate(backed)
 
 
 def _defaults(beside: dict[str, str]) -> dict[str, Any]:
-    """Defaults of the class that a directory names, or that is known for its type of model; not those in its files."""
+    """Defaults of the tokenizer class of a directory or of its model type, without settings that its files have."""
     config = settings_in(beside)
-    kind_of_model = json.loads(beside.get("config.json", "{}")).get("model_type")
-    name = config.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(kind_of_model)
+    model_type = json.loads(beside.get("config.json", "{}")).get("model_type")
+    name = config.get("tokenizer_class") or TOKENIZER_MAPPING_NAMES.get(model_type)
     # for byte-level BPE, AutoTokenizer takes the general class in place of these
-    if not isinstance(name, str) or kind_of_model in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS or "Llama" in name:
+    if not isinstance(name, str) or model_type in MODELS_WITH_INCORRECT_HUB_TOKENIZER_CLASS or "Llama" in name:
         return {}
-    kind = tokenizer_class_from_name(name)
-    if not isinstance(kind, type) or not issubclass(kind, PreTrainedTokenizerBase):
+    cls = tokenizer_class_from_name(name)
+    if not isinstance(cls, type) or not issubclass(cls, PreTrainedTokenizerBase):
         return {}
-    defaults: dict[str, Any] = {key: getattr(kind, key) for key in SETTINGS}
-    for key, parameter in inspect.signature(kind).parameters.items():
+    defaults: dict[str, Any] = {key: getattr(cls, key) for key in SETTINGS}
+    for key, parameter in inspect.signature(cls).parameters.items():
         named = key in PreTrainedTokenizerBase.SPECIAL_TOKENS_ATTRIBUTES
         if (named and isinstance(parameter.default, str | AddedToken)) or key == "add_prefix_space":
             defaults[key] = parameter.default

@@ -16,20 +16,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import regex
 
+from ..engine.offsets import offsets_of
 from ..errors import short_repr
 from ..serving.segments import encode_segments
-from .masks import (
-    SCALARS,
-    Masked,
-    block_spans,
-    change_texts,
-    content_spans,
-    equal_but_for,
-    free_characters,
-    masking,
-    texts_in,
-)
-from .templates import NAMED, ChatTemplate, Templates, literals_in, special_spans
+from .contents import block_spans, content_spans
+from .masks import SCALARS, Masked, change_texts, equal_but_for, free_characters, masking, texts_in
+from .templates import NAMED, ChatTemplate, Templates
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,11 +53,11 @@ class ChatEncoding:
         template: ChatTemplate,
         context: dict[str, Any],
         text: str,
-        parts: list[tuple[str, bool]] | None,
+        segments: list[tuple[str, bool]] | None,
     ) -> None:
-        self.ids: list[int] = tokenizer.encode(text) if parts is None else encode_segments(tokenizer, parts)
+        self.ids: list[int] = tokenizer.encode(text) if segments is None else encode_segments(tokenizer, segments)
         self.text: str = text
-        self._tokenizer, self._template, self._context, self._parts = tokenizer, template, context, parts
+        self._tokenizer, self._template, self._context, self._segments = tokenizer, template, context, segments
 
     @cached_property
     def spans(self) -> list[tuple[int, int, int]]:
@@ -74,7 +66,7 @@ class ChatEncoding:
         They are proven by rendering the conversation again. A token over an edge of a content belongs to it. A message
         without content, or with one that the template leaves out, repeats or changes beyond recognition, has none.
         """
-        literals = partial(special_spans, self._tokenizer)
+        literals = partial(_trimmed_specials, self._tokenizer)
         span_of = content_spans(self._context["messages"], self.text, self._render, literals)
         return [(index, *self._tokens(*span)) for index, span in sorted(span_of.items())]
 
@@ -87,7 +79,7 @@ class ChatEncoding:
             ValueError: A message of an assistant has no span; it is named.
         """
         if self._template.has_generation:
-            spans = [self._tokens(*span) for span in block_spans(self.text, self._render, self._template)]
+            spans = [self._tokens(*span) for span in block_spans(self.text, self._render)]
         else:
             roles = [message.get("role") for message in self._context["messages"]]
             known = {index: (first, last) for index, first, last in self.spans}
@@ -95,39 +87,32 @@ class ChatEncoding:
                 if role == "assistant" and index not in known:
                     raise ValueError(
                         f"messages[{index}] of an assistant has no content that is found in the rendered text, so its "
-                        "tokens are not known; leave it out, or give a template with generation blocks"
+                        "tokens are unknown; leave it out, or give a template with generation blocks"
                     )
             spans = [span for index, span in known.items() if roles[index] == "assistant"]
-        made = [0] * len(self.ids)
+        mask = [0] * len(self.ids)
         for first, last in spans:
-            made[first:last] = [1] * (last - first)
-        return made
+            mask[first:last] = [1] * (last - first)
+        return mask
 
     def _render(self, messages: list[dict[str, Any]] | None = None) -> str:
         context = self._context if messages is None else self._context | {"messages": messages}
         return self._template.render(context)
 
     def _tokens(self, start: int, end: int) -> tuple[int, int]:
-        """The first and the past-last token of a part of the text, given in characters."""
+        """The first and the past-last token of the characters ``start:end`` of the text."""
         starts, ends = self._offsets
         first = int(np.searchsorted(ends, start, side="right"))
         return first, max(first, int(np.searchsorted(starts, end, side="left")))
 
     @cached_property
     def _offsets(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """The starts and the ends of tokens, in characters of the text, which they overlap."""
-        tokenizer, text = self._tokenizer, self.text
-        data = text.encode("utf-8")
-        if tokenizer.decode_bytes(self.ids) == data:
-            spans = tokenizer._char_spans(self.ids, data)
-        else:
-            from ..engine.offsets import offsets_of
-
-            trusted, at = [], 0
-            for part, is_trusted in self._parts or [(text, True)]:
-                trusted += [(at, at + len(part))] * is_trusted
-                at += len(part)
-            spans = offsets_of(tokenizer, text, self.ids, "all", trusted)
+        """The start and the end of each token in characters of the text; both ascend."""
+        trusted, at = [], 0
+        for segment, is_trusted in self._segments or [(self.text, True)]:
+            trusted += [(at, at + len(segment))] * is_trusted
+            at += len(segment)
+        spans = offsets_of(self._tokenizer, self.text, self.ids, "all", trusted)
         pairs = np.array(spans, np.int64).reshape(-1, 2)
         return np.maximum.accumulate(pairs[:, 0]), np.maximum.accumulate(pairs[:, 1])
 
@@ -148,22 +133,22 @@ def encode(
     """Encode a conversation by a Jinja template of ``transformers``.
 
     The ids are those of ``apply_chat_template(messages, tokenize=True)``, unless a text that is not trusted holds a
-    special token. Such a text gives none, whatever it holds: a literal, or a part that the template, a filter or the
-    next message completes. There the text gives its ordinary ids.
+    special token. Such a text gives its ordinary ids, whatever it holds: a literal, or the beginning of one that the
+    template, a filter or the next message completes.
 
     Args:
         tokenizer: The tokenizer; its folder or object of ``transformers`` brings the template and the named tokens.
         messages: The messages, dicts with "role" and "content" and what else the template reads.
-        template: The source of a template, or the name of one of the model's; its own when None.
+        template: The source of a template, or the name of one of the model's; None for the model's default.
         trusted: The roles of messages whose content, and reasoning, may hold special tokens. Everything else is not
             trusted: other contents, all names, calls and arguments, unusual roles, ``tools`` and ``variables``.
         tools: Tools as JSON schemas.
-        add_generation_prompt: The beginning of the assistant's answer follows the messages.
+        add_generation_prompt: Append the start of an assistant message.
         variables: Further variables of the template. Named tokens, such as ``bos_token``, are trusted.
 
     Raises:
-        ValueError: There is no template; its logic depends on a special token in a text that is not trusted (``in``,
-            ``==``, ``split``), and so on whether this is one.
+        ValueError: There is no template, or none with this name; its logic depends on a special token in a text that is
+            not trusted (``in``, ``==``, ``split``), and so on whether this is one.
         jinja2.TemplateError: The template is no Jinja, refuses the messages, or has a fault; then with its line.
         TypeError: A message is no dict.
         UnicodeEncodeError: A text holds a lone surrogate.
@@ -177,36 +162,37 @@ def encode(
     ([258, 256, 259, 258, 60], 2, [(0, 1, 2), (1, 4, 11)])
     """
     chat = [_message(index, message) for index, message in enumerate(messages)]
-    known = None if tools is None else [_plain(tool) for tool in tools]
+    plain_tools = None if tools is None else [_plain(tool) for tool in tools]
     others = {name: _plain(value) for name, value in variables.items()}
     templates = Templates.of(tokenizer)
     compiled = templates.template(template, tools is not None)
     context = templates.named | {
         "strftime_now": datetime.now().strftime, "documents": None, **others,
-        "messages": chat, "tools": known, "add_generation_prompt": add_generation_prompt,
+        "messages": chat, "tools": plain_tools, "add_generation_prompt": add_generation_prompt,
     }  # fmt: skip
     doubtful = [value for name, value in others.items() if name not in NAMED]
-    doubtful += chain(known or (), dict.fromkeys(chain(*chat)))
+    doubtful += chain(plain_tools or (), dict.fromkeys(chain(*chat)))
     every = "\0".join(texts_in(chain(doubtful, others.values(), *map(dict.values, chat))))
     text = compiled.render(context)
     if not (tokenizer._special_spans(text) or tokenizer._special_spans(every)):
         return ChatEncoding(tokenizer, compiled, context, text, None)
-    kept = [_trusted_keys(message, trusted) for message in chat]
-    for message, keys in zip(chat, kept, strict=True):
+    trusted_keys = [_trusted_keys(message, trusted) for message in chat]
+    for message, keys in zip(chat, trusted_keys, strict=True):
         doubtful += [value for key, value in message.items() if key not in keys]
-    literals = {text[start:end] for start, end in special_spans(tokenizer, text)}.union(literals_in(tokenizer, text))
-    as_it_is = tokenizer._pipeline is None  # JSON may escape other characters than ASCII, and normalizers rewrite ASCII
-    char = next(free_characters(every + text + "".join(tokenizer.special_tokens), "~^" * as_it_is))
-    change = partial(_masked, tokenizer, char, masking(char, frozenset(literals), any_text=not as_it_is))
+    literals = _literals_in(tokenizer, text)
+    # JSON may escape other characters than ASCII, and normalizers rewrite ASCII
+    by_pattern_alone = tokenizer._pipeline is None
+    char = next(free_characters(every + text + "".join(tokenizer.special_tokens), "~^" * by_pattern_alone))
+    change = partial(_masked, tokenizer, char, masking(char, literals, any_text=not by_pattern_alone))
     names = {name: value if name in NAMED else change_texts(value, change) for name, value in others.items()}
     shielded = context | names | {
-        "messages": [_shielded(message, keys, change) for message, keys in zip(chat, kept, strict=True)],
-        "tools": change_texts(known, change),
+        "messages": [_shielded(message, keys, change) for message, keys in zip(chat, trusted_keys, strict=True)],
+        "tools": change_texts(plain_tools, change),
     }  # fmt: skip
     masked = compiled.render(shielded)
     if not equal_but_for(text, masked, char + "\\"):
         raise ValueError(_reason(tokenizer, doubtful, literals))
-    return ChatEncoding(tokenizer, compiled, context, text, _parts(tokenizer, text, masked, char))
+    return ChatEncoding(tokenizer, compiled, context, text, _segments(tokenizer, text, masked, char))
 
 
 def _plain(value: Any) -> Any:
@@ -251,38 +237,53 @@ def _trusted_keys(message: dict[str, Any], trusted: Collection[str]) -> Collecti
     return WRITTEN if role in trusted else ROLE if role in ROLES else ()
 
 
-def _shielded(message: dict[str, Any], kept: Collection[str], change: Callable[[str], str]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+def _shielded(message: dict[str, Any], trusted_keys: Collection[str], change: Callable[[str], str]) -> dict[str, Any]:
+    masked: dict[str, Any] = {}
     for key, value in message.items():
-        made |= {key: value} if key in kept else change_texts({key: value}, change)
-    return made
+        masked |= {key: value} if key in trusted_keys else change_texts({key: value}, change)
+    return masked
 
 
 def _masked(tokenizer: Tokenizer, char: str, mask: Callable[[str], str], text: str) -> str:
-    """The text with masks, which logic sees with its special tokens broken."""
+    """Mask a text. Comparisons, searches and strips in the template see the original, with `char` in place of the first
+    character of each special token."""
     seen, masked = text, mask(text)
-    while spans := special_spans(tokenizer, seen):
+    while spans := _trimmed_specials(tokenizer, seen):
         breaks = [-1, *(start for start, _ in spans), len(seen)]
         seen = char.join([seen[before + 1 : after] for before, after in pairwise(breaks)])
     return text if seen is text and masked == text else Masked.of(masked, seen)
 
 
-def _parts(tokenizer: Tokenizer, text: str, masked: str, char: str) -> list[tuple[str, bool]]:
+def _segments(tokenizer: Tokenizer, text: str, masked: str, char: str) -> list[tuple[str, bool]]:
     """The segments of a text: special tokens without a mask are trusted."""
     if "single_word" in chain(*tokenizer.to_vocab().token_flags.values()):  # those look whether a word is beside them
         pairs = zip(masked, text, strict=True)
         masked = "".join([NO_WORD if one == char and not regex.match(r"\w", other) else one for one, other in pairs])
-    edges = [at for span in special_spans(tokenizer, masked, spaces=True) for at in span]
-    cuts = [0, *edges, len(text)]
+    cuts = [0, *(at for start, end, _ in tokenizer._special_spans(masked) for at in (start, end)), len(text)]
     return [(text[start:end], bool(number % 2)) for number, (start, end) in enumerate(pairwise(cuts))]
+
+
+def _trimmed_specials(tokenizer: Tokenizer, text: str) -> list[tuple[int, int]]:
+    """(start, end) in characters of the special tokens in a text but white space, without white space around them."""
+    spans = [(start, end, text[start:end]) for start, end, _ in tokenizer._special_spans(text)]
+    return [(end - len(literal.lstrip()), start + len(literal.rstrip()))
+            for start, end, literal in spans if not literal.isspace()]  # fmt: skip
+
+
+def _literals_in(tokenizer: Tokenizer, text: str) -> frozenset[str]:
+    """The special tokens that a text spells anywhere, but white space. Each begins inside one that a search finds."""
+    longest = max(map(len, tokenizer.special_tokens), default=0)
+    near = "\0".join(text[start : end + longest] for start, end, _ in tokenizer._special_spans(text))
+    found = {text[start:end] for start, end in _trimmed_specials(tokenizer, text)}
+    return frozenset(found.union(word for word in tokenizer.special_tokens if word in near and not word.isspace()))
 
 
 def _reason(tokenizer: Tokenizer, doubtful: list[Any], literals: Iterable[str]) -> str:
     for one in texts_in(doubtful):
-        for start, end in special_spans(tokenizer, one):
+        for start, end in _trimmed_specials(tokenizer, one):
             return (
                 f"the template's logic depends on the special token {one[start:end]!r} in the text {short_repr(one)}, "
                 "which is not trusted: remove it there, or name the message's role in trusted="
             )
     named = ", ".join(map(repr, sorted(literals)))
-    return f"the template changes texts that are not trusted, so that it is not known where {named} comes from"
+    return f"the template changes untrusted texts, so the origin of {named} in its output is unknown"

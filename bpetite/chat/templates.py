@@ -1,11 +1,11 @@
-"""Chat templates in Jinja's sandbox, with the settings and helpers of ``transformers``; special tokens in texts."""
+"""Chat templates in Jinja's sandbox, with the settings and helpers of ``transformers``."""
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import lru_cache
 from traceback import walk_tb
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from jinja2.ext import Extension, loopcontrols
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from jinja2.utils import Namespace
 
+from ..errors import short_repr
 from ..formats.files import TEMPLATES, settings_in
 
 if TYPE_CHECKING:
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
 
 #: Special tokens with names in the settings of ``transformers``, which templates use as variables.
 NAMED = ("bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token")
-#: Templates of one tokenizer that are kept compiled.
-KEPT = 16
+#: The number of templates that stay compiled.
+CACHED_TEMPLATES = 64
 #: The two texts that a generation block puts out at its ends.
 _edges: ContextVar[tuple[str, str]] = ContextVar("edges", default=("", ""))
 
@@ -45,6 +46,16 @@ class _Generation(Extension):
         return _edges.get()[at]
 
 
+@contextmanager
+def generation_edges(opening: str, closing: str) -> Iterator[None]:
+    """Within this context, generation blocks put out characters at their ends."""
+    token = _edges.set((opening, closing))
+    try:
+        yield
+    finally:
+        _edges.reset(token)
+
+
 def _raise(message: str) -> None:
     raise TemplateError(message)
 
@@ -58,7 +69,7 @@ def _to_json(
 class _Namespace(Namespace):
     """The namespace of ``transformers``: no name begins with an underscore, which would reach into Python."""
 
-    def __init__(*given: Any, **named: Any) -> None:
+    def __init__(*given: Any, **named: Any) -> None:  # without self, so that a template may use this name
         Namespace.__init__(given[0])
         for name, value in dict(*given[1:], **named).items():
             given[0][name] = value
@@ -78,11 +89,16 @@ class ChatTemplate:
     """A compiled template, with generation blocks or without."""
 
     def __init__(self, source: str, name: str) -> None:
-        made = _jinja.from_string(source)
-        made.globals = dict(made.globals)  # in place of a ChainMap, whose copy takes longer than a short conversation
+        tree = _jinja.parse(source)
+        try:
+            compiled = _jinja.from_string(tree)
+        except SyntaxError as error:  # Python's: what Jinja translates as it is, such as a break outside of a loop
+            raise TemplateError(f"{name}: {error.msg}") from None
+        # in place of a ChainMap, whose copy takes longer than a short conversation
+        compiled.globals = dict(compiled.globals)
         self._name = name
-        self._render: Callable[[dict[str, Any]], str] = made.render
-        self.has_generation: bool = bool(re.search(r"\{%-?\s*generation\s*-?%\}", source))
+        self._render: Callable[[dict[str, Any]], str] = compiled.render
+        self.has_generation: bool = tree.find(nodes.ExtensionAttribute) is not None
 
     def render(self, context: dict[str, Any]) -> str:
         """The text of a context.
@@ -99,40 +115,12 @@ class ChatTemplate:
             place = f"{self._name}, line {lines[-1]}" if lines else self._name
             raise TemplateError(f"{place}: {type(error).__name__}: {error}") from error
 
-    @contextmanager
-    def generation_edges(self, opening: str, closing: str) -> Iterator[None]:
-        """Within this context, generation blocks put out characters at their ends."""
-        token = _edges.set((opening, closing))
-        try:
-            yield
-        finally:
-            _edges.reset(token)
 
-
-def special_spans(tokenizer: Tokenizer, text: str, *, spaces: bool = False) -> list[tuple[int, int]]:
-    """(start, end) in characters of the special tokens in a text, without white space around them; with ``spaces`` also
-    special tokens that are white space, and all with the white space that they take."""
-    spans = tokenizer._special_spans(text)
-    if spaces:
-        return [(start, end) for start, end, _ in spans]
-    literals = [(start, end, text[start:end]) for start, end, _ in spans]
-    return [
-        (end - len(literal.lstrip()), start + len(literal.rstrip()))
-        for start, end, literal in literals
-        if not literal.isspace()
-    ]
-
-
-def literals_in(tokenizer: Tokenizer, text: str) -> list[str]:
-    """The special tokens that a text spells anywhere, but white space: each begins inside one that a search finds."""
-    longest = max(map(len, tokenizer.special_tokens), default=0)
-    spans = special_spans(tokenizer, text, spaces=True)
-    near = "\0".join(text[start : end + longest] for start, end in spans)
-    return [literal for literal in tokenizer.special_tokens if literal in near and not literal.isspace()]
+_compiled = lru_cache(CACHED_TEMPLATES)(ChatTemplate)
 
 
 class Templates:
-    """The templates of a tokenizer, kept with its vocabulary: a look-up by content would hash all of it."""
+    """The templates of a tokenizer."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         beside = tokenizer.to_vocab().beside
@@ -142,35 +130,38 @@ class Templates:
         #: Variable -> literal of the special tokens that the settings of ``transformers`` name.
         self.named: dict[str, str] = {name: text for name, text in texts.items() if isinstance(text, str)}
         folder = f"{TEMPLATES}/"
-        own = {name[len(folder) : -6]: text for name, text in beside.items() if name.startswith(folder)}
+        own = {name.removeprefix(folder).removesuffix(".jinja"): text
+               for name, text in beside.items() if name.startswith(folder)}  # fmt: skip
         if "chat_template.jinja" in beside:
             own["default"] = beside["chat_template.jinja"]
-        kept = config.get("chat_template")
-        if not own and kept:
-            own = {"default": kept} if isinstance(kept, str) else {one["name"]: one["template"] for one in kept}
+        setting = config.get("chat_template")
+        if not own and setting:
+            named = [{"name": "default", "template": setting}] if isinstance(setting, str) else setting
+            own = {one["name"]: one["template"] for one in named}
         self._own: dict[str, str] = own
-        self._compiled: dict[str, ChatTemplate] = {}
 
     @classmethod
     def of(cls, tokenizer: Tokenizer) -> Templates:
+        """The templates that are kept with the vocabulary: a look-up by its content would hash all of it."""
         derived = tokenizer.to_vocab().derived
         templates: Templates | None = derived.get("chat")
         return derived.setdefault("chat", cls(tokenizer)) if templates is None else templates
 
     def template(self, template: str | None, with_tools: bool) -> ChatTemplate:
-        """The template of a source, or the model's template of this name; None for the model's own, if it has one."""
+        """The template of a source, or the model's template of this name; None for the model's default template.
+
+        Raises:
+            ValueError: There is no such template; the message has the names.
+        """
         if template is None:
-            names = (*["tool_use"] * with_tools, "default")
-            template = next((name for name in names if name in self._own), None)
+            defaults = (*["tool_use"] * with_tools, "default")
+            template = next((name for name in defaults if name in self._own), None)
         if template is None:
             known = f"no default template: give template=, one of {', '.join(sorted(self._own))}"
             none = "no chat template: load the folder of its model, or give template="
             raise ValueError(f"the tokenizer has {known if self._own else none}")
+        if template not in self._own and "{" not in template:  # a source without it reads no message
+            names = ", ".join(sorted(self._own)) or "none"
+            raise ValueError(f"no chat template has the name {short_repr(template)}; names: {names}")
         name = f"chat template {template!r}" if template in self._own else "the chat template"
-        source = self._own.get(template, template)
-        compiled = self._compiled.get(source)
-        if compiled is None:
-            if len(self._compiled) >= KEPT:
-                self._compiled.clear()
-            compiled = self._compiled[source] = ChatTemplate(source, name)
-        return compiled
+        return _compiled(self._own.get(template, template), name)

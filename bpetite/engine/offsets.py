@@ -104,6 +104,8 @@ def offsets_of(
     """(start, end) in characters of a text for each of its ids; `allowed_special` as in the encoding, in parts of the
     text that are `trusted` (all when None)."""
     given = text if isinstance(text, str) else text.decode("utf-8")
+    if is_spelled(tokenizer, given):
+        return tokenizer._char_spans(ids, given.encode("utf-8"))
     return _trace(tokenizer, given, allowed_special, trusted).spans(tokenizer, ids)
 
 
@@ -115,6 +117,14 @@ def byte_offsets_of(
     return _trace(tokenizer, given, allowed_special, None).byte_spans(tokenizer, ids, given)
 
 
+def is_spelled(tokenizer: TokenizerBase, text: str) -> bool:
+    """True if the bytes of a text's tokens, joined, are the text, because nothing rewrites it."""
+    form = tokenizer._vocab.normalization
+    if tokenizer._pipeline is not None or tokenizer._vocab.aliases:
+        return False
+    return not isinstance(form, str) or normal_form(form)(text) == text
+
+
 def _trace(
     tokenizer: TokenizerBase,
     text: str,
@@ -124,16 +134,16 @@ def _trace(
     if tokenizer._pipeline is not None:
         return tokenizer._pipeline.trace(text, tokenizer._specials(allowed_special)[0], trusted)
     origin, tokens, form = Origin(), tokenizer._vocab.tokens, tokenizer._vocab.normalization
+    as_given = is_spelled(tokenizer, text)
     specials = [(text[at + start : at + end], at + start, at + end, tokens[token_id])
                 for at, stop in ([(0, len(text))] if trusted is None else trusted)
                 for start, end, token_id in tokenizer._special_spans(text[at:stop], allowed_special)]  # fmt: skip
-    as_given = form is None and all(literal.encode("utf-8") == token for literal, _, _, token in specials)
     done = 0
     for found, start, end, token in [*specials, ("", len(text), len(text), b"")]:
         span = text[done:start]
         starts: Sequence[int] = () if as_given else range(done, start)
         ends: Sequence[int] = () if as_given else range(done + 1, start + 1)
-        if isinstance(form, str):
+        if isinstance(form, str) and not as_given:
             span, sources = normal_form(form).align(span)
             starts, ends = [starts[at] for at in sources], [ends[at] for at in sources]
         if span:

@@ -19,7 +19,7 @@ ESCAPED = re.compile("([\udc80-\udcff]+)")
 
 def encode_segments(
     tokenizer: Tokenizer,
-    parts: Iterable[tuple[str, bool]],
+    segments: Iterable[tuple[str, bool]],
     *,
     seams: Literal["join", "cut"] = "join",
     allowed_special: SpecialSelection = "all",
@@ -31,7 +31,7 @@ def encode_segments(
     is found where a segment writes it, whatever a normalization makes of the text.
 
     Args:
-        parts: Pairs (text, is it trusted): the text of a template is, the text of users is not.
+        segments: Pairs (text, is it trusted): the text of a template is, the text of users is not.
         seams: "join" encodes the segments as one text, so that tokens reach over seams as in
             :meth:`bpetite.Tokenizer.encode`; "cut" encodes each by itself.
         allowed_special: The special tokens to recognise in trusted segments, as for :meth:`bpetite.Tokenizer.encode`.
@@ -50,7 +50,7 @@ def encode_segments(
     if seams not in ("join", "cut"):
         raise ValueError(f'seams is "join" or "cut", not {short_repr(seams)}')
     specials, refused = streaming.chosen_specials(tokenizer, allowed_special, disallowed_special)
-    pairs = [*parts]
+    pairs = [*segments]
     for number, pair in enumerate(pairs):
         if type(pair) is not tuple or len(pair) != 2 or type(pair[0]) is not str or type(pair[1]) is not bool:
             raise TypeError(

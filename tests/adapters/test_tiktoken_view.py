@@ -288,6 +288,12 @@ def test_the_name_and_the_ranks_are_those_of_the_encoding_it_came_from() -> None
     assert TOK.to_merges().as_tiktoken().name == "small"
 
 
+@pytest.mark.parametrize("keyword", ["allowed_special", "disallowed_special"])
+def test_a_text_is_no_collection_of_literals(keyword: str) -> None:
+    with pytest.raises(TypeError, match=f"{keyword} is \"all\" or a collection of literals, not '<.fim.>'"):
+        OURS.encode("a", **{keyword: "<|fim|>"})  # type: ignore[arg-type]
+
+
 def test_of_two_ids_with_the_same_bytes_the_ranks_have_the_one_that_text_gives() -> None:
     tokens = {number: token for token, number in small_ranks().items()} | {301: b"", 302: b"a"}
     for hidden, rank in (({302}, 97), ({97}, 302)):

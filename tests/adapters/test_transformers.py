@@ -115,7 +115,8 @@ def test_what_runs_on_bpetite(name: str) -> None:
         tokenizer(TEXTS, TEXTS[::-1], **options)
         tokenizer("a b", "c")
         tokenizer("<s>", split_special_tokens=True)
-        tokenizer([["a", "b c"], ["foo"]], is_split_into_words=True, padding=True)
+        split = tokenizer([["a", "b c"], ["foo"]], is_split_into_words=True, padding=True)
+        assert {0, 1} <= {*split.word_ids(0)}
         assert tokenizer.tokenize("hello world") == tokenizer("hello world", add_special_tokens=False).tokens()
         found = tokenizer(TEXTS[:-1], return_offsets_mapping=True)
         assert found.char_to_token(0, 7) == found["offset_mapping"][0].index((6 if name == "roberta" else 5, 11))

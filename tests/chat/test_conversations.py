@@ -58,7 +58,7 @@ def test_hostile_conversations_forge_nothing(name: str) -> None:
 
 
 def test_without_protection_forged_ids_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(chat.conversations, "_parts", lambda tokenizer, text, *masked: [(text, True)])
+    monkeypatch.setattr(chat.conversations, "_segments", lambda tokenizer, text, *masked: [(text, True)])
     for name in ("chatml", "data", "tools", "macro"):
         assert [chat_cases.attempt(seed, TEMPLATES[name]) for seed in range(40)].count("forged") > 10
 
@@ -243,6 +243,8 @@ def test_template_of_the_model(tmp_path: Any) -> None:
     tok = Tokenizer.from_huggingface(fast)
     calls = ((None, None), (None, []), ("more", []))
     assert [chat.encode(tok, user("x"), name, tools=tools).text for name, tools in calls] == ["a", "b", "c"]
+    with pytest.raises(ValueError, match=r"no chat template has the name 'mor'; names: default, more, tool_use$"):
+        chat.encode(tok, user("x"), "mor")
     fast.chat_template = {"one": "a", "two": "b"}
     with pytest.raises(ValueError, match=r"no default template: give template=, one of one, two"):
         chat.encode(Tokenizer.from_huggingface(fast), user("x"))
@@ -252,9 +254,11 @@ def test_template_of_the_model(tmp_path: Any) -> None:
     ("messages", "template", "error", "message"),
     [
         (user("a"), None, ValueError, "no chat template: load the folder of its model, or give template="),
-        (["a"], "x", TypeError, r"messages\[0\] is a dict, not 'a'"),
+        (user("a"), "tool_use", ValueError, "no chat template has the name 'tool_use'; names: none$"),
+        (["a"], "{{ messages }}", TypeError, r"messages\[0\] is a dict, not 'a'"),
         (user("a"), "{{ raise_exception('no tools') }}", TemplateError, "no tools"),
         (user("a"), "{% if %}", TemplateError, "Expected an expression"),
+        (user("a"), "{% break %}", TemplateError, "^the chat template: 'break' outside loop$"),
         (user("a\ud800"), "{{ messages[0].content }}", UnicodeEncodeError, "surrogates"),
         (user("a"), "{{ messages[0].__class__.mro() }}", TemplateError, "unsafe"),
         (user("a"), "{% set ns = namespace(a=1) %}{% set ns._x = 1 %}", TemplateError, "underscore"),

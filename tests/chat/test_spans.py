@@ -7,7 +7,9 @@ import chat_cases
 import pytest
 from chat_templates import TEMPLATES
 
-from bpetite import Tokenizer, chat
+from bpetite import Tokenizer, Vocab, chat
+from bpetite.steps.normalizers import Prepend, Replace
+from bpetite.vocabulary.alphabet import Alphabet
 
 SPECIAL = ["<|im_start|>", "<|im_end|>"]
 #: Every byte is a token, so that tokens are places in the text.
@@ -147,6 +149,30 @@ def test_generation_blocks_are_the_mask(tmp_path: Path) -> None:
         assert found.assistant_mask == expected["assistant_masks"]
         without = chat.encode(tok, messages, source.replace("{% generation %}", "").replace("{% endgeneration %}", ""))
         assert without.assistant_mask == expected["assistant_masks"]
+
+
+def test_a_tokenizer_that_puts_a_space_before_a_text() -> None:
+    tokens = {0: b" ", 1: b"a", 2: b"b", 3: b" a", 4: b" b"}
+    tok = Tokenizer.from_vocab(Vocab(
+        tokens, ((0, 1), (0, 2)), {}, pattern=None, alphabet=Alphabet(space="\u2581", strip="one"),
+        normalization=(Prepend("\u2581"), Replace(" ", "\u2581")),
+    ))  # fmt: skip
+    template = "{% for m in messages %}{{ m.content }}{% endfor %}"
+    found = chat.encode(tok, [{"role": "user", "content": content} for content in ("a b", "b")], template)
+    assert (found.ids, found.spans) == ([3, 4, 2], [(0, 0, 2), (1, 2, 3)])
+
+
+@pytest.mark.parametrize("tag", ["{%- generation -%}", "{%+ generation %}", "{%+ generation +%}"])
+def test_a_generation_block_may_keep_its_white_space(tag: str) -> None:
+    messages = [{"role": "assistant", "content": "abc"}]
+    found = chat.encode(BYTES, messages, f"x{tag}{{{{ messages[0].content }}}}y{{% endgeneration %}}")
+    assert found.assistant_mask == [0, 1, 1, 1, 1]
+
+
+def test_a_generation_block_in_a_comment_is_none() -> None:
+    messages = [{"role": "assistant", "content": "abc"}]
+    found = chat.encode(BYTES, messages, "{# {% generation %} #}x{{ messages[0].content }}y")
+    assert found.assistant_mask == [0, 1, 1, 1, 0]
 
 
 def test_a_block_that_the_template_reads() -> None:
