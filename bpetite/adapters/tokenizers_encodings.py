@@ -74,7 +74,8 @@ class Batch(Sequence[Any]):
     def __init__(
         self, view: TokenizersView, inputs: Sequence[Any], call: Call, *, overflowing: bool = False
     ) -> None:
-        self._view, self._inputs, self.call, self._overflowing = view, inputs, call, overflowing
+        self._view, self._inputs, self._overflowing = view, inputs, overflowing
+        self.call: Call = call
         self._snapshot: Snapshot = view.snapshot
         self._columns: dict[str, Rows] = {}
         self.offsets_ascend: bool = not (call.is_pretokenized or self._snapshot.trims_twice)

@@ -44,7 +44,8 @@ class Output:
     """
 
     def __init__(self, name: str, format: str | None = None, dtype: str | None = None) -> None:
-        self.format, self.dtype = format, dtype
+        self.format: str | None = format
+        self.dtype: str | None = dtype
         found = None if format else find_manifest(name)
         self.path: AnyPath = path_of(name)
         self.manifest: dict[str, Any] = {}

@@ -392,8 +392,8 @@ cdef int _encode_block(Worker worker, const uint8_t* text, Py_ssize_t start, con
     while True:
         if not worker.reserve(BP_NARROW_IDS * (n - i) + BP_SLACK + BP_LONGEST):
             return NO_MEMORY
-        i = bp_emit(&worker.cache, prepared, text, start, ends, i, n, worker.out, worker.capacity, &worker.used, &starved,
-                    worker.width)
+        i = bp_emit(&worker.cache, prepared, text, start, ends, i, n, worker.out, worker.capacity, &worker.used,
+                    &starved, worker.width)
         if i == n:
             break
         if not starved:
