@@ -25,6 +25,7 @@ enum {
     BP_NARROW_IDS = 7,     /* in an entry, of two bytes each */
     BP_LONGEST = 256,      /* longer pre-tokens are not remembered */
     BP_SLACK = 8,          /* words that a hit may write after its ids */
+    BP_LOOSE_ENTRIES = 1 << 17, /* a table that is moved for a lower load has fewer */
     BP_PROBES = 32         /* entries that are looked at for a key: the home entry and those after it */
 };
 
@@ -212,9 +213,11 @@ static inline int bp_shorts_room(bp_cache *cache) {
 }
 
 /* Before a long call: at a load of at most a quarter fewer keys share a home. For a first call, which begins with an empty
-   table, the larger one would cost more than that gains. */
+   table, the larger one would cost more than that gains; so would moving a large table, which took as long as encoding
+   megabytes. */
 static inline void bp_cache_loosen(bp_cache *cache) {
-    if (BP_UNLIKELY(4 * cache->short_used > bp_short_entries(cache))) bp_shorts_double(cache);
+    const size_t entries = bp_short_entries(cache);
+    if (BP_UNLIKELY(4 * cache->short_used > entries) && entries < BP_LOOSE_ENTRIES) bp_shorts_double(cache);
 }
 
 static inline int bp_longs_room(bp_cache *cache) {

@@ -3,6 +3,7 @@ import ctypes
 import sys
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -110,6 +111,15 @@ def test_the_cache_changes_no_id(merges: Tokenizer, cache_bytes: int) -> None:
     assert expected == reference.encode(text, TOKENS, MERGES, pattern=patterns.GPT2)
     with pytest.raises(ValueError, match=r"must be 0 to .*, not -1"):
         merges.with_cache(-1)
+
+
+def test_a_large_cache_changes_no_id(merges: Tokenizer) -> None:
+    """One that is not moved for a lower load any more, and the last one that is."""
+    for words in (30_000, 70_000):
+        text = "".join(f" {number:x}" for number in range(words))
+        expected, tok = merges.with_cache(0).encode_to_numpy(text), merges.with_cache(64 << 20)
+        for _ in range(3):
+            assert np.array_equal(tok.encode_to_numpy(text), expected)
 
 
 @pytest.mark.parametrize("unit", ["the cat's ", "é1 ", "\n  x", "<|endoftext|> the", "猫<s>", "a b", "中 x", "🙂 y"])

@@ -45,7 +45,7 @@ def test_any_number_of_threads(text: str, pattern: str) -> None:
 
 @pytest.mark.parametrize("millions", slow_but([0.6, 1.04, 1.06, 2.08, 2.12, 2.8, 5.3], 1.04, 2.12))
 def test_results_below_and_above_a_large_one(millions: float) -> None:
-    """Memory for more than 1,048,576 ids is written past the caches, from any offset on (_gather.pyx).
+    """Memory for more than 1,048,576 ids is written past the caches, from any offset on.
 
     That many are expected of as many characters, or of twice as many bytes where the text is in UTF-8 already. Sections
     of several threads end in one page, and begin and end in two.
