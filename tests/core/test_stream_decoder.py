@@ -147,10 +147,10 @@ def test_a_stream_holds_nothing_of_the_past(tok: Tokenizer) -> None:
     size = sys.getsizeof(stream)
     tracemalloc.start()
     before = tracemalloc.get_traced_memory()[0]
-    for _ in range(20_000):
+    for _ in range(100_000):
         assert stream.feed(0xF0) == ""
     after = tracemalloc.get_traced_memory()[0]
     tracemalloc.stop()
-    assert after - before < 1000
+    assert after - before < 50_000  # half a byte a token: other threads of the process may take some thousand
     assert sys.getsizeof(stream) == size
     assert stream.feed([0x9F, 0x99, 0x82]) == "🙂"
