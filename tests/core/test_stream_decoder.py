@@ -145,12 +145,14 @@ def test_a_stream_holds_nothing_of_the_past(tok: Tokenizer) -> None:
     stream = tok.decode_stream(errors="ignore")
     stream.feed([0xF0] * 1000)
     size = sys.getsizeof(stream)
+    grown = []
     tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(100_000):
-        assert stream.feed(0xF0) == ""
-    after = tracemalloc.get_traced_memory()[0]
+    for _ in range(5):
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(20_000):
+            assert stream.feed(0xF0) == ""
+        grown.append(tracemalloc.get_traced_memory()[0] - before)
     tracemalloc.stop()
-    assert after - before < 50_000  # half a byte a token: other threads of the process may take some thousand
+    assert min(grown) < 1000  # other threads of the process allocate now and then, a stream that holds tokens always
     assert sys.getsizeof(stream) == size
     assert stream.feed([0x9F, 0x99, 0x82]) == "🙂"
