@@ -110,7 +110,7 @@ def test_what_an_ordinary_user_may_not(ram_path: Path) -> None:
     (ram_path / "private").chmod(0o700)
 
     code = """if True:
-        import fcntl, os, sys
+        import difflib, fcntl, os, sys  # click imports difflib late; who is not root may not read root's Python
         sys.path[:0] = sys.argv.pop(1).split(os.pathsep)
         from bpetite.cli import main
         import bpetite.cli.encode, bpetite.cli.count, bpetite.cli.train, bpetite.cli.decode
